@@ -70,9 +70,9 @@ def test_a_failure_tells_all(run):
     done.stdout.fnmatch_lines_random(
         [
             "FAIL*mine unknown: *float64*",
-            "due     An array that make() returns has the element type that was asked for.",
+            "due     An array that make() returns has the requested element type.",
             "found   make() was asked for float64: __dlpack__ says float32*",
-            "do      Make the array of the element type*",
+            "do      Make an array of the element type*",
             "rule    *IX-SUBJECT-1, MUST*",
             f"again   interchange check mylib:subject --only '{CHECK}[[]float64]'",
             "found   SIGABRT ended the process*",

@@ -67,7 +67,7 @@ def test_a_documented_code_is_the_real_one(check, write_subject, monkeypatch, co
 
 
 def test_the_guide_names_all_that_a_description_may_have():
-    """Each field has a row, or strangers never find it."""
+    """Each field has a row."""
     from dataclasses import fields
 
     from interchange_conformance.subject import Subject

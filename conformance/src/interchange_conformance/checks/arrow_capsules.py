@@ -93,10 +93,10 @@ def _spied(producer: ArrowProducerUnderTest, kind: str) -> tuple[list[Any], list
 def capsules_that_nobody_takes_release_their_structs(
     arrow_producer: ArrowProducerUnderTest, case: str
 ) -> None:
-    """A capsule that dies with its struct in it calls the release callback, once.
+    """A capsule that is destroyed with its struct still in it calls the release callback once.
 
-    Give each capsule a destructor that calls release, unless it is NULL: what nobody takes stays
-    for ever otherwise.
+    Give each capsule a destructor that calls release, unless release is NULL: structs that no
+    consumer imports are leaked otherwise.
     """
     given, spies = _spied(arrow_producer, case)
     note("letting capsules go that nobody took")
@@ -111,9 +111,9 @@ def capsules_that_nobody_takes_release_their_structs(
 def capsules_whose_structs_were_taken_release_nothing(
     arrow_producer: ArrowProducerUnderTest, case: str
 ) -> None:
-    """A capsule whose struct was moved out, and marked released, calls no callback when it dies.
+    """A capsule whose struct was moved out and marked released calls no callback when destroyed.
 
-    Look at release in the destructor, and call it only where it is not NULL.
+    Check release in the destructor, and call it only if it is not NULL.
     """
     _, names = METHODS[case]
     given, spies = _spied(arrow_producer, case)
@@ -136,10 +136,10 @@ def capsules_whose_structs_were_taken_release_nothing(
 def schemas_are_those_of_exports(
     arrow_producer: ArrowProducerUnderTest, case: tuple[str, tuple[Column, ...]]
 ) -> None:
-    """``__arrow_c_schema__`` of a column says the type that its other methods export.
+    """``__arrow_c_schema__`` of a column returns the type that its other methods export.
 
-    Make both from one description of the type: a consumer that looks at the schema first decides
-    by it what it will do with the memory.
+    Make both from one description of the type: consumers that request the schema first decide by it
+    how to import the data.
     """
     kind, columns = case
     for column in columns:
@@ -186,10 +186,10 @@ def _keep_nothing(*_: object) -> None:
 def arrow_capsules_die_while_an_exception_flies(
     arrow_producer: ArrowProducerUnderTest, case: str
 ) -> None:
-    """A capsule that dies while an exception is on its way leaves that exception alone.
+    """A capsule that is destroyed while an exception is set leaves that exception unchanged.
 
     Write destructors and release callbacks in a compiled language, and save and restore the error
-    around whatever may set one. A callback of ctypes crashes here.
+    indicator around calls that may set it. A ctypes callback crashes here.
     """
     x = made(arrow_producer, PLAIN)
     Opened(arrow_producer.export(x, case), case)
@@ -234,10 +234,10 @@ def _request(producer: ArrowProducerUnderTest, kind: str, field: Field) -> tuple
 def requested_schemas_are_wishes(
     arrow_producer: ArrowProducerUnderTest, case: tuple[str, Field]
 ) -> None:
-    """A column of which another type is requested comes as that type, as its own, or not at all.
+    """A column that is requested as another type is exported as that type, as its own, or refused.
 
-    Convert, ignore the request, or raise where it makes no sense for the data; the schema that you
-    return says what you did. What is requested and is there already, is granted.
+    Convert, ignore the request, or raise if it makes no sense for the data; the returned schema
+    says which. A request for the column's own type must succeed.
     """
     kind, field = case
     x, schema = _request(arrow_producer, kind, field)
@@ -263,9 +263,9 @@ def requested_schemas_are_wishes(
 def requested_schemas_are_released(
     arrow_producer: ArrowProducerUnderTest, case: tuple[str, Field]
 ) -> None:
-    """A requested schema is released once, whether it is taken out of its capsule or left there.
+    """A requested schema is released once, whether it is moved out of its capsule or left there.
 
-    Release what you take when you have read it; where you only look, leave it to the capsule.
+    Release a schema that you moved out; if you only read it, leave it to the capsule.
     """
     kind, field = case
     x, schema = _request(arrow_producer, kind, field)
@@ -281,9 +281,9 @@ def requested_schemas_are_released(
 
 @check("ARROW-METHOD-2", source=f"{CAPSULE}, Schema Requests", cases=KINDS)
 def no_schema_may_be_requested_by_none(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """``requested_schema=None`` is what it is to leave it out.
+    """``requested_schema=None`` is the same as no requested schema.
 
-    Take the keyword, and None for its value.
+    Accept the keyword, and None as its value.
     """
     x = made(arrow_producer, PLAIN)
     arrow_producer.export(x, case)
@@ -302,9 +302,9 @@ def no_schema_may_be_requested_by_none(arrow_producer: ArrowProducerUnderTest, c
 def unknown_keywords_that_are_none_are_ignored(
     arrow_producer: ArrowProducerUnderTest, case: str
 ) -> None:
-    """Methods of devices take keywords that they do not know, where these are None.
+    """Device methods accept unknown keywords whose value is None.
 
-    Declare ``**kwargs``: a consumer of a later version of the protocol passes what it knows.
+    Declare ``**kwargs``: consumers of a later protocol version pass the keywords that they know.
     """
     x = made(arrow_producer, PLAIN)
     arrow_producer.export(x, case)
@@ -319,9 +319,9 @@ def unknown_keywords_that_are_none_are_ignored(
 
 @check("ARROW-METHOD-3", source=f"{CAPSULE}, Device Support", cases=ON_DEVICES)
 def unknown_keywords_are_refused(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """Methods of devices refuse keywords that they do not know, and that are not None.
+    """Device methods refuse unknown keywords whose value is not None.
 
-    Raise NotImplementedError, which names them: somebody counts on what they say.
+    Raise NotImplementedError and name them: the consumer relies on their meaning.
     """
     x = made(arrow_producer, PLAIN)
     arrow_producer.export(x, case)

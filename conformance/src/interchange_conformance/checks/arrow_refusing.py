@@ -57,9 +57,9 @@ _NAMES: Final = _of("ARROW-CAP-1", "no-capsules", "stream-in", "stream-none")
 def arrow_capsules_of_other_names_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """A capsule that has another name than that of the struct is refused.
+    """A capsule with another name than that of its struct is refused.
 
-    Ask for the pointer by the name that is due: anything else in it is another struct.
+    Get the pointer with the required name: a capsule with another name holds another struct.
     """
     _expect_refused(arrow_consumer, case)
 
@@ -71,9 +71,9 @@ def arrow_capsules_of_other_names_are_refused(
 def what_is_no_pair_of_capsules_is_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """What a method returns instead of its capsules is refused.
+    """A return value that is not the required capsules is refused.
 
-    Unpack two, and look what they are.
+    Unpack two values, and check their types.
     """
     _expect_refused(arrow_consumer, case)
 
@@ -83,9 +83,9 @@ def what_is_no_pair_of_capsules_is_refused(
 def formats_of_no_type_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """A format string that is none of the grammar is refused.
+    """A format string that is not in the grammar is refused.
 
-    Parse the whole string, and raise for what is left over.
+    Parse the whole string, and raise if characters are left over.
     """
     _expect_refused(arrow_consumer, case)
 
@@ -95,7 +95,7 @@ def formats_of_no_type_are_refused(
 def structs_that_their_format_does_not_fit_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """A struct that has not the children or buffers of its format is refused.
+    """A struct without the children or buffers that its format requires is refused.
 
     Compare n_children and n_buffers with what the format says, in schema and array, before you
     follow a pointer.
@@ -108,9 +108,9 @@ def structs_that_their_format_does_not_fit_are_refused(
 def metadata_of_negative_lengths_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """Metadata whose number of pairs or lengths are negative are refused, or not read.
+    """Metadata with a negative number of pairs or a negative length is refused, or not read.
 
-    Look at each length before you go on by it.
+    Check each length before you use it.
     """
     source = case.make()
     (way,) = ways(arrow_consumer, "array")
@@ -127,9 +127,9 @@ def metadata_of_negative_lengths_are_refused(
 def negative_lengths_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """An array whose length or offset is negative, or too large, is refused.
+    """An array whose length or offset is negative or too large is refused.
 
-    Look at both before you add or multiply.
+    Check both before you add or multiply.
     """
     _expect_refused(arrow_consumer, case)
 
@@ -139,9 +139,9 @@ def negative_lengths_are_refused(
 def children_that_are_too_short_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """An array whose child has fewer elements than it refers to is refused.
+    """An array whose child has fewer elements than the array refers to is refused.
 
-    Compare the child's length with what offset, length and size of the parent need.
+    Compare the length of the child with the offset, length and list size of the parent.
     """
     _expect_refused(arrow_consumer, case)
 
@@ -151,8 +151,8 @@ def children_that_are_too_short_are_refused(
 def arrays_without_memory_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """An array that has elements, and no buffer of them, is refused.
+    """An array that has elements but no data buffer is refused.
 
-    Look whether a pointer is NULL before you follow it.
+    Check pointers for NULL before you dereference them.
     """
     _expect_refused(arrow_consumer, case)

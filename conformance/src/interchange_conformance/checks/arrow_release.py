@@ -53,7 +53,7 @@ def _structs(producer: ArrowProducerUnderTest, kind: str, column: Column) -> lis
 def release_marks_the_struct_released(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
     """A release callback sets release to NULL in the struct that it is called with.
 
-    Write NULL into the struct whose address you are given, which need not be where it was made.
+    Write NULL into the struct whose address is passed, which may be a moved copy.
     """
     for struct in _structs(arrow_producer, case, PLAIN):
         spy = Spy(struct.name, struct.address)
@@ -65,9 +65,9 @@ def release_marks_the_struct_released(arrow_producer: ArrowProducerUnderTest, ca
 
 @check("ARROW-RELEASE-1", source=_CALLBACK, cases=KINDS)
 def exports_are_released_by_themselves(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """To release one export of a column leaves another one as it is.
+    """Releasing one export of a column leaves its other exports valid.
 
-    Count who holds the memory: each export is released by its own consumer.
+    Count references to the memory: each export is released by its own consumer.
     """
     x = made(arrow_producer, PLAIN)
     first = Opened(arrow_producer.export(x, case), case)
@@ -83,10 +83,10 @@ def exports_are_released_by_themselves(arrow_producer: ArrowProducerUnderTest, c
 @check("ARROW-BUFFER-1", source=f"{DATA}, Memory management; {STREAM}, Result lifetimes",
        cases=KINDS)  # fmt: skip
 def memory_stays_until_it_is_released(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """The memory of a column is there until its struct is released, whatever else goes before.
+    """The memory of a column stays valid until its struct is released.
 
-    Let the struct hold the memory: the library's object, the capsules and the stream may all be
-    gone while somebody reads.
+    Let the struct own the memory: the library's object, the capsules and the stream may be
+    destroyed before the consumer reads.
     """
     x = made(arrow_producer, PLAIN)
     opened = Opened(arrow_producer.export(x, case), case)
@@ -105,9 +105,9 @@ def memory_stays_until_it_is_released(arrow_producer: ArrowProducerUnderTest, ca
 
 @check("ARROW-RELEASE-1", source=_CALLBACK, cases=KINDS)
 def release_gives_memory_back(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """A column that was exported and released, and of which nothing is left, holds no memory.
+    """A column that was exported and released, and is no longer referenced, holds no memory.
 
-    Count what an export holds, the library's own references included, and drop all of it in the
+    Count the references of an export, those of the library included, and drop all of them in the
     release callback.
     """
 
@@ -136,7 +136,7 @@ def _nested(producer: ArrowProducerUnderTest, kind: str) -> Opened:
 
 @check("ARROW-RELEASE-2", source=_CALLBACK, cases=KINDS)
 def release_releases_what_is_below(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """A release callback calls the callbacks of all children that have one.
+    """A release callback releases all children that are not released.
 
     Walk the children and the dictionary, and release each whose release is not NULL.
     """
@@ -168,10 +168,10 @@ def _arrays(structs: list[Struct]) -> list[int]:
 
 @check("ARROW-RELEASE-2", source=f"{DATA}, Moving child arrays", cases=KINDS)
 def children_that_were_moved_out_live_on(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """A child that was moved out of its parent can be read after the parent is released.
+    """A child that was moved out of its parent stays valid after the parent is released.
 
-    Let each child hold the memory that it needs, and leave those alone whose release is NULL: the
-    library's object, the capsules and the stream may be gone, too.
+    Let each child own the memory that it needs, and skip children whose release is NULL. The
+    library's object, the capsules and the stream may be destroyed as well.
     """
     opened, due = _nested(arrow_producer, case), _flat(_LISTS.due)
     kind: Any = opened.type.children[0]

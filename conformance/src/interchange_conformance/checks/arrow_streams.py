@@ -51,9 +51,9 @@ def _stream(producer: ArrowProducerUnderTest, kind: str, column: Any = PLAIN) ->
 
 @check("ARROW-STREAM-1", source=f"{STREAM}, ArrowArrayStream", cases=STREAMS)
 def callbacks_of_streams_are_there(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """A stream has each of its four callbacks.
+    """All four callbacks of a stream are set.
 
-    Set get_last_error, too: it may return NULL, and must be there to be called.
+    Set get_last_error, too: it may return NULL, but must be callable.
     """
     stream, _ = _stream(arrow_producer, case)
 
@@ -67,9 +67,9 @@ def callbacks_of_streams_are_there(arrow_producer: ArrowProducerUnderTest, case:
 def callbacks_of_streams_return_zero(
     arrow_producer: ArrowProducerUnderTest, case: tuple[str, str]
 ) -> None:
-    """get_schema and get_next return 0 where nothing fails, as often as they are asked.
+    """get_schema and get_next return 0 on success, however often they are called.
 
-    Return an errno for an error, and nothing else but 0 otherwise.
+    Return an errno for an error, and 0 otherwise.
     """
     kind, name = case
     stream, struct = _stream(arrow_producer, kind, COLUMNS[name][0])
@@ -94,9 +94,9 @@ def callbacks_of_streams_return_zero(
 def streams_end_after_their_last_chunk(
     arrow_producer: ArrowProducerUnderTest, case: tuple[str, int]
 ) -> None:
-    """A stream gives all chunks, and then a released array, however often it is asked.
+    """A stream returns all chunks, and then a released array, however often it is called.
 
-    Return 0 at the end, and set release to NULL in the struct that you are given.
+    At the end return 0, and set release to NULL in the struct that is passed.
     """
     kind, count = case
     column = COLUMNS["chunks"][0]._replace(chunks=count)
@@ -120,7 +120,7 @@ def streams_end_after_their_last_chunk(
 def memory_of_the_host_is_said_to_be_there(
     arrow_producer: ArrowProducerUnderTest, case: str
 ) -> None:
-    """A column in host memory is of device type 1, and has no event.
+    """A column in host memory has device type 1 and no event.
 
     Set device_type to 1 and device_id to -1 or 0, and sync_event to NULL.
     """
@@ -139,10 +139,10 @@ def memory_of_the_host_is_said_to_be_there(
 @check("ARROW-DEVICE-3", source=f"{DEVICE}, ArrowDeviceArray.sync_event; Memory management",
        cases=ON_DEVICES, on="cuda")  # fmt: skip
 def events_come_after_pending_work(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """Who waits for the event of a column on a device sees the work that is pending on it.
+    """A consumer that waits for the event of a column sees the result of pending work.
 
-    Record an event on the stream of the work when you export, and keep it until release; leave
-    sync_event NULL only where the work is done.
+    Record an event on the stream of the work at export, and keep it until release; leave sync_event
+    NULL only if the work is finished.
     """
     cuda = driver()
     cuda.make_current(0)
@@ -185,9 +185,9 @@ def _leave_junk() -> None:
 @check("ARROW-DEVICE-1", source=f"{DEVICE}, ArrowDeviceArray.reserved", severity="SHOULD",
        cases=ON_DEVICES)  # fmt: skip
 def reserved_bytes_are_zero(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
-    """The bytes of an array of a device that are reserved are zeros.
+    """The reserved bytes of a device array are zero.
 
-    Set the whole struct to zeros before you fill it: some day these bytes mean something.
+    Zero the whole struct before you fill it: later versions may give these bytes a meaning.
     """
     x = made(arrow_producer, PLAIN)
     for _ in range(_EXPORTS):

@@ -46,7 +46,7 @@ _BYTES: Final = {
 
 @check("ARROW-FORMAT-1", source=f"{DATA}, Data type description", cases=COLUMNS)
 def formats_are_of_the_grammar(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
-    """Each format string is one of the grammar, and that of the type that was asked for.
+    """Each format string is in the grammar, and is that of the requested type.
 
     Write the format of the type as the table of the C data interface has it, and the sizes of lists
     behind ``+w:``.
@@ -80,9 +80,9 @@ def _expect_type(kind: Type, dtype: str) -> None:
 
 @check("ARROW-FORMAT-1", source=f"{DATA}, Structure definitions", cases=COLUMNS)
 def columns_hold_their_values(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
-    """What the structs of a column describe are its values.
+    """The values that the structs of a column describe are those of the column.
 
-    Let format, offset, validity and buffers say together what is there.
+    Make format, offset, validity and buffers agree.
     """
     for column, opened in exports(arrow_producer, case):
         found = opened.column()
@@ -94,9 +94,9 @@ def columns_hold_their_values(arrow_producer: ArrowProducerUnderTest, case: Colu
 def structs_have_what_their_format_says(
     arrow_producer: ArrowProducerUnderTest, case: Columns
 ) -> None:
-    """Schema and array have the children, the buffers and the dictionary that the format says.
+    """Schema and array have the children, buffers and dictionary that the format requires.
 
-    Set n_children and n_buffers to what the layout of the type has, in both structs, and point at
+    Set n_children and n_buffers to the numbers of the type's layout in both structs, and point to
     as many.
     """
     for _, opened in exports(arrow_producer, case):
@@ -138,10 +138,10 @@ def _expect_as_many(kind: Type, node: Node) -> None:
 
 @check("ARROW-FORMAT-3", source=f"{DATA}, ArrowSchema.metadata", cases=COLUMNS)
 def metadata_are_pairs_of_bytes(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
-    """Metadata are NULL, or a number of pairs, each part of them after its length.
+    """Metadata is NULL, or a number of key and value pairs, each preceded by its length.
 
-    Write 32-bit integers of this machine's byte order: the number of pairs, and the length of each
-    key and value before it.
+    Write 32-bit integers in native byte order: the number of pairs, and the length before each key
+    and value.
     """
     for _, opened in exports(arrow_producer, case):
         for one in below_type(opened.type):
@@ -182,7 +182,7 @@ def lengths_and_offsets_are_not_negative(
 def children_have_what_their_parents_refer_to(
     arrow_producer: ArrowProducerUnderTest, case: Columns
 ) -> None:
-    """A child is as long as its parent needs, with the parent's offset.
+    """A child has all elements that its parent refers to, the parent's offset included.
 
     Slice a parent by its offset and leave the child whole, or slice both.
     """
@@ -205,9 +205,9 @@ def _referred_to(kind: Type, node: Node) -> int:
 
 @check("ARROW-BUFFER-1", source=f"{DATA}, ArrowArray.buffers", cases=COLUMNS)
 def buffers_are_there(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
-    """No buffer is NULL that has bytes in it, and the validity is there where there are nulls.
+    """Buffers with content are not NULL, and there is a validity buffer if there are nulls.
 
-    Leave NULL what is of no bytes, and the validity where null_count is 0.
+    Use NULL for buffers of zero bytes, and for the validity if null_count is 0.
     """
     for _, opened in exports(arrow_producer, case):
         for node in opened.nodes:
@@ -244,9 +244,9 @@ def elements_lie_at_multiples_of_their_size(
 
 @check("ARROW-NULL-1", source=f"{DATA}, ArrowArray.null_count", cases=COLUMNS)
 def null_counts_are_right(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
-    """null_count is -1, or how many elements of the array are null by the bits of the validity.
+    """null_count is -1, or the number of nulls in the validity bitmap.
 
-    Count anew when you slice, or say -1.
+    Recount when you slice, or set -1.
     """
     for _, opened in exports(arrow_producer, case):
         for node in opened.nodes:
@@ -258,10 +258,10 @@ def null_counts_are_right(arrow_producer: ArrowProducerUnderTest, case: Columns)
 
 @check("ARROW-NULL-1", source=f"{DATA}, ArrowSchema.flags", cases=COLUMNS)
 def fields_with_nulls_are_nullable(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
-    """A field whose elements are null in some place has the flag ARROW_FLAG_NULLABLE.
+    """A field with null elements has the flag ARROW_FLAG_NULLABLE.
 
-    Set the flag wherever an element may be null: without it a consumer need not look at the
-    validity, and takes nulls for whatever lies there.
+    Set the flag if any element may be null: without it consumers may ignore the validity, and read
+    nulls as values.
     """
     for _, opened in exports(arrow_producer, case):
         for node in opened.nodes:

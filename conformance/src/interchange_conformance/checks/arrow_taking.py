@@ -80,10 +80,10 @@ def _way(consumer: ArrowConsumerUnderTest, kind: str) -> Way:
 
 @check("ARROW-FORMAT-1", source=f"{DATA}, Structure definitions", cases=_READ)
 def columns_are_read_right(arrow_consumer: ArrowConsumerUnderTest, case: Make) -> None:
-    """A column within the rules is read as what it is, or refused.
+    """A valid column is read correctly, or refused.
 
-    Add the offset to every buffer, bits too, and to what lists refer to; look at the validity
-    unless null_count is 0; raise for types that you have not.
+    Add the offset to every buffer, bitmaps included, and to the elements of lists; read the
+    validity unless null_count is 0; raise for unsupported types.
     """
     refusals = []
     found = ways(arrow_consumer, "array", "stream")
@@ -104,9 +104,9 @@ def columns_are_read_right(arrow_consumer: ArrowConsumerUnderTest, case: Make) -
 
 @check("ARROW-RELEASE-1", source=_CONSUMERS, cases=_BY)
 def what_was_taken_is_released_once(arrow_consumer: ArrowConsumerUnderTest, case: str) -> None:
-    """Each struct is released once when nobody needs it any more, the schema and the stream too.
+    """Each imported struct is released once when it is no longer used, schema and stream included.
 
-    Call release of what you moved out, when you are done: of the base structs alone, and once.
+    Call release of the base structs that you moved out, once, when you no longer need them.
     """
     done = Import(arrow_consumer, _way(arrow_consumer, case).of(arrow.lists()))
     if done.error is not None:
@@ -122,7 +122,7 @@ def what_was_taken_is_released_once(arrow_consumer: ArrowConsumerUnderTest, case
 def memory_is_not_read_after_its_release(arrow_consumer: ArrowConsumerUnderTest, case: str) -> None:
     """Memory is released after its last use, or copied before.
 
-    Hold the struct as long as there is an array on its memory.
+    Keep the struct as long as an array uses its memory.
     """
     way, due = _way(arrow_consumer, case), list(arrow.numbers("int32").values)
     done = Import(arrow_consumer, _anew(lambda: way.of(_spoiling())), reads=False)
@@ -172,10 +172,10 @@ _REFUSED: Final = {
 def what_is_refused_is_released_once(
     arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
 ) -> None:
-    """Each struct of a column that is refused is released once.
+    """Each struct of a refused column is released once.
 
-    Release on every path that ends with an error, and leave to the destructor of a capsule what you
-    did not move out.
+    Release on every error path what you moved out, and leave the rest to the destructor of the
+    capsule.
     """
     source = case.make()
     kind = next(one for one in WAYS if hasattr(source, f"__arrow_c_{one.replace('-', '_')}__"))
@@ -195,7 +195,7 @@ def what_is_refused_is_released_once(
 def children_are_left_to_their_parents(arrow_consumer: ArrowConsumerUnderTest, case: str) -> None:
     """Children are released once, by the callback of their parent or where they were moved to.
 
-    Call release of base structs only; the producer releases what is below.
+    Call release of base structs only; the producer releases the children.
     """
     done = Import(arrow_consumer, _way(arrow_consumer, case).of(arrow.lists()))
     if done.error is not None:
@@ -226,10 +226,10 @@ class _Holding:
 def structs_are_moved_out_of_their_capsules(
     arrow_consumer: ArrowConsumerUnderTest, case: str
 ) -> None:
-    """Structs are moved out of their capsules, and what is left there is marked released.
+    """Structs are moved out of their capsules, and the struct in the capsule is marked released.
 
-    Copy the struct, and set release to NULL in the capsule's: whoever else has the capsule would
-    release or take it a second time.
+    Copy the struct, and set release to NULL in the capsule's struct: otherwise it is released or
+    imported a second time.
     """
     holding = _Holding()
     source = _way(arrow_consumer, case).of(arrow.numbers()).but(answer=holding)
@@ -246,9 +246,9 @@ def structs_are_moved_out_of_their_capsules(
 def capsules_that_were_consumed_are_refused(
     arrow_consumer: ArrowConsumerUnderTest, case: str
 ) -> None:
-    """A capsule whose struct was taken before is refused.
+    """A capsule whose struct was already moved out is refused.
 
-    Look at release before you read anything else, and raise where it is NULL.
+    Check release before you read anything else, and raise if it is NULL.
     """
     holding = _Holding()
     way = _way(arrow_consumer, case)
@@ -276,8 +276,8 @@ def released_structs_are_refused(
 ) -> None:
     """A struct whose release is NULL is refused.
 
-    Look at release before you read anything else, and raise where it is NULL: the rest means
-    nothing.
+    Check release before you read anything else, and raise if it is NULL: the other fields are
+    undefined.
     """
     source = case.make()
     kind = next(one for one in WAYS if hasattr(source, f"__arrow_c_{one.replace('-', '_')}__"))
@@ -296,10 +296,10 @@ def released_structs_are_refused(
 def streams_are_read_to_their_end(
     arrow_consumer: ArrowConsumerUnderTest, case: tuple[str, int]
 ) -> None:
-    """All chunks of a stream are read, until it gives a released one.
+    """All chunks of a stream are read, until it returns a released array.
 
-    Look at release in what get_next gave, and stop where it is NULL; a chunk without elements is
-    not the end.
+    Check release of the result of get_next, and stop if it is NULL; a chunk without elements is not
+    the end.
     """
     kind, count = case
     way = _way(arrow_consumer, kind)
@@ -328,9 +328,9 @@ _FAILING: Final = {
 def errors_of_streams_are_raised(
     arrow_consumer: ArrowConsumerUnderTest, case: dict[str, Any]
 ) -> None:
-    """A stream that fails is an error, wherever it does, and not a shorter column.
+    """A stream that fails raises an error, and is not imported as a shorter column.
 
-    Look at what get_schema and get_next return, and raise where it is not 0.
+    Check the return values of get_schema and get_next, and raise if they are not 0.
     """
     way = _way(arrow_consumer, "stream")
     source = way.of(arrow.chunked(arrow.numbers(), arrow.numbers())).but(**case)
@@ -343,9 +343,9 @@ def errors_of_streams_are_raised(
        cases={name: _FAILING[name] for name in ("for-its-schema", "at-once", "in-the-middle")}
        )  # fmt: skip
 def words_of_streams_are_told(arrow_consumer: ArrowConsumerUnderTest, case: dict[str, Any]) -> None:
-    """The error of a stream that fails has the words that the stream gives.
+    """The error of a failed stream includes the stream's own message.
 
-    Call get_last_error, and put what it returns into the error: the stream knows what happened.
+    Call get_last_error, and include the message that it returns.
     """
     way = _way(arrow_consumer, "stream")
     source = way.of(arrow.chunked(arrow.numbers(), arrow.numbers())).but(**case)
@@ -363,7 +363,7 @@ def streams_are_not_called_out_of_turn(
 ) -> None:
     """No callback of a released stream is called, and get_last_error only after an error.
 
-    Release the stream when you have its last chunk, and call it no more.
+    Release the stream after its last chunk, and do not call it again.
     """
     way = _way(arrow_consumer, "stream")
     source = way.of(arrow.chunked(arrow.numbers(), arrow.numbers())).but(**case)
@@ -392,9 +392,9 @@ _ELSEWHERE: Final = {
 def memory_of_devices_is_not_read_by_the_host(
     arrow_consumer: ArrowConsumerUnderTest, case: tuple[str, tuple[int, int]]
 ) -> None:
-    """Memory that says that it is on a device is not read as if it were the host's.
+    """Device memory is not read as host memory.
 
-    Look at device_type before you follow a pointer, and refuse types that you do not reach.
+    Check device_type before you dereference a pointer, and refuse types that you cannot access.
     """
     kind, place = case
     way = _way(arrow_consumer, kind)
@@ -411,9 +411,9 @@ def memory_of_devices_is_not_read_by_the_host(
 def host_memory_is_taken_by_methods_of_devices(
     arrow_consumer: ArrowConsumerUnderTest, case: str
 ) -> None:
-    """A column of the host that has a method of devices alone is taken, too.
+    """A host column that has only a device method is imported, too.
 
-    Ask for __arrow_c_device_array__ where there is no __arrow_c_array__, and look at device_type.
+    Call __arrow_c_device_array__ if there is no __arrow_c_array__, and check device_type.
     """
     ways(arrow_consumer)
     try:

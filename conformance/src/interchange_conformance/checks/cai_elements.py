@@ -44,9 +44,9 @@ ELEMENTS: Final[dict[str, tuple[str, str, tuple[float, float]]]] = {
 def elements_are_read_as_the_typestr_says(
     consumer: ConsumerUnderTest, case: tuple[Any, ...]
 ) -> None:
-    """The elements of a record are of the type that its typestr names, or it is refused.
+    """Elements are read as the type in the typestr, or the record is refused.
 
-    Read kind and size; raise BufferError for a type that you have not.
+    Read kind and size; raise BufferError for unsupported types.
     """
     _expect_elements(consumer, *case)
 
@@ -77,9 +77,9 @@ FOREIGN: Final[dict[str, tuple[str, str, tuple[complex, complex]]]] = {
 def foreign_byte_order_is_not_read_as_native(
     consumer: ConsumerUnderTest, case: tuple[Any, ...]
 ) -> None:
-    """Elements whose high byte comes first are read so, or the record is refused.
+    """Big-endian elements are read as such, or the record is refused.
 
-    Look at the first letter of the typestr; raise BufferError for '>'.
+    Check the first character of the typestr; raise BufferError for '>'.
     """
     _expect_elements(consumer, *case)
 
@@ -111,9 +111,9 @@ AMBIGUOUS: Final = {"V2": "<V2", "V1": "|V1", "f1": "<f1"}
     on="cuda",
 )
 def ambiguous_elements_are_not_read_as_numbers(consumer: ConsumerUnderTest, case: str) -> None:
-    """Elements of a typestr that several types share are handed out raw, or refused.
+    """Elements with an ambiguous typestr are imported as raw bytes, or refused.
 
-    '<V2' is written for bfloat16, and for anything else of two bytes: ask your caller.
+    '<V2' stands for bfloat16, and for any other type of two bytes: let the caller name the type.
     """
     record = Floats(driver()).record(shape=(2,), typestr=case)
     _expect_no_numbers(consumer, record, f"elements of typestr {case!r}")
@@ -121,9 +121,9 @@ def ambiguous_elements_are_not_read_as_numbers(consumer: ConsumerUnderTest, case
 
 @check("CAI-DESCR-1", source=f"{SPEC}, descr", on="cuda")
 def structures_are_not_read_as_numbers(consumer: ConsumerUnderTest) -> None:
-    """Structured elements are handed out as structures, or refused.
+    """Structured elements are imported as structures, or refused.
 
-    Look at descr where the kind of the typestr is V.
+    Check descr if the kind of the typestr is V.
     """
     fields = [("weight", "<f4"), ("count", "<i4")]
     record = Floats(driver()).record(shape=(2,), typestr="|V8", descr=fields)
@@ -152,7 +152,7 @@ def _expect_no_numbers(consumer: ConsumerUnderTest, record: dict[str, Any], what
 def masks_are_not_ignored(consumer: ConsumerUnderTest) -> None:
     """A record with a mask is refused, or its masked elements are not read as valid ones.
 
-    Raise where mask is not None, unless your arrays have masks.
+    Raise if mask is not None, unless you have masked arrays.
     """
     cuda = driver()
     bits = cuda.memory(6)
@@ -171,7 +171,7 @@ WRONG_MASKS: Final[dict[str, object]] = {
 
 @check("CAI-MASK-2", source=f"{SPEC}, mask", cases=WRONG_MASKS, on="cuda")
 def what_is_no_mask_is_refused(consumer: ConsumerUnderTest, case: Any) -> None:
-    """A record whose mask is not an object with the interface is refused.
+    """A record whose mask has no CUDA Array Interface is refused.
 
     Read the mask's own record, or refuse all masks.
     """
@@ -181,7 +181,7 @@ def what_is_no_mask_is_refused(consumer: ConsumerUnderTest, case: Any) -> None:
 
 @check("CAI-MASK-2", source="NumPy array interface, mask", on="cuda")
 def masks_of_another_shape_are_refused(consumer: ConsumerUnderTest) -> None:
-    """A record whose mask has a shape that does not spread to the data's is refused.
+    """A record whose mask does not broadcast to the shape of the data is refused.
 
     Compare the shapes, or refuse all masks.
     """

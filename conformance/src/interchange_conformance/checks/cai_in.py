@@ -50,9 +50,9 @@ CURRENT: Final[dict[str, object]] = {
 
 @check("CAI-VER-1", source=f"{SPEC}: optional entries", cases=CURRENT, on="cuda")
 def records_of_version_3_are_taken(consumer: ConsumerUnderTest, case: dict[str, Any]) -> None:
-    """A record of version 3 of a plain array is taken, with and without the optional entries.
+    """A version 3 record is imported, with and without the optional entries.
 
-    Use record.get() for strides, descr, mask and stream: None means the same as to be absent.
+    Use record.get() for strides, descr, mask and stream: None means the same as a missing entry.
     """
     record = Floats(driver()).record(**case)
 
@@ -61,9 +61,9 @@ def records_of_version_3_are_taken(consumer: ConsumerUnderTest, case: dict[str, 
 
 @check("CAI-VER-1", source="interchange; the interface is silent", severity="QUIRK", on="cuda")
 def unknown_keys_of_records_are_ignored(consumer: ConsumerUnderTest) -> None:
-    """A record of version 3 with an entry that the interface does not name is taken without it.
+    """A version 3 record with an unknown entry is imported, and the entry ignored.
 
-    Read the entries that you know, and leave the others alone.
+    Read the entries that you know, and ignore the others.
     """
     record = Floats(driver()).record(flavour="vanilla")
 
@@ -79,10 +79,10 @@ OLDER: Final[dict[str, dict[str, object]]] = {
 
 @check("CAI-VER-1", source=SPEC, severity="QUIRK", cases=OLDER, on="cuda")
 def records_of_older_versions_are_taken(consumer: ConsumerUnderTest, case: dict[str, Any]) -> None:
-    """A record of version 0, 1 or 2 is taken.
+    """A record of version 0, 1 or 2 is imported.
 
-    Some libraries still publish these: PyTorch and JAX version 2, RMM version 0.  They say nothing
-    of pending work, so that you would wait for the legacy default stream.
+    Some libraries still publish these: PyTorch and JAX version 2, RMM version 0. They do not
+    describe pending work; wait for the legacy default stream.
     """
     record = Floats(driver()).record(**case)
 
@@ -91,9 +91,9 @@ def records_of_older_versions_are_taken(consumer: ConsumerUnderTest, case: dict[
 
 @check("CAI-VER-1", source="NumPy array interface, version", severity="QUIRK", on="cuda")
 def records_of_newer_versions_are_taken(consumer: ConsumerUnderTest) -> None:
-    """A record of a version to come is taken for what is known of it.
+    """A record of a newer version is imported, and unknown entries ignored.
 
-    Ignore keys that you do not know, and do not compare the version with the one that you know.
+    Ignore unknown keys, and do not compare the version with your own.
     """
     record = Floats(driver()).record(version=4, extra=True)
 
@@ -102,7 +102,7 @@ def records_of_newer_versions_are_taken(consumer: ConsumerUnderTest) -> None:
 
 @check("CAI-DATA-5", source="interchange", severity="QUIRK", on="cuda")
 def records_are_read_once(consumer: ConsumerUnderTest) -> None:
-    """The attribute of an object is read once when it is taken.
+    """The attribute is read once for each import.
 
     Keep the dict: the attribute may be a property that enqueues waits (hasattr() reads it, too).
     """
@@ -117,9 +117,9 @@ def records_are_read_once(consumer: ConsumerUnderTest) -> None:
 
 @check("CAI-DATA-5", source="interchange", severity="QUIRK", on="cuda")
 def records_that_change_are_not_mixed(consumer: ConsumerUnderTest) -> None:
-    """What a library takes of an object is what one record said, not a bit of each.
+    """An import uses the entries of one record, and does not mix several.
 
-    Take address, shape and strides of the same dict.
+    Take address, shape and strides from the same dict.
     """
     cuda = driver()
     first = Floats(cuda).record()
@@ -177,8 +177,8 @@ LAYOUTS: Final = {
 def layouts_are_read_as_the_strides_say(consumer: ConsumerUnderTest, case: Layout) -> None:
     """Strides are byte steps from the address of the first element, or the record is refused.
 
-    Divide by the size of an element, with the sign kept; where there is a remainder, or a layout
-    that you cannot have, raise BufferError.
+    Divide by the element size, with the sign kept; raise BufferError if there is a remainder, or
+    for unsupported layouts.
     """
     memory = Floats(driver())
     data = (memory.address + 4 * case.first, False)
@@ -190,9 +190,9 @@ def layouts_are_read_as_the_strides_say(consumer: ConsumerUnderTest, case: Layou
 
 @check("DLP-STRIDES-3", source=f"{SPEC}, strides; known of nanobind#487", on="cuda")
 def inexact_strides_are_not_rounded(consumer: ConsumerUnderTest) -> None:
-    """Byte strides that are no whole elements are kept, or the record is refused.
+    """Byte strides that are not multiples of the element size are kept, or the record is refused.
 
-    Test step % itemsize before you divide, along axes longer than 1.
+    Check step % itemsize before you divide, for axes longer than 1.
     """
     cuda = driver()
     address = cuda.memory(64)
@@ -205,9 +205,9 @@ def inexact_strides_are_not_rounded(consumer: ConsumerUnderTest) -> None:
 
 @check("CAI-SHAPE-1", source=f"{SPEC}, shape", on="cuda")
 def scalars_are_read_as_they_are(consumer: ConsumerUnderTest) -> None:
-    """A record whose shape is () has one element, or is refused.
+    """A record with shape () has one element, or is refused.
 
-    The product of no extents is 1.
+    The product of an empty shape is 1.
     """
     record = Floats(driver(), 7).record(shape=())
 
@@ -219,9 +219,9 @@ EMPTY: Final[dict[str, tuple[int, ...]]] = {"flat": (0,), "rows": (0, 3), "colum
 
 @check("CAI-DATA-2", source=f"{SPEC}, data: zero-size arrays", cases=EMPTY, on="cuda")
 def empty_records_are_not_followed(consumer: ConsumerUnderTest, case: tuple[int, ...]) -> None:
-    """A record of an array without elements, whose address is 0, has none, or is refused.
+    """The address of an array without elements, which is 0, is not dereferenced.
 
-    Look at the size first: there is nothing at that address.
+    Check the size first: there is no memory.
     """
     record = Floats(driver()).record(shape=case, data=(0, False))
 
@@ -237,9 +237,9 @@ def empty_records_are_not_followed(consumer: ConsumerUnderTest, case: tuple[int,
     on="cuda",
 )
 def empty_records_are_taken(consumer: ConsumerUnderTest, case: tuple[int, ...]) -> None:
-    """A record of an array without elements, whose address is 0, is taken.
+    """A record of an array without elements, whose address is 0, is imported.
 
-    Look at the size first: there is nothing to ask the driver about.
+    Check the size first: the driver does not know the address.
     """
     record = Floats(driver()).record(shape=case, data=(0, False))
 
@@ -254,9 +254,9 @@ KINDS: Final = {"managed": "managed", "page-locked": "pinned"}
 
 @check("CAI-DEV-1", source=f"{SPEC}, data", severity="SHOULD", cases=KINDS, on="cuda")
 def memory_that_a_device_reaches_is_taken(consumer: ConsumerUnderTest, case: str) -> None:
-    """A record of managed or page-locked memory is taken.
+    """A record of managed or page-locked memory is imported.
 
-    Ask the driver for the memory type and CU_POINTER_ATTRIBUTE_IS_MANAGED, not for a device only.
+    Query the memory type and CU_POINTER_ATTRIBUTE_IS_MANAGED, and do not require device memory.
     """
     cuda = driver()
     address = getattr(cuda, case)(COUNT * 4)
@@ -268,9 +268,9 @@ def memory_that_a_device_reaches_is_taken(consumer: ConsumerUnderTest, case: str
 
 @check("CAI-DATA-3", source=f"{SPEC}, data: known of pytorch#25017", on="cuda")
 def memory_of_other_devices_is_read_there(consumer: ConsumerUnderTest) -> None:
-    """A record of memory that is on another device than the current one is read right, or refused.
+    """Memory of a device that is not current is read correctly, or the record is refused.
 
-    Ask the driver for CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL of the address.
+    Query CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL of the address.
     """
     cuda = driver()
     cuda.need_second_device()
@@ -292,7 +292,7 @@ ELSEWHERE: Final[dict[str, dict[str, Any]]] = {
 def taking_a_record_leaves_the_current_device_alone(
     consumer: ConsumerUnderTest, case: dict[str, Any]
 ) -> None:
-    """After a record of another device was taken or refused, the device is current that was before.
+    """Importing or refusing a record of another device leaves the current device unchanged.
 
     Push the context of the memory and pop it again, on every path.
     """
@@ -320,7 +320,7 @@ def taking_a_record_leaves_the_current_device_alone(
 
 @check("CAI-DATA-1", source=f"{SPEC}, data: the read-only flag", severity="SHOULD", on="cuda")
 def read_only_records_are_not_written(consumer: ConsumerUnderTest) -> None:
-    """A record that says read-only is refused, or gives an array that refuses to be written.
+    """A read-only record is refused, or gives an array that refuses writes.
 
     Keep the second entry of data.
     """
@@ -346,9 +346,9 @@ def read_only_records_are_not_written(consumer: ConsumerUnderTest) -> None:
 
 @check("CAI-LIFE-1", source=_LIFE, severity="SHOULD", on="cuda")
 def taken_arrays_keep_their_exporter(consumer: ConsumerUnderTest) -> None:
-    """An array that was taken keeps the object alive that gave the record.
+    """An imported array keeps the producer of the record alive.
 
-    Hold a reference to it: the record owns nothing.
+    Hold a reference to it: the record owns no memory.
     """
     need_plain_records(consumer)
     x = Exporter(Floats(driver()).record())
@@ -364,9 +364,9 @@ def taken_arrays_keep_their_exporter(consumer: ConsumerUnderTest) -> None:
 
 @check("CAI-LIFE-1", source=_LIFE, severity="SHOULD", on="cuda")
 def dropped_arrays_let_their_exporter_go(consumer: ConsumerUnderTest) -> None:
-    """When an array that was taken dies, so does the object that gave the record.
+    """The producer of the record is released with the imported array.
 
-    Drop the reference with the array.
+    Drop the reference when the array is destroyed.
     """
     need_plain_records(consumer)
     x = Exporter(Floats(driver()).record())

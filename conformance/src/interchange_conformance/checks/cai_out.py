@@ -52,9 +52,9 @@ _MUST_BE_DICT: Final = 2  # likewise
 
 @check("CAI-ATTR-1", source=_HASATTR, severity="SHOULD")
 def hasattr_works_on_arrays_of_the_host(producer: ProducerUnderTest) -> None:
-    """Asking an array of the host for the interface raises AttributeError or nothing.
+    """Accessing the interface of a host array raises AttributeError, or nothing.
 
-    Raise AttributeError in the property where there is no device memory, and nothing else.
+    Raise AttributeError in the property if there is no device memory, and no other error.
     """
     x = producer.make()
     try:
@@ -65,9 +65,9 @@ def hasattr_works_on_arrays_of_the_host(producer: ProducerUnderTest) -> None:
 
 @check("CAI-DEV-1", source=f"{SPEC}: the data must be device-accessible")
 def arrays_of_the_host_have_no_record(producer: ProducerUnderTest) -> None:
-    """An array in memory that no device reaches has no record.
+    """An array in memory that no device can access has no record.
 
-    Raise AttributeError in the property: whoever reads the record follows its address on a device.
+    Raise AttributeError in the property: consumers dereference the address on a device.
     """
     x = producer.make()
     try:
@@ -162,7 +162,7 @@ def record_data_is_an_address_and_a_flag(producer: ProducerUnderTest) -> None:
 
 @check("CAI-DATA-1", source=f"{SPEC}, data: the read-only flag", on="cuda")
 def records_of_read_only_arrays_say_so(producer: ProducerUnderTest) -> None:
-    """The record of an array that must not be written has the read-only flag.
+    """The record of a read-only array has the read-only flag.
 
     Put True second in the data entry.
     """
@@ -178,7 +178,7 @@ EMPTY: Final[dict[str, tuple[int, ...]]] = {"flat": (0,), "rows": (0, 3), "colum
 def records_of_empty_arrays_have_address_0(producer: ProducerUnderTest, case: Shape) -> None:
     """The address of an array without elements is 0.
 
-    Write 0 where the size is 0: there is no memory that a consumer could ask the driver about.
+    Write 0 if the size is 0: there is no memory that the driver knows.
     """
     record = record_of(device_array(producer, case))
     version = record.get("version", 0) if isinstance(record, dict) else 0
@@ -192,7 +192,7 @@ def records_of_empty_arrays_have_address_0(producer: ProducerUnderTest, case: Sh
 def records_of_elements_have_an_address(producer: ProducerUnderTest) -> None:
     """The address of an array with elements is not 0.
 
-    Publish where the first element is.
+    Publish the address of the first element.
     """
     expect(address_in(record_of(device_array(producer))), "six elements, and the address is 0")
 
@@ -231,9 +231,10 @@ NAMELESS: Final = {
     on="cuda",
 )
 def nameless_element_types_are_not_called_another(producer: ProducerUnderTest, case: str) -> None:
-    """An element type for which there is no typestr is not published under that of another.
+    """An element type without a typestr is not published under that of another type.
 
-    Raise AttributeError, or write '<V2' or '|V1': as '<f2' a bfloat16 is read as a wrong number.
+    Raise AttributeError, or write '<V2' or '|V1': a bfloat16 that is published as '<f2' is read as
+    a wrong number.
     """
     device_array(producer)  # which has the interface
     record = getattr(producer.make(dtype=case, device="cuda"), ATTRIBUTE, None)
@@ -267,7 +268,7 @@ def records_say_their_version(producer: ProducerUnderTest) -> None:
 def record_masks_are_records(producer: ProducerUnderTest) -> None:
     """The mask of a record, if it has one, is an object with the interface.
 
-    Leave the key out where all elements are valid.
+    Omit the key if all elements are valid.
     """
     mask = record_of(device_array(producer)).get("mask")
     if mask is not None:
@@ -295,9 +296,9 @@ def record_descrs_agree_with_the_typestr(producer: ProducerUnderTest) -> None:
 
 @check("CAI-DATA-3", source=f"{SPEC}, data: must be device-accessible", on="cuda")
 def recorded_addresses_are_known_to_the_driver(producer: ProducerUnderTest) -> None:
-    """The address of a record is that of memory which the driver knows.
+    """The address in a record is known to the driver.
 
-    Publish the device pointer, not that of the object, and not that of a copy on the host.
+    Publish the device pointer, not the address of the object or of a host copy.
     """
     x = device_array(producer)
     address = address_of_elements(record_of(x))
@@ -325,9 +326,9 @@ def recorded_elements_are_in_their_allocation(producer: ProducerUnderTest) -> No
 
 @check("CAI-DATA-5", source="interchange", severity="SHOULD", on="cuda")
 def records_are_the_same_when_read_again(producer: ProducerUnderTest) -> None:
-    """An array that nobody changed describes itself as before.
+    """The record of an unchanged array is the same each time.
 
-    Write the record from the array's own fields; its stream alone may be another.
+    Make the record from the array's own fields; only its stream may differ.
     """
     x = device_array(producer)
     first, again = dict(record_of(x)), dict(record_of(x))
@@ -385,7 +386,8 @@ def _steps_of(opened: OpenedCapsule) -> list[int]:
 def records_own_nothing(producer: ProducerUnderTest) -> None:
     """Reading the record has no effect on the lifetime of the array.
 
-    Put numbers into the dict, and take no reference: nobody is told when a consumer is done.
+    Put only numbers into the dict, and take no reference: producers are not notified when a
+    consumer is done.
     """
     x = device_array(producer)
     record_of(x)

@@ -77,10 +77,10 @@ def published_streams_of_busy_arrays_are_not_0(
 
 @check("CAI-STREAM-2", source=f"{_SYNC}: producers must ensure", cases=STREAMS, on="cuda")
 def published_streams_order_the_pending_work(producer: ProducerUnderTest, case: int | None) -> None:
-    """To wait for the published stream is enough for all work that is pending on the array.
+    """Waiting for the published stream is enough for all pending work on the array.
 
-    Publish the stream that the work is on.  Of several, make the published one wait for events on
-    the others; where you can name none, wait on the host before you return the record.
+    Publish the stream of the work. If there are several, make the published one wait for events on
+    the others; if you cannot name one, synchronize before you return the record.
     """
     cuda = driver()
     stream, ours = _stream(cuda, case), cuda.stream()
@@ -102,9 +102,9 @@ def published_streams_order_the_pending_work(producer: ProducerUnderTest, case: 
 
 @check("DLP-STREAM-7", source="CUDA Array Interface 3, Lifetime management", on="cuda")
 def published_streams_live_as_long_as_the_array(producer: ProducerUnderTest) -> None:
-    """A stream that is published exists as long as the array.
+    """A published stream exists as long as the array.
 
-    Let the array refer to its stream.
+    Keep a reference from the array to its stream.
     """
     x = device_array(producer)
     collect()
@@ -136,10 +136,10 @@ class _Bytes(Exporter):
 
 @check("CAI-STREAM-2", source=f"{_SYNC}: synchronize on before", cases=STREAMS, on="cuda")
 def published_streams_are_waited_for(consumer: ConsumerUnderTest, case: int | None) -> None:
-    """What a library reads of a record comes after the work on the published stream.
+    """A consumer reads the memory after the work on the published stream.
 
-    Wait for the stream on the host, or let your own stream wait for an event on it, or work in it;
-    mind 1 and 2, which are handles of the default streams as they are.
+    Synchronize the stream, make your own stream wait for an event on it, or work on it; 1 and 2 are
+    valid handles of the default streams.
     """
     cuda = driver()
     stream = _stream(cuda, case)
@@ -164,10 +164,10 @@ def published_streams_are_waited_for(consumer: ConsumerUnderTest, case: int | No
     on="cuda",
 )
 def published_streams_wait_for_the_consumer(consumer: ConsumerUnderTest, case: int | None) -> None:
-    """What a producer does next on its published stream comes after the consumer's use.
+    """Later work on the published stream runs after the consumer's use.
 
-    Let the published stream wait for an event behind your last work, or let the host wait for that
-    work, or work on the published stream itself: nobody else knows when your use has ended.
+    Make the published stream wait for an event after your last work, synchronize, or work on the
+    published stream itself: only the consumer knows when its use ends.
     """
     cuda = driver()
     stream = _stream(cuda, case)
@@ -203,10 +203,10 @@ def _need_reading(consumer: ConsumerUnderTest, x: Any) -> None:
 
 @check("CAI-STREAM-2", source=f"{_SYNC}: when stream is None", severity="QUIRK", on="cuda")
 def records_without_a_stream_are_taken_at_once(consumer: ConsumerUnderTest) -> None:
-    """To take a record that publishes no stream, the host waits for nothing.
+    """Importing a record without a stream does not block the host.
 
-    Use the memory at once, on any stream: who published none has nothing pending, or sees to the
-    order.
+    Use the memory at once, on any stream: without a stream nothing is pending, or the user orders
+    the work.
     """
     cuda = driver()
     _need_reading(consumer, _Bytes(cuda.memory(_COUNT), None))

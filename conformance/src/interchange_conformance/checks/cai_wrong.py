@@ -80,9 +80,9 @@ def objects_without_the_interface_are_refused(consumer: ConsumerUnderTest) -> No
 
 @check("CAI-ATTR-1", source=f"{_NO_CLASS}; known of jax#19134", severity="QUIRK", on="cuda")
 def properties_that_raise_attribute_error_are_no_interface(consumer: ConsumerUnderTest) -> None:
-    """An object whose property raises AttributeError is one without the interface.
+    """An object whose property raises AttributeError is refused like one without the interface.
 
-    Ask with getattr(x, name, None): arrays of the host raise AttributeError there.
+    Use getattr(x, name, None): host arrays raise AttributeError.
     """
     x = _Raising(AttributeError("on the host"))
     error = _expect_error(consumer, x, "an object whose property raises AttributeError")
@@ -99,9 +99,9 @@ OWN: Final[dict[str, type[Exception]]] = {
 
 @check("CAI-ATTR-1", source="interchange", severity="SHOULD", cases=OWN, on="cuda")
 def errors_of_the_property_come_through(consumer: ConsumerUnderTest, case: type[Exception]) -> None:
-    """What the property of an object raises comes through.
+    """Exceptions of the property reach the caller.
 
-    Let it pass: the producer knows best why it has no record, such as for a tensor that requires
+    Do not catch them: the producer knows why it has no record, for example a tensor that requires
     grad.
     """
     words = "the words of the producer"
@@ -129,7 +129,7 @@ NO_DICTS: Final[dict[str, object]] = {
 
 @check("CAI-DICT-1", source=SPEC, severity="SHOULD", cases=NO_DICTS, on="cuda")
 def what_is_no_dict_is_refused(consumer: ConsumerUnderTest, case: Any) -> None:
-    """A record that is no dict is refused.
+    """A record that is not a dict is refused.
 
     Raise TypeError or BufferError where record['shape'] fails.
     """
@@ -164,9 +164,9 @@ SHAPES: Final[dict[str, object]] = {
 
 @check("CAI-SHAPE-1", source=f"{SPEC}, shape", severity="SHOULD", cases=SHAPES, on="cuda")
 def wrong_shapes_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
-    """A shape that is no tuple of extents is refused.
+    """A shape that is not a tuple of extents is refused.
 
-    Test that it is a tuple of ints, none of them negative.
+    Check that it is a tuple of ints, none of them negative.
     """
     _expect_refusal(consumer, case)
 
@@ -182,7 +182,7 @@ STRIDES: Final[dict[str, object]] = {
 def wrong_strides_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """Strides that are neither None nor a tuple of ints are refused.
 
-    Test that it is a tuple of ints.
+    Check that it is a tuple of ints.
     """
     _expect_refusal(consumer, case)
 
@@ -197,7 +197,7 @@ COUNTS: Final[dict[str, object]] = {
 def strides_that_are_not_one_per_axis_are_refused(
     consumer: ConsumerUnderTest, case: Changes
 ) -> None:
-    """Strides that are more or fewer than the extents are refused.
+    """Strides whose number differs from that of the extents are refused.
 
     Compare their lengths.
     """
@@ -216,36 +216,36 @@ DATA: Final[dict[str, object]] = {
 
 @check("CAI-DATA-1", source=f"{SPEC}, data", severity="SHOULD", cases=DATA, on="cuda")
 def wrong_data_is_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
-    """A data entry that is no pair of an address and a flag is refused.
+    """A data entry that is not a pair of an address and a flag is refused.
 
-    Unpack it, and test that the address is an int of 64 bits.
+    Unpack it, and check that the address is a 64-bit int.
     """
     _expect_refusal(consumer, case)
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data", severity="SHOULD", on="cuda")
 def elements_at_address_0_are_refused(consumer: ConsumerUnderTest) -> None:
-    """A record of elements whose address is 0 is refused.
+    """A record of elements at address 0 is refused.
 
-    0 is for arrays without elements.
+    Address 0 is for arrays without elements.
     """
     _expect_refusal(consumer, {"data": (0, False)})
 
 
 @check("CAI-DATA-3", source=f"{SPEC}, data; known of jax#37303", severity="SHOULD", on="cuda")
 def addresses_that_the_driver_does_not_know_are_refused(consumer: ConsumerUnderTest) -> None:
-    """A record whose address is nowhere is refused.
+    """A record whose address is unknown to the driver is refused.
 
-    Ask cuPointerGetAttribute about it: its error is cheap, a fault in a kernel is not.
+    Call cuPointerGetAttribute: its error is cheap, a fault in a kernel is not.
     """
     _expect_refusal(consumer, {"data": (12345 * 16, False)})
 
 
 @check("CAI-DATA-3", source=f"{SPEC}, data: device-accessible", severity="SHOULD", on="cuda")
 def plain_memory_of_the_host_is_refused(consumer: ConsumerUnderTest) -> None:
-    """A record of memory of the host that no device reaches is refused.
+    """A record of host memory that no device can access is refused.
 
-    Ask cuPointerGetAttribute about it: memory that it does not know is of no use to a kernel.
+    Call cuPointerGetAttribute: kernels cannot use memory that it does not know.
     """
     block = ctypes.create_string_buffer(4096)
     cuda = driver()
@@ -281,9 +281,9 @@ def elements_outside_their_allocation_are_refused(
 
 @check("DLP-SHAPE-4", source="interchange", severity="SHOULD", on="cuda")
 def records_beyond_64_bits_are_refused(consumer: ConsumerUnderTest) -> None:
-    """A record of more elements than a 64-bit integer counts is refused.
+    """A record with more elements than a 64-bit integer can count is refused.
 
-    Multiply with a test for overflow.
+    Multiply with an overflow check.
     """
     _expect_refusal(consumer, {"shape": (2**40, 2**40)})
 
@@ -300,9 +300,9 @@ TYPESTRS: Final[dict[str, object]] = {
 
 @check("CAI-TYPESTR-1", source=f"{SPEC}, typestr", severity="SHOULD", cases=TYPESTRS, on="cuda")
 def wrong_typestrs_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
-    """A typestr that is no byte order, kind and size is refused.
+    """A typestr that is not a byte order, kind and size is refused.
 
-    Parse all three; raise for what you do not know.
+    Parse all three; raise for unknown ones.
     """
     _expect_refusal(consumer, case)
 
@@ -312,9 +312,9 @@ VERSIONS: Final[dict[str, object]] = {"text": {"version": "three"}, "list": {"ve
 
 @check("CAI-VER-1", source=f"{SPEC}, version", severity="SHOULD", cases=VERSIONS, on="cuda")
 def wrong_versions_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
-    """A version that is no number of 0 or more is refused.
+    """A version that is not an integer of 0 or more is refused.
 
-    Test it before you compare it.
+    Check it before you compare it.
     """
     _expect_refusal(consumer, case)
 
@@ -330,9 +330,9 @@ STREAMS: Final[dict[str, object]] = {
 
 @check("CAI-STREAM-1", source=f"{SPEC}, stream", severity="SHOULD", cases=STREAMS, on="cuda")
 def wrong_streams_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
-    """A stream that is not None, 1, 2 or a handle is refused, 0 above all.
+    """A stream that is not None, 1, 2 or a handle is refused, 0 in particular.
 
-    0 is disallowed because it could mean None, 1 or 2.
+    0 is disallowed because it is ambiguous: None, 1 or 2.
     """
     _expect_refusal(consumer, case)
 
@@ -352,8 +352,8 @@ SLOPPY: Final[dict[str, object]] = {
 
 @check("CAI-DICT-1", source=SPEC, severity="QUIRK", cases=SLOPPY, on="cuda")
 def sloppy_records_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
-    """A record that can only be guessed at is refused.
+    """A record with malformed entries is refused, and its meaning not guessed.
 
-    Read the entries by the letter, so that a producer learns of its mistake from you.
+    Parse the entries strictly, so that producers find their mistakes.
     """
     _expect_refusal(consumer, case)

@@ -58,8 +58,8 @@ def _asked(producer: ProducerUnderTest, x: Any, keywords: dict[str, Any]) -> Any
 def exports_are_capsules(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """__dlpack__() returns a PyCapsule.
 
-    Return what PyCapsule_New gave you, and no wrapper around it: consumers hand it to the
-    PyCapsule functions of the C API, which take nothing else.
+    Return the result of PyCapsule_New without a wrapper: consumers pass it to the PyCapsule
+    functions of the C API.
     """
     found = _asked(producer, some_array(producer), case)
 
@@ -74,8 +74,8 @@ def exports_are_capsules(producer: ProducerUnderTest, case: dict[str, Any]) -> N
 def capsules_have_one_of_the_two_names(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """A capsule is named 'dltensor' or 'dltensor_versioned'.
 
-    Give PyCapsule_New one of the two names, letter for letter: consumers compare them to know
-    which struct follows, and refuse every other.
+    Pass one of the two names to PyCapsule_New: consumers compare them to identify the struct, and
+    refuse all others.
     """
     found = _asked(producer, some_array(producer), case)
     if type(found) is not capsules.PyCapsule:
@@ -91,10 +91,10 @@ def capsules_have_one_of_the_two_names(producer: ProducerUnderTest, case: dict[s
     cases=GENERATIONS,
 )
 def names_tell_which_struct_follows(producer: ProducerUnderTest, case: str) -> None:
-    """Under 'dltensor' lies a DLManagedTensor, under the other name a DLManagedTensorVersioned.
+    """A 'dltensor' holds a DLManagedTensor, the other name a DLManagedTensorVersioned.
 
-    Name the capsule after the struct that you put into it. The two structs begin differently, so
-    that a consumer who trusts a wrong name follows pointers that are none.
+    Name the capsule after its struct. The two structs begin differently, so that a wrong name makes
+    the consumer dereference invalid pointers.
     """
     forms = [*forms_of([(1, 2, 3)], DTYPES), producer.plain]
     x, form = producer.first_of(forms)
@@ -123,9 +123,10 @@ def names_tell_which_struct_follows(producer: ProducerUnderTest, case: str) -> N
     cases=GENERATIONS,
 )
 def names_of_capsules_stay(producer: ProducerUnderTest, case: str) -> None:
-    """The name of a capsule is still there when the array and everything else is gone.
+    """The name of a capsule stays valid after the array is destroyed.
 
-    Pass a string literal, or one that is never freed: a capsule keeps the pointer, not the text.
+    Pass a string literal, or a string that is never freed: a capsule keeps the pointer, not the
+    text.
     """
     found = opened(producer, some_array(producer), case)
     gc.collect()
@@ -143,10 +144,10 @@ def names_of_capsules_stay(producer: ProducerUnderTest, case: str) -> None:
     cases=GENERATIONS,
 )
 def every_export_is_a_capsule_of_its_own(producer: ProducerUnderTest, case: str) -> None:
-    """Each call of __dlpack__() gives a new capsule, that stays whole when others are released.
+    """Each call of __dlpack__() returns a new capsule, which stays valid when others are released.
 
     Allocate a managed tensor for every call, or count the capsules that share one: each of them is
-    released once. A capsule that is handed out again has been consumed by somebody else.
+    released once. A capsule that is returned twice may already be consumed.
     """
     x = some_array(producer)
 
@@ -183,10 +184,10 @@ def _fields(found: OpenedCapsule) -> tuple[Any, ...]:
     cases=in_each({name: name for name in ("dropped", "held", "consumed")}),
 )
 def arrays_are_exported_again(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """An array that was exported can be exported again, whatever became of its capsule.
+    """An exported array can be exported again, whatever happened to its capsule.
 
-    Keep what an export needs as long as the array is there: a consumer that was refused for one
-    reason asks again, and two consumers take the same array.
+    Keep everything that an export needs as long as the array exists: consumers retry after an
+    error, and two consumers import the same array.
     """
     generation, fate = case
     x = some_array(producer)
@@ -212,10 +213,10 @@ def arrays_are_exported_again(producer: ProducerUnderTest, case: tuple[str, str]
     cases=GENERATIONS,
 )
 def consumed_capsules_are_not_handed_out_again(producer: ProducerUnderTest, case: str) -> None:
-    """After a capsule was consumed, the next call of __dlpack__() gives one that was not.
+    """After a capsule was consumed, the next call of __dlpack__() returns an unconsumed one.
 
-    Make a capsule for every call, and keep none: that of the last call has a used name by now, and
-    its struct belongs to somebody else.
+    Make a capsule for every call, and cache none: the last one has a used name, and its struct
+    belongs to its consumer.
     """
     x = some_array(producer)
     found = opened(producer, x, case)
@@ -235,10 +236,10 @@ def consumed_capsules_are_not_handed_out_again(producer: ProducerUnderTest, case
     severity="SHOULD",
 )
 def versioned_structs_are_of_major_version_1(producer: ProducerUnderTest) -> None:
-    """A versioned struct that was asked for with max_version=(1, 3) is of major version 1.
+    """A versioned struct requested with max_version=(1, 3) has major version 1.
 
-    Write the version of the header that you follow into the struct, major first. With another
-    major version a consumer may do nothing but call the deleter.
+    Write the version of the header that you implement into the struct, major first. With another
+    major version consumers may only call the deleter.
     """
     found = opened(producer, some_array(producer), "versioned")
 
@@ -254,10 +255,9 @@ def versioned_structs_are_of_major_version_1(producer: ProducerUnderTest) -> Non
     severity="SHOULD",
 )
 def flags_have_no_unknown_bits(producer: ProducerUnderTest) -> None:
-    """Only those bits of the flags are set that DLPack has defined.
+    """Only flag bits that DLPack defines are set.
 
-    Begin with flags = 0 and set what applies. Other bits may get a meaning in a later version,
-    which your arrays would then claim to have.
+    Start with flags = 0 and set those that apply. Later versions may define other bits.
     """
     found = opened(producer, some_array(producer), "versioned")
 

@@ -48,10 +48,10 @@ _SPECIFICATION: Final = "DLPack Python specification, Implementation"
 
 @check("DLP-CAP-1", source="array API standard 2025.12, from_dlpack")
 def plain_arrays_are_taken(consumer: ConsumerUnderTest) -> None:
-    """An array of plain float32 elements in host memory is taken, and read right.
+    """A float32 array in host memory is imported and read correctly.
 
-    Take at least one of the two structs, of at least one axis. Everything else that is said of a
-    consumer is only said of ways that such an array goes.
+    Support at least one of the two structs, and one axis. All other consumer checks apply only to
+    hooks that import such an array.
     """
     if consumer.subject.take is None and consumer.subject.take_capsule is None:
         raise NotApplicable("the subject describes neither take() nor take_capsule()")
@@ -76,10 +76,9 @@ def plain_arrays_are_taken(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-CAP-1", source=_SPECIFICATION, cases=of_rule(_ZOO, "DLP-CAP-1"))
 def capsules_of_other_names_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """A capsule that is named otherwise than the two names is refused.
+    """A capsule with any other name than the two names is refused.
 
-    Compare the whole name: another name stands for another struct, or for a tensor that is already
-    somebody's.
+    Compare the whole name: another name stands for another struct, or for a consumed tensor.
     """
     for way, attempt in attempts(consumer, case):
         expect(not attempt.taken, f"{way}: a capsule with {case.name} {attempt}")
@@ -89,7 +88,8 @@ def capsules_of_other_names_are_refused(consumer: ConsumerUnderTest, case: Pair)
 def used_capsules_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A capsule whose name begins with 'used_' is refused.
 
-    Its tensor belongs to whoever renamed it, who will release it: two owners free it twice.
+    Its tensor belongs to the consumer that renamed it and will release it: a second owner frees it
+    twice.
     """
     for way, attempt in attempts(consumer, case):
         expect(not attempt.taken, f"{way}: the capsule of {case.name} {attempt}")
@@ -97,10 +97,10 @@ def used_capsules_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
 def taken_capsules_are_renamed(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """A capsule that was taken is named 'used_' and what it was named before.
+    """A consumed capsule is renamed: 'used_' and its previous name.
 
-    Call PyCapsule_SetName with the name that goes with the struct: the producer's destructor
-    compares it, and releases the tensor under your feet if it finds another one.
+    Call PyCapsule_SetName with the used name of the struct: the producer's destructor compares it,
+    and releases the tensor if the name is another.
     """
     due = capsules.USED_NAME[capsules.VERSIONED if case == "versioned" else capsules.LEGACY]
     for way in ways(consumer, case):
@@ -114,9 +114,9 @@ def taken_capsules_are_renamed(consumer: ConsumerUnderTest, case: Generation) ->
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
 def a_capsule_is_taken_once(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """The second import of a capsule is refused, and the first is not harmed by it.
+    """A second import of a capsule is refused, and leaves the first valid.
 
-    Rename the capsule when you take the tensor out of it, and refuse capsules that are renamed.
+    Rename the capsule when you take ownership of the tensor, and refuse renamed capsules.
     """
     for way in ways(consumer, case):
         source = host(way.shape).but(generation=case, repeat=True)
@@ -158,10 +158,10 @@ _REFUSED: Final = {
     cases={name: _ZOO[case] for name, case in _REFUSED.items()},
 )
 def a_refused_capsule_is_either_used_or_not(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """After a refusal a capsule is either unused and its tensor alive, or used and released.
+    """After a refusal a capsule is unused with a live tensor, or used and its tensor released.
 
-    Take, rename, and own the tensor in one step that cannot fail, and validate afterwards; or
-    validate first and touch nothing. Between the two, a tensor is leaked or freed twice.
+    Rename the capsule and take ownership of the tensor in one step that cannot fail, and validate
+    afterwards; or validate first and change nothing. In between, a tensor is leaked or freed twice.
     """
     refused = False
     for way in ways(consumer, *case.versions):
@@ -192,10 +192,10 @@ def a_refused_capsule_is_either_used_or_not(consumer: ConsumerUnderTest, case: P
 def the_destructor_of_a_taken_capsule_is_cleared(
     consumer: ConsumerUnderTest, case: Generation
 ) -> None:
-    """The destructor of a capsule that was taken is set to NULL.
+    """The destructor of a consumed capsule is set to NULL.
 
-    Call PyCapsule_SetDestructor(capsule, NULL) after the renaming: some producers have a destructor
-    that releases the tensor whatever the capsule is named.
+    Call PyCapsule_SetDestructor(capsule, NULL) after the renaming: some producers' destructors
+    release the tensor regardless of the name.
     """
     for way in ways(consumer, case):
         attempt = Attempt(way.take, host(way.shape).but(generation=case))
@@ -211,9 +211,9 @@ def the_destructor_of_a_taken_capsule_is_cleared(
     cases=of_rule(_ZOO, "DLP-CAP-3"),
 )
 def what_is_no_capsule_is_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """A producer that returns something else than a capsule is refused.
+    """A producer whose __dlpack__() returns no capsule is refused.
 
-    Check the type before you ask for the name or the pointer.
+    Check the type before you read the name or the pointer.
     """
     for way, attempt in attempts(consumer, case):
         returned = attempt.source.manners.returns
@@ -229,10 +229,10 @@ _SWITCH: Final = 1e-6  # how long a thread goes on before another may [seconds]
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
 def of_two_threads_one_takes_a_capsule(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """When two threads import the same capsule at once, one gets the tensor and one an error.
+    """If two threads import one capsule at once, one gets the tensor and the other an error.
 
-    Claim the capsule in one step, under a lock or the GIL, between looking at its name and renaming
-    it: without, both own the tensor, and both release it.
+    Read and change the name in one step, under a lock or the GIL: otherwise both threads own the
+    tensor, and both release it.
     """
     for way in ways(consumer, case):
         sources = [host(way.shape).but(generation=case, repeat=True) for _ in range(_ROUNDS)]

@@ -27,10 +27,10 @@ _COPY: Final = "array API standard 2025.12, from_dlpack, copy"
 
 @check("DLP-COPY-1", source=f"{_COPY}=None: must reuse memory if possible", severity="SHOULD")
 def memory_is_shared_by_default(consumer: ConsumerUnderTest) -> None:
-    """An array in host memory is taken without a copy.
+    """An array in host memory is imported without a copy.
 
-    Wrap the memory. Users write into one array to change the other, and take arrays that fit into
-    memory once.
+    Share the memory: users write to one array to change the other, and import arrays that fit into
+    memory only once.
     """
     for way in ways(consumer):
         source = host(way.shape).but(generation=way.generation)
@@ -111,9 +111,9 @@ def copy_false_shares_or_refuses(
 
 @check("DLP-COPY-1", source=f"{_COPY}=False: raises if a copy is necessary", severity="SHOULD")
 def copy_false_takes_what_is_shared_anyway(consumer: ConsumerUnderTest) -> None:
-    """With copy=False an array is taken whose memory is shared by default.
+    """With copy=False an array is imported if its memory is shared by default.
 
-    Refuse copy=False only where you would have to copy.
+    Refuse copy=False only if you would have to copy.
     """
     shape = _way(consumer).shape
     take = _asking(consumer, copy=False)
@@ -134,8 +134,8 @@ _COPIED: Final = {"by-the-producer": Producer, "by-the-consumer": StreamOnly}
 def copy_true_copies_or_refuses(consumer: ConsumerUnderTest, case: type[Source]) -> None:
     """With copy=True an array has memory of its own, or is refused.
 
-    Send copy=True to the producer, and copy yourself where it does not know the keyword. Whoever
-    asks for a copy is going to write to it.
+    Send copy=True to the producer, and copy yourself if it does not support the keyword. The caller
+    is going to write to the copy.
     """
     shape = _way(consumer).shape
     take = _asking(consumer, copy=True)
@@ -157,9 +157,9 @@ class _Copying(Producer):
 
 @check("DLP-COPY-1", source=f"{_COPY}=False, and array.__dlpack__, copy")
 def copy_false_reaches_the_producer(consumer: ConsumerUnderTest) -> None:
-    """A producer learns of copy=False.
+    """copy=False is passed on to the producer.
 
-    Pass the keyword on: a producer that is not told may copy as it likes.
+    Pass the keyword on: otherwise the producer may copy.
     """
     shape = _way(consumer).shape
     if not Attempt(_asking(consumer, copy=None), host(shape, kind=_Copying)).taken:

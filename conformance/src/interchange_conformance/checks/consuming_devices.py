@@ -111,10 +111,10 @@ def _has_driver(device_type: int) -> bool:
 def memory_of_a_device_is_not_taken_for_host_memory(
     consumer: ConsumerUnderTest, case: tuple[int, int]
 ) -> None:
-    """Memory of a device is refused, or stays on that device.
+    """Device memory is refused, or stays on its device.
 
-    Look at the device type of the struct, and keep it with the number of the device. An address of
-    a device means something else on the host, or nothing: refuse to read it there.
+    Check the device type of the struct, and keep it with the device id. A device address is invalid
+    on the host: refuse to read it there.
     """
     for way in ways(consumer):
         _expect_elsewhere(consumer, way, case)
@@ -124,9 +124,9 @@ def memory_of_a_device_is_not_taken_for_host_memory(
 def memory_of_unknown_devices_is_not_taken_for_host_memory(
     consumer: ConsumerUnderTest, case: tuple[int, int]
 ) -> None:
-    """Memory of a device type that has no name is refused, or keeps the type.
+    """Memory of an unknown device type is refused, or keeps its type.
 
-    Refuse the types that you do not know: they are devices of tomorrow, or mistakes.
+    Refuse unknown types: they are future devices, or mistakes.
     """
     for way in ways(consumer):
         _expect_elsewhere(consumer, way, case)
@@ -146,10 +146,10 @@ _LIES: Final = {
     cases=_LIES,
 )
 def the_device_in_the_capsule_counts(consumer: ConsumerUnderTest, case: tuple[int, int]) -> None:
-    """What the struct says of its device is believed, whatever __dlpack_device__() said.
+    """The device in the struct is used, whatever __dlpack_device__() returned.
 
-    Compare the two once you have the capsule. Producers do disagree with themselves, and the host
-    crashes on an address that is none of its own.
+    Compare the two once you have the capsule. Some producers contradict themselves, and the host
+    crashes on a device address.
     """
     for way in ways(consumer):
         source = host(way.shape).but(
@@ -167,9 +167,9 @@ def the_device_in_the_capsule_counts(consumer: ConsumerUnderTest, case: tuple[in
     severity="QUIRK",
 )
 def page_locked_memory_may_come_as_host_memory(consumer: ConsumerUnderTest) -> None:
-    """An array that says it is in page-locked memory, and comes as host memory, is taken.
+    """An array whose __dlpack_device__() says page-locked, and its struct host memory, is imported.
 
-    Accept device types that are akin: the host reaches both.
+    Accept both device types: the host can access both.
     """
     objects = [way for way in ways(consumer) if way.name == "take"]
     if not objects:
@@ -190,7 +190,7 @@ _NEAR: Final = {"page-locked": (3, 0), "rocm-page-locked": (11, 0), "managed": (
 def memory_that_the_host_reaches_too_is_read_right(
     consumer: ConsumerUnderTest, case: tuple[int, int]
 ) -> None:
-    """Page-locked and managed memory is read right, or refused, and is released once.
+    """Page-locked and managed memory is read correctly, or refused, and is released once.
 
     Treat types 3, 11 and 13 as host memory, or refuse them before you have the capsule.
     """
@@ -206,7 +206,7 @@ def memory_that_the_host_reaches_too_is_read_right(
 def negative_device_ids_are_refused(consumer: ConsumerUnderTest) -> None:
     """A device with a negative id is refused.
 
-    Nobody counts devices from below 0: the struct was not filled.
+    Device ids begin at 0: the struct was not filled.
     """
     for way, attempt in attempts(consumer, _ZOO["device-id-negative"]):
         moved = bool(attempt.source.loans) and attempt.source.loans[-1].said.device[1] >= 0
@@ -236,9 +236,9 @@ def _takes_device(function: Any) -> bool:
 
 @check("DLP-DEV-5", source=f"{_DEVICE}: must offer a way for kDLCPU", severity="SHOULD")
 def the_host_can_be_asked_for(consumer: ConsumerUnderTest) -> None:
-    """With device="cpu" an array of the host is taken, and shares the memory as without it.
+    """With device="cpu" a host array is imported, and shares its memory as without the argument.
 
-    Take the keyword, and send no dl_device where the array is there already.
+    Accept the keyword, and send no dl_device if the array is already there.
     """
     way = next(way for way in ways(consumer) if way.take == by_object(consumer))
     attempt = Attempt(_to_host(consumer), host(way.shape))
@@ -250,10 +250,10 @@ def the_host_can_be_asked_for(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-DEV-5", source=f"{_DEVICE}: on which to place the created array")
 def what_is_taken_onto_the_host_is_there(consumer: ConsumerUnderTest) -> None:
-    """With device="cpu" an array of a device is taken to the host, or refused.
+    """With device="cpu" a device array is copied to the host, or refused.
 
-    Send dl_device=(1, 0) to the producer, or copy yourself, and refuse what neither can do: an
-    array that is still on its device is not what was asked for.
+    Send dl_device=(1, 0) to the producer, or copy yourself, and raise if neither is possible: do
+    not return an array that is still on its device.
     """
     way = next(way for way in ways(consumer) if way.take == by_object(consumer))
     take = _to_host(consumer)
@@ -280,10 +280,10 @@ def what_is_taken_onto_the_host_is_there(consumer: ConsumerUnderTest) -> None:
     cases=of_rule(_ZOO, "DLP-DEV-2"),
 )
 def odd_answers_about_the_device_do_no_harm(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """When __dlpack_device__() returns no tuple of two ints, the array is refused or read right.
+    """If __dlpack_device__() returns no tuple of two ints, the array is refused or read correctly.
 
-    Ask for the device before you ask for the capsule, and check the answer before you use it. Once
-    there is a capsule, its tensor is to be released on every path.
+    Call it before you request the capsule, and check the result before you use it. Once there is a
+    capsule, its tensor must be released on every path.
     """
     take = by_object(consumer)
     way = next(way for way in ways(consumer) if way.take == take)

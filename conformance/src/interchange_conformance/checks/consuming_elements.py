@@ -120,10 +120,10 @@ def _holding(dtype: str, way: Way) -> Source:
     cases={name.replace("_", "-"): name for name in _SAMPLES},
 )
 def elements_are_read_as_their_type_says(consumer: ConsumerUnderTest, case: str) -> None:
-    """The elements of an array that is taken are read as what code, bits and lanes say.
+    """Elements are read as the type that code, bits and lanes describe.
 
-    Map each code and size to the type of the same values, and refuse what you have no type for.
-    Bits count the whole of a complex number; bfloat16 is no float16, and a bool is a byte.
+    Map each code and size to the type of the same values, and refuse unsupported types. Bits count
+    the whole of a complex number; bfloat16 is not float16, and a bool is a byte.
     """
     for way in ways(consumer):
         attempt = Attempt(way.take, _holding(case, way))
@@ -214,10 +214,10 @@ def _handed_on(y: Any) -> tuple[int, int, int] | None:
     cases=of_rule(_ZOO, "DLP-DTYPE-1", *_UNSETTLED),
 )
 def unknown_element_types_are_not_read_as_others(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An element type that has no name is refused, or kept as it is.
+    """An unknown element type is refused, or kept as it is.
 
-    Refuse codes that you do not know, and known ones with bits that are not theirs. A newer minor
-    version may bring either.
+    Refuse unknown codes, and known codes with other bits than theirs. A newer minor version may
+    define either.
     """
     _expect_not_read(consumer, case)
 
@@ -229,10 +229,10 @@ def unknown_element_types_are_not_read_as_others(consumer: ConsumerUnderTest, ca
     cases={name: _ZOO[name] for name in _UNSETTLED},
 )
 def unsettled_element_types_are_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An element type that libraries would read differently is refused, or kept as it is.
+    """An element type that libraries interpret differently is refused, or kept as it is.
 
-    Refuse floats of 128 bits, which are padded or not and of two kinds, and bools of one bit, of
-    which nobody says where they begin.
+    Refuse floats of 128 bits, which are padded or not and of two kinds, and bools of one bit, whose
+    bit order is undefined.
     """
     _expect_not_read(consumer, case)
 
@@ -244,7 +244,7 @@ def unsettled_element_types_are_not_read(consumer: ConsumerUnderTest, case: Pair
     cases=of_rule(_ZOO, "DLP-DTYPE-2"),
 )
 def elements_of_no_size_are_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An element type without bits or lanes is refused, or kept as it is.
+    """An element type with 0 bits or 0 lanes is refused, or kept as it is.
 
     Check both numbers: sizes and strides are multiples of them.
     """
@@ -259,10 +259,10 @@ _NUMBERS: Final = [float(number) for number in range(2 * LINE[0])]
 
 @check("DLP-DTYPE-1", source=f"{_HEADER}.lanes")
 def lanes_are_not_dropped(consumer: ConsumerUnderTest) -> None:
-    """An array of elements with two lanes is refused, or all lanes are read.
+    """Elements with two lanes are refused, or all lanes are read.
 
-    Refuse lanes other than 1 unless you have vector types; as an array of single numbers half the
-    elements are missing, and strides are wrong.
+    Refuse lanes other than 1 unless you have vector types; read as single numbers half the elements
+    are missing, and the strides are wrong.
     """
     for way in ways(consumer):
         source = host(way.shape, _VECTOR).but(generation=way.generation)
@@ -318,10 +318,10 @@ _SUBBYTE: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"
 def elements_below_8_bits_are_read_as_the_flag_says(
     consumer: ConsumerUnderTest, case: _Small
 ) -> None:
-    """Elements below 8 bits are packed unless the flag says that each has a byte, or are refused.
+    """Elements below 8 bits are read as packed, or as padded if the flag is set, or refused.
 
-    Without the flag two elements of 4 bits share a byte, the first in its low half. Refuse what
-    you cannot read: one element per byte reads past the end of the memory.
+    Without the flag two elements of 4 bits share a byte, the first in its low half. Refuse them if
+    you cannot read them: one element per byte reads past the end of the memory.
     """
     _expect_small(consumer, case, "versioned")
 
@@ -335,9 +335,9 @@ def elements_below_8_bits_are_read_as_the_flag_says(
 def elements_below_8_bits_of_the_legacy_struct_are_packed(
     consumer: ConsumerUnderTest, case: _Small
 ) -> None:
-    """Elements below 8 bits in a legacy struct are read as packed ones, or refused.
+    """Elements below 8 bits in a legacy struct are read as packed, or refused.
 
-    Refuse them: the struct cannot say which of the two they are, and is older than the question.
+    Refuse them: the struct has no flag for padding, and is older than the flag.
     """
     _expect_small(consumer, case, "legacy")
 

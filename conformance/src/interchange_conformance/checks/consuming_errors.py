@@ -58,11 +58,10 @@ _ELEMENTS: Final = {
 def unsupported_elements_raise_buffer_error(
     consumer: ConsumerUnderTest, case: tuple[Pair, str]
 ) -> None:
-    """An element type that the library has not is refused with BufferError.
+    """An unsupported element type is refused with BufferError.
 
-    Raise BufferError for whatever a tensor says that you have no arrays for: by it callers know
-    that another protocol, or a conversion, may work. The standard names it for devices, and for
-    producers.
+    Raise BufferError for tensors that you have no arrays for: callers then try another protocol, or
+    a conversion. The standard requires it for devices, and for producers.
     """
     _expect_each(consumer, case[0], (BufferError,), case[1])
 
@@ -74,10 +73,10 @@ _DEVICES: Final = {"cuda": (2, 0), "opencl": (4, 0), "unknown": (99, 0)}
 def unsupported_devices_raise_buffer_error(
     consumer: ConsumerUnderTest, case: tuple[int, int]
 ) -> None:
-    """A device that the library cannot use is refused with BufferError.
+    """An unsupported device is refused with BufferError.
 
-    Raise BufferError, whether it is __dlpack_device__() that says so or the struct, and also where
-    the library was built without support for the device. TypeError was right until 2022.
+    Raise BufferError, whether __dlpack_device__() or the struct names it, and also if the library
+    was built without support for the device. TypeError was right until 2022.
     """
     refused = False
     for way in ways(consumer):
@@ -94,17 +93,17 @@ def unsupported_devices_raise_buffer_error(
 def newer_majors_raise_buffer_error(consumer: ConsumerUnderTest) -> None:
     """A struct of a newer major version is refused with BufferError.
 
-    Raise BufferError: it is nobody's mistake, and asking for an older version may help.
+    Raise BufferError: a request for an older version may succeed.
     """
     _expect_each(consumer, _ZOO["major-2"], (BufferError,), "version 2.0")
 
 
 @check("DLP-CAP-2", source=_PRACTICE, severity="QUIRK", cases=_USED)
 def capsules_not_to_be_taken_raise_value_error(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """A capsule of another name, or one that was used, is refused with ValueError or BufferError.
+    """A capsule with another name, or a used one, raises ValueError or BufferError.
 
-    Raise ValueError: it is the caller's mistake, and trying again cannot help. BufferError will do,
-    as for everything that cannot be exchanged.
+    Raise ValueError: it is a mistake of the caller. BufferError is accepted, as for everything that
+    cannot be exchanged.
     """
     _expect_each(consumer, case, (ValueError, BufferError), "such a capsule")
 
@@ -113,7 +112,7 @@ def capsules_not_to_be_taken_raise_value_error(consumer: ConsumerUnderTest, case
 def objects_without_dlpack_raise_attribute_error(consumer: ConsumerUnderTest) -> None:
     """An object without __dlpack__ is refused with AttributeError.
 
-    Let the AttributeError of looking the method up out as it is.
+    Do not catch the AttributeError of the attribute access.
     """
     take = by_object(consumer)
     attempt = Attempt(take, _ZOO["no-dlpack"].versions["versioned"].make())

@@ -60,10 +60,10 @@ def _expect_right(consumer: ConsumerUnderTest, case: Pair) -> None:
     ),
 )  # fmt: skip
 def strides_are_honoured(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array of any strides is read right, or refused.
+    """An array with any strides is read correctly, or refused.
 
-    Strides count elements, may be negative or zero, and need not go down. Refuse with BufferError
-    those that you have no arrays for; do not abort, and do not read the memory in C order.
+    Strides count elements, may be negative or zero, and need not decrease. Refuse unsupported ones
+    with BufferError; do not abort, and do not read the memory in C order.
     """
     _expect_right_or_refused(consumer, case)
 
@@ -74,9 +74,9 @@ def strides_are_honoured(consumer: ConsumerUnderTest, case: Pair) -> None:
     cases=_some("strides-null"),
 )
 def strides_that_are_null_mean_c_order(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array whose strides are NULL is taken as one in C order.
+    """An array whose strides are NULL is imported in C order.
 
-    Test the pointer. Producers older than DLPack 1.2 leave it NULL for every compact array.
+    Check the pointer. Producers older than DLPack 1.2 leave it NULL for compact arrays.
     """
     _expect_right(consumer, case)
 
@@ -90,8 +90,8 @@ _LATE: Final = Case(
 def strides_that_may_not_be_null_do_no_harm(consumer: ConsumerUnderTest) -> None:
     """An array of version 1.3 whose strides are NULL is read in C order, or refused.
 
-    Test the pointer, whatever the version says: who made the struct may know less of the header
-    than its version.
+    Check the pointer, whatever the version says: the producer may implement less of the header than
+    its version.
     """
     _expect_right_or_refused(consumer, Pair(_LATE.name, {"versioned": _LATE}))
 
@@ -119,9 +119,9 @@ def the_byte_offset_is_added(consumer: ConsumerUnderTest, case: int) -> None:
     ),
 )
 def pointers_of_scalars_are_not_followed(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array without axes has one element, and its shape and strides are not looked at.
+    """An array without axes has one element; its shape and strides are not dereferenced.
 
-    Follow neither pointer when ndim is 0: they may be NULL, or lead nowhere.
+    Dereference neither pointer if ndim is 0: they may be NULL or invalid.
     """
     _expect_right_or_refused(consumer, case)
 
@@ -133,9 +133,9 @@ def pointers_of_scalars_are_not_followed(consumer: ConsumerUnderTest, case: Pair
     cases=_some("empty", "empty-with-data", "empty-with-strides-0", "empty-with-huge-strides"),
 )
 def arrays_without_elements_are_not_followed(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array with an extent of 0 has no elements, and its data is not looked at.
+    """The data of an array with an extent of 0 is not dereferenced.
 
-    Do not follow data, nor hand it to memcpy: it is NULL, or leads anywhere.
+    Do not dereference data, or pass it to memcpy: it may be NULL or invalid.
     """
     _expect_right_or_refused(consumer, case)
 
@@ -147,9 +147,9 @@ def arrays_without_elements_are_not_followed(consumer: ConsumerUnderTest, case: 
     cases=_some("empty"),
 )
 def arrays_without_elements_are_taken(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array with an extent of 0 is taken.
+    """An array with an extent of 0 is imported.
 
-    Accept NULL for data when there are no elements.
+    Accept NULL for data if there are no elements.
     """
     _expect_right(consumer, case)
 
@@ -161,9 +161,9 @@ def arrays_without_elements_are_taken(consumer: ConsumerUnderTest, case: Pair) -
     cases=_some("shape-1-stride-3", "extent-1-huge-stride", "extent-1-negative-stride"),
 )
 def strides_of_single_elements_do_not_matter(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array is taken whatever the strides of its axes of extent 1 are.
+    """An array is imported whatever the strides of axes of extent 1 are.
 
-    Leave axes of extent 0 and 1 out when you check strides: no step is ever made along them.
+    Ignore axes of extent 0 and 1 when you check strides: no step is made along them.
     """
     _expect_right(consumer, case)
 
@@ -173,8 +173,8 @@ _AXES: Final = {"64": _LEGAL["64-axes"], "65": paired(zoo())["ndim-65"]}
 
 @check("DLP-SHAPE-1", source="dlpack.h 1.3, DLTensor.ndim", cases=_AXES)
 def no_axes_are_lost(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array of many axes is read right, or refused.
+    """An array with many axes is read correctly, or refused.
 
-    Compare ndim with the most that you have room for, before you copy shape and strides.
+    Compare ndim with your maximum before you copy shape and strides.
     """
     _expect_right_or_refused(consumer, case)

@@ -54,10 +54,10 @@ def _made(way: Way) -> Source:
 def the_deleter_runs_once_when_the_array_dies(
     consumer: ConsumerUnderTest, case: Generation
 ) -> None:
-    """The deleter runs once, when the last array on the memory dies, and not before.
+    """The deleter runs once, when the last array on the memory is destroyed, and not before.
 
-    Own the struct in one place, and call its own deleter with its own address: a copy of the struct
-    is somebody else's.
+    Own the struct in one place, and call its own deleter with its own address, not with that of a
+    copy.
     """
     for way in ways(consumer, case):
         attempt = Attempt(way.take, _made(way))
@@ -105,10 +105,10 @@ _GROUPS: Final[dict[str, tuple[Pair, ...]]] = {
 def a_tensor_is_released_once_whatever_becomes_of_it(
     consumer: ConsumerUnderTest, case: tuple[Pair, ...]
 ) -> None:
-    """A tensor that was refused, or taken and let go, is released once.
+    """A tensor is released once, whether it was refused, or imported and destroyed.
 
-    On every path between the capsule and the array, an error included, somebody owns the tensor,
-    and nobody but him: the capsule while it is unused, you from then on.
+    On every path from the capsule to the array, errors included, the tensor has one owner: the
+    capsule while it is unused, the consumer afterwards.
     """
     imports: list[tuple[Way, Attempt]] = []
     for pair in case:
@@ -122,9 +122,9 @@ def a_tensor_is_released_once_whatever_becomes_of_it(
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, deleter; what was taken is handed on")
 def views_keep_the_memory(consumer: ConsumerUnderTest) -> None:
-    """The tensor is released when the last array that shares its memory dies, and not before.
+    """The tensor is released when the last array on its memory is destroyed, and not before.
 
-    Let what you export refer to what you imported, not only to the array in between.
+    Keep a reference from your exports to the imported tensor, not only to the array in between.
     """
     way = next((way for way in ways(consumer) if way.name == "take"), None)
     if way is None:
@@ -152,9 +152,9 @@ def views_keep_the_memory(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-LIFE-5", source=f"{_DELETER}: can be NULL", cases=EACH_GENERATION)
 def deleters_that_are_null_are_not_called(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """Nothing is called when an array dies, or is refused, whose deleter is NULL.
+    """A NULL deleter is not called when the array is destroyed or refused.
 
-    Test the pointer before the call, also where you wrap it for later.
+    Check the pointer before the call, also if you wrap it for later.
     """
     for way in ways(consumer, case):
         note(f"taking an array without a deleter by {way}")
@@ -169,9 +169,9 @@ def deleters_that_are_null_are_not_called(consumer: ConsumerUnderTest, case: Gen
 
 @check("DLP-LIFE-5", source=f"{_DELETER}: can be NULL", severity="SHOULD", cases=EACH_GENERATION)
 def arrays_without_a_deleter_are_taken(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """An array whose deleter is NULL is taken.
+    """An array whose deleter is NULL is imported.
 
-    Take it as memory that stays, as constants and what is mapped from a file do.
+    Treat it as memory that is never freed, such as constants and mapped files.
     """
     for way in ways(consumer, case):
         note(f"taking an array without a deleter by {way}")
@@ -190,10 +190,9 @@ _kept: Final[list[Any]] = []
     cases=EACH_GENERATION,
 )
 def arrays_without_a_manager_ctx_are_taken(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """An array whose manager_ctx is NULL is taken.
+    """An array whose manager_ctx is NULL is imported.
 
-    Leave the field to the producer's deleter: what it points to, if to anything, has no meaning to
-    anybody else.
+    Only the producer's deleter uses this field.
     """
     for way in ways(consumer, case):
         note(f"taking an array whose manager_ctx is NULL by {way}")
@@ -208,10 +207,10 @@ def arrays_without_a_manager_ctx_are_taken(consumer: ConsumerUnderTest, case: Ge
 
 @check("DLP-LIFE-7", source="interchange; the documents are silent", cases=EACH_GENERATION)
 def the_struct_stays_as_the_producer_made_it(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """Nothing of the struct is written by the consumer, shape and strides included.
+    """The consumer writes to no part of the struct, shape and strides included.
 
-    Copy what you want to change, such as strides that you count in bytes: the producer may read
-    its struct, and hand the same one to others, as nanobind does.
+    Copy what you want to change, such as strides in bytes: the producer may read its struct, and
+    give it to other consumers, as nanobind does.
     """
     for way in ways(consumer, case):
         plain = _made(way)
@@ -232,9 +231,9 @@ def the_struct_stays_as_the_producer_made_it(consumer: ConsumerUnderTest, case: 
     severity="SHOULD",
 )
 def elements_are_read_without_asking_again(consumer: ConsumerUnderTest) -> None:
-    """Once an array is taken, its producer is not asked for the memory any more.
+    """After the import the producer is not called again.
 
-    Keep the tensor, not the producer: that object may be changed, closed, or gone.
+    Keep the tensor, not the producer: that object may be changed, closed or destroyed.
     """
     take = by_object(consumer)
     way = next(way for way in ways(consumer) if way.take == take)
@@ -253,9 +252,9 @@ def elements_are_read_without_asking_again(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-LIFE-1", source=f"{_DELETER}; DLPack Python specification, Implementation")
 def arrays_may_die_on_another_thread(consumer: ConsumerUnderTest) -> None:
-    """An array that dies on another thread than it was made on is released there, once.
+    """An array that is destroyed on another thread is released there, once.
 
-    Keep nothing that belongs to one thread; take the GIL if the deleter is called without it.
+    Use no thread-local storage; acquire the GIL if the deleter is called without it.
     """
     for way in ways(consumer):
         source = _made(way)
@@ -277,10 +276,10 @@ _alive: Final[list[Any]] = []
     seconds=60.0,
 )
 def arrays_may_outlive_the_interpreter(consumer: ConsumerUnderTest) -> None:
-    """An interpreter in which arrays are left alive ends well.
+    """The interpreter exits normally while imported arrays are alive.
 
-    Release nothing, or release safely, once the interpreter is being finalised: modules are empty
-    by then, and threads cannot take the GIL.
+    Release nothing, or release safely, once the interpreter is finalizing: modules are cleared by
+    then, and threads cannot acquire the GIL.
     """
     gc.unfreeze()  # what is frozen would not be let go at the end
     for way in ways(consumer):

@@ -67,10 +67,9 @@ def _expect_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
 
 @_check("DLP-SHAPE-1", "ndim", "ndim-65")
 def impossible_numbers_of_axes_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """A negative number of axes, or one that no array has, is refused.
+    """A negative or impossible number of axes is refused.
 
-    Compare ndim with 0 and with the most axes that you have arrays for, before you follow a
-    pointer.
+    Compare ndim with 0 and with your maximum before you dereference a pointer.
     """
     _expect_refused(consumer, case)
 
@@ -79,7 +78,7 @@ def impossible_numbers_of_axes_are_refused(consumer: ConsumerUnderTest, case: Pa
 def shapes_that_are_null_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with axes whose shape is NULL is refused.
 
-    Test the pointer, when ndim is not 0.
+    Check the pointer if ndim is not 0.
     """
     _expect_refused(consumer, case)
 
@@ -88,7 +87,7 @@ def shapes_that_are_null_are_refused(consumer: ConsumerUnderTest, case: Pair) ->
 def negative_extents_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A negative extent is refused.
 
-    Check each extent, not their product: two negative ones make a positive number of elements.
+    Check each extent, not their product: the product of two negative extents is positive.
     """
     _expect_refused(consumer, case)
 
@@ -97,7 +96,7 @@ def negative_extents_are_refused(consumer: ConsumerUnderTest, case: Pair) -> Non
 def sizes_beyond_64_bits_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with more elements or bytes than 64 bits can count is refused.
 
-    Multiply with a check for overflow: the product that wraps looks like a small array.
+    Multiply with an overflow check: a product that wraps looks like a small array.
     """
     _expect_refused(consumer, case)
 
@@ -106,7 +105,7 @@ def sizes_beyond_64_bits_are_refused(consumer: ConsumerUnderTest, case: Pair) ->
 def strides_that_leave_the_address_space_are_refused(
     consumer: ConsumerUnderTest, case: Pair
 ) -> None:
-    """Strides that lead below address 0 or past the last one are refused.
+    """Strides that lead below address 0 or beyond the last address are refused.
 
     Sum up the greatest step down and the greatest step up, with a check for overflow, and add both
     to the address of the first element.
@@ -118,8 +117,8 @@ def strides_that_leave_the_address_space_are_refused(
 def elements_without_memory_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with elements whose data is NULL is refused.
 
-    Test the pointer, when no extent is 0, and before you add byte_offset. An array library that is
-    given NULL may allocate memory of its own, and show what was in it before.
+    Check the pointer if no extent is 0, and before you add byte_offset. An array library that is
+    given NULL may allocate memory of its own, and expose its previous content.
     """
     _expect_refused(consumer, case)
 
@@ -128,9 +127,9 @@ def elements_without_memory_are_refused(consumer: ConsumerUnderTest, case: Pair)
 def offsets_that_leave_the_address_space_are_refused(
     consumer: ConsumerUnderTest, case: Pair
 ) -> None:
-    """An offset that leads past the last address is refused.
+    """An offset that leads beyond the last address is refused.
 
-    Add byte_offset to data with a check for overflow. It is unsigned: what looks like a small
-    negative number is a very large one.
+    Add byte_offset to data with an overflow check. It is unsigned: a small negative number is a
+    very large one.
     """
     _expect_refused(consumer, case)

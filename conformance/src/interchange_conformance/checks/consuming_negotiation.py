@@ -79,11 +79,10 @@ def _is_pair(value: Any) -> bool:
 
 @check("DLP-NEG-3", source="array API standard 2025.12, from_dlpack; DLPack 1.0")
 def max_version_is_sent_first(consumer: ConsumerUnderTest) -> None:
-    """The first request has max_version, of at least (1, 0).
+    """The first request has max_version of at least (1, 0).
 
-    Send the newest version that you understand, and leave it out only when the producer does not
-    know the keyword: without it producers answer with the legacy struct, or refuse, as they do for
-    read-only arrays.
+    Send the newest version that you support, and omit it only if the producer does not accept the
+    keyword: without it producers return the legacy struct, or refuse, as for read-only arrays.
     """
     if not any(way.name == "take" for way in ways(consumer, "versioned")):
         raise NotApplicable("take() takes no versioned struct")
@@ -103,7 +102,7 @@ def _words(keywords: dict[str, Any]) -> str:
 def max_version_is_a_tuple_of_two_ints(consumer: ConsumerUnderTest) -> None:
     """What is sent as max_version is None or a tuple of two ints.
 
-    Send (1, 3), not a list and not one number: producers unpack it in C, and refuse all else.
+    Send (1, 3), not a list or a single number: producers parse it in C, and refuse everything else.
     """
     for sent in _sent(consumer, "max_version"):
         expect(sent is None or _is_pair(sent), f"__dlpack__(max_version={sent!r:.100}) was called")
@@ -131,9 +130,9 @@ def copy_is_none_true_or_false(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-NEG-2", source=f"{_METHOD}: the signature")
 def keywords_are_those_of_the_standard(consumer: ConsumerUnderTest) -> None:
-    """No other keywords are sent than stream, max_version, dl_device and copy.
+    """Only stream, max_version, dl_device and copy are sent as keywords.
 
-    Leave others out: each producer that follows the standard refuses them.
+    Omit others: producers that follow the standard refuse them.
     """
     for keywords in _requests(consumer):
         unknown = sorted(set(keywords) - _KEYWORDS)
@@ -149,10 +148,10 @@ def keywords_are_those_of_the_standard(consumer: ConsumerUnderTest) -> None:
     cases={name: kind for name, kind in SIGNATURES.items() if kind is not Bare},
 )
 def producers_of_every_signature_are_taken(consumer: ConsumerUnderTest, case: type[Source]) -> None:
-    """A producer whose __dlpack__ knows fewer keywords is asked with those that it knows.
+    """A producer whose __dlpack__ accepts fewer keywords is called with those.
 
-    Catch the TypeError of a producer that was written before a keyword was, and ask again without
-    it: without max_version, dl_device and copy.
+    Catch the TypeError of producers that are older than a keyword, and call again without
+    max_version, dl_device and copy.
     """
     _expect_taken(consumer, case)
 
@@ -163,10 +162,10 @@ def producers_of_every_signature_are_taken(consumer: ConsumerUnderTest, case: ty
     severity="QUIRK",
 )
 def producers_without_keywords_are_taken(consumer: ConsumerUnderTest) -> None:
-    """A producer whose __dlpack__ takes no keyword at all is asked with none.
+    """A producer whose __dlpack__ accepts no keyword is called with none.
 
-    Catch the TypeError, and ask once more with nothing: producers older than the standard know not
-    even stream.
+    Catch the TypeError, and call once more without arguments: producers older than the standard do
+    not even accept stream.
     """
     _expect_taken(consumer, Bare)
 
@@ -207,10 +206,10 @@ _RAISERS: Final = {
     cases=_RAISERS,
 )
 def errors_of_the_producer_arrive(consumer: ConsumerUnderTest, case: tuple[str, str]) -> None:
-    """What a producer raises reaches the caller as it was raised.
+    """Exceptions of the producer reach the caller unchanged.
 
-    Let the producer's errors through, and raise the last one when you have asked with fewer
-    keywords in vain: its words say what is wrong with the array.
+    Do not replace them, and raise the last one if the calls with fewer keywords fail, too: its
+    message says what is wrong with the array.
     """
     manner, prefix = case
     way = _object_way(consumer)
@@ -247,7 +246,7 @@ def _fitting(way: Way, name: str) -> Source:
 def objects_without_dlpack_are_refused(consumer: ConsumerUnderTest) -> None:
     """An object without __dlpack__ is refused.
 
-    Look the method up before anything else, and let the AttributeError out.
+    Look the method up first, and do not catch the AttributeError.
     """
     way = _object_way(consumer)
     attempt = Attempt(way.take, _fitting(way, "no-dlpack"))
@@ -263,8 +262,8 @@ def objects_without_dlpack_are_refused(consumer: ConsumerUnderTest) -> None:
 def objects_without_dlpack_device_are_refused(consumer: ConsumerUnderTest) -> None:
     """An object without __dlpack_device__ is refused.
 
-    Ask for the device first. Without it nobody knows which stream to send, and whether the capsule
-    is worth asking for; consumers of host memory do without, and learn the device from the capsule.
+    Request the device first. Without it the required stream is unknown; consumers of host memory
+    may do without, and learn the device from the capsule.
     """
     way = _object_way(consumer)
     attempt = Attempt(way.take, _fitting(way, "no-dlpack-device"))

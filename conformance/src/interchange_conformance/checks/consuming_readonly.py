@@ -52,7 +52,7 @@ def _write(consumer: ConsumerUnderTest, y: Any) -> Exception | None:
 
 @check("DLP-RO-3", source=_FLAG, severity="SHOULD")
 def read_only_arrays_are_taken(consumer: ConsumerUnderTest) -> None:
-    """An array that says it is read-only is taken.
+    """A read-only array is imported.
 
     Make a read-only array of it, or ignore the flag if you have none; reading is allowed.
     """
@@ -66,10 +66,10 @@ def read_only_arrays_are_taken(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-RO-3", source=f"{_FLAG}; a library without such arrays may ignore it", severity="QUIRK")
 def read_only_memory_is_not_written(consumer: ConsumerUnderTest) -> None:
-    """Writing to an array that was taken from read-only memory is refused, or changes a copy.
+    """Writing to an array on read-only memory is refused, or changes a copy.
 
-    Carry the flag into your array. Memory is flagged because it is shared with somebody who counts
-    on it, or because writing it ends the process.
+    Keep the flag in your array. Memory is read-only because other users rely on its content, or
+    because a write crashes the process.
     """
     for way in ways(consumer, "versioned"):
         attempt = Attempt(way.take, _made(way))
@@ -85,9 +85,9 @@ def read_only_memory_is_not_written(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-RO-3", source=f"{_FLAG}: 0 is writable", severity="QUIRK")
 def writable_memory_stays_writable(consumer: ConsumerUnderTest) -> None:
-    """An array that was taken from memory without the flag can be written, and so is the memory.
+    """An array on memory without the flag is writable, and writes change the memory.
 
-    Make arrays read-only for the flag alone; the versioned struct says that the memory may be
+    Make arrays read-only only if the flag is set; the versioned struct says that the memory may be
     written.
     """
     if consumer.subject.immutable:
@@ -137,10 +137,9 @@ def _shares(consumer: ConsumerUnderTest, attempt: Attempt) -> bool:
 
 @check("DLP-RO-2", source=_FLAG, severity="SHOULD")
 def the_read_only_flag_is_handed_on(consumer: ConsumerUnderTest) -> None:
-    """What is exported of an array that was taken read-only is flagged READ_ONLY.
+    """Exports of an imported read-only array have the READ_ONLY flag.
 
-    Set the flag in the structs that you hand out, from the array's own: the next library knows
-    nothing else of the memory.
+    Set the flag in your structs from that of the array: the next consumer has no other information.
     """
     for way in ways(consumer, "versioned"):
         found = _handed_on(consumer, way, max_version=(1, 3))
@@ -159,10 +158,10 @@ def the_read_only_flag_is_handed_on(consumer: ConsumerUnderTest) -> None:
     severity="SHOULD",
 )
 def read_only_arrays_do_not_leave_as_legacy(consumer: ConsumerUnderTest) -> None:
-    """An array that was taken read-only is not exported as the legacy struct.
+    """An imported read-only array is not exported as the legacy struct.
 
-    Raise BufferError where max_version is None, and say that (1, 0) is needed: the legacy struct
-    cannot say that memory must not be written.
+    Raise BufferError if max_version is None, and say that (1, 0) is needed: the legacy struct has
+    no read-only flag.
     """
     for way in ways(consumer, "versioned"):
         newest = _handed_on(consumer, way, max_version=(1, 3))

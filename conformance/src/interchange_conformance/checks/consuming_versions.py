@@ -47,7 +47,7 @@ _HEADER: Final = "dlpack.h 1.3, DLPackVersion: major"
 def newer_majors_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A struct of a newer major version is refused.
 
-    Look at version.major before anything else: the rest of the struct may mean something else.
+    Check version.major first: the other fields may have another meaning.
     """
     for way, attempt in attempts(consumer, case):
         expect(not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
@@ -101,10 +101,10 @@ _guarded: Final[list[_Guarded]] = []  # a consumer may look at them later
 
 @check("DLP-VER-1", source=f"{_HEADER}: not safe to access any other fields")
 def nothing_of_a_newer_major_is_read(consumer: ConsumerUnderTest) -> None:
-    """Of a struct of a newer major version nothing but version, deleter and flags is looked at.
+    """Only version, deleter and flags of a newer major version's struct are read.
 
-    Check version.major first. Here the rest of the struct is in memory that nobody may read, so
-    that a consumer which looks at it crashes.
+    Check version.major first. In this check the rest of the struct is in unreadable memory, so that
+    a consumer that reads it crashes.
     """
     for way in ways(consumer, "versioned"):
         newer = Attempt(way.take, host(way.shape).but(generation="versioned", version=(2, 0)))
@@ -120,10 +120,10 @@ def nothing_of_a_newer_major_is_read(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-VER-1", source=_HEADER, severity="SHOULD")
 def versioned_structs_of_major_0_are_refused(consumer: ConsumerUnderTest) -> None:
-    """A versioned struct that says major version 0 is refused.
+    """A versioned struct with major version 0 is refused.
 
-    The versioned struct begins with 1.0. Compare with ==, and not with <=: a zero is more likely
-    a struct that nobody has filled.
+    Versioned structs begin with 1.0. Compare with ==, and not with <=: 0 most likely is a struct
+    that was not filled.
     """
     for way, attempt in attempts(consumer, _ZOO[_OLD]):
         expect(not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
@@ -134,10 +134,9 @@ _MINORS: Final = {name: _LEGAL[name] for name in ("minor-0", "minor-99")}
 
 @check("DLP-VER-1", source="dlpack.h 1.3, DLPackVersion: minor", severity="SHOULD", cases=_MINORS)
 def every_minor_is_taken(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """A struct of the same major version is taken, whatever its minor version.
+    """A struct of the same major version is imported, whatever its minor version.
 
-    Minor versions only add values of fields. Refuse the values that you do not know, and nothing
-    else.
+    Minor versions only add values of fields. Refuse the unknown values, and nothing else.
     """
     _expect_taken_right(consumer, case)
 
@@ -149,9 +148,9 @@ def every_minor_is_taken(consumer: ConsumerUnderTest, case: Pair) -> None:
     cases={"copied": _LEGAL["copied"]},
 )
 def flags_of_no_concern_are_ignored(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array is taken whatever flags there are that forbid nothing.
+    """Flags that forbid nothing do not prevent the import.
 
-    Test single bits. IS_COPIED says no more than that the memory is yours alone.
+    Test single bits. IS_COPIED only says that the consumer is the sole owner of the memory.
     """
     _expect_taken_right(consumer, case)
 
@@ -166,10 +165,10 @@ _UNKNOWN: Final = {name: _LEGAL[name] for name in ("flags-unknown", "flags-unkno
     cases=_UNKNOWN,
 )
 def unknown_flags_are_ignored(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """An array is taken whatever flags there are that have no name.
+    """Unknown flags do not prevent the import.
 
-    Ignore the bits that you do not know, or refuse what has them: no document says which. Who
-    refuses will refuse arrays of the next minor version.
+    Ignore unknown bits, or refuse arrays that have them: no document says which. A consumer that
+    refuses them will refuse arrays of the next minor version.
     """
     _expect_taken_right(consumer, case)
 
@@ -188,10 +187,10 @@ def _expect_taken_right(consumer: ConsumerUnderTest, case: Pair) -> None:
     cases=EACH_GENERATION,
 )
 def the_name_says_which_struct_it_is(consumer: ConsumerUnderTest, case: Generation) -> None:
-    """A capsule is read as its name says, whatever version was asked for.
+    """A capsule is read as its name says, whatever version was requested.
 
-    Dispatch on the name of the capsule. A producer that knows one struct only answers with that,
-    and the two have nothing at the same place.
+    Dispatch on the name of the capsule. A producer that supports one struct returns that, and the
+    two have different layouts.
     """
     for way in ways(consumer):
         note(f"taking a {case} capsule by {way.name}()")

@@ -64,9 +64,9 @@ def _overlap(one: OpenedCapsule, other: OpenedCapsule) -> bool:
 
 @check("DLP-COPY-1", source=_SOURCE, cases=GENERATIONS)
 def copy_false_shares_memory(producer: ProducerUnderTest, case: str) -> None:
-    """copy=False gives the memory of the array itself, whenever it is asked.
+    """copy=False exports the array's own memory.
 
-    Export the array's own memory, or raise BufferError where that cannot be.
+    Export the array's own memory, or raise BufferError if that is not possible.
     """
     x = some_array(producer)
 
@@ -83,9 +83,9 @@ def copy_false_shares_memory(producer: ProducerUnderTest, case: str) -> None:
 
 @check("DLP-COPY-1", source=f"{_SOURCE}: None must reuse the buffer if possible", cases=GENERATIONS)
 def memory_is_shared_if_it_can_be(producer: ProducerUnderTest, case: str) -> None:
-    """Without copy, or with copy=None, the memory is shared where copy=False would share it.
+    """Without copy, or with copy=None, the memory is shared if copy=False would share it.
 
-    Reuse the memory unless it is impossible: for plain arrays of the host it never is.
+    Share the memory unless it is impossible: for plain host arrays it never is.
     """
     x = some_array(producer)
     plain = _shared(producer, x, case)
@@ -114,10 +114,10 @@ def _expect_one_memory(
 
 @check("DLP-COPY-2", source=f"{_FLAG} when a copy happens, and says so")
 def shared_memory_is_not_called_a_copy(producer: ProducerUnderTest) -> None:
-    """Memory that the array shares is not flagged as a copy.
+    """Shared memory is not flagged as a copy.
 
-    Set DLPACK_FLAG_BITMASK_IS_COPIED when you copied, and only then: it tells the consumer that
-    nobody else can see the memory.
+    Set DLPACK_FLAG_BITMASK_IS_COPIED only if you copied: it tells the consumer that it is the sole
+    owner of the memory.
     """
     x = some_array(producer)
     one = opened(producer, x, "versioned")
@@ -136,9 +136,9 @@ def shared_memory_is_not_called_a_copy(producer: ProducerUnderTest) -> None:
     "DLP-COPY-2", source=f"{_SOURCE}: True must always copy", severity="SHOULD", cases=GENERATIONS
 )
 def copies_are_made_on_request(producer: ProducerUnderTest, case: str) -> None:
-    """copy=True is answered with a capsule.
+    """copy=True returns a capsule.
 
-    Copy the elements and export the copy, to a consumer without max_version too. BufferError is
+    Copy the elements and export the copy, also to consumers without max_version. BufferError is
     better than shared memory, but the standard has no exception for copies.
     """
     x = some_array(producer)
@@ -152,9 +152,9 @@ def copies_are_made_on_request(producer: ProducerUnderTest, case: str) -> None:
 
 @check("DLP-COPY-2", source=f"{_SOURCE}: True must always copy", cases=GENERATIONS)
 def copy_true_never_shares_memory(producer: ProducerUnderTest, case: str) -> None:
-    """What copy=True gives is memory of its own.
+    """copy=True exports memory that is not shared.
 
-    Copy, or raise BufferError. A consumer that asked for a copy writes into it.
+    Copy, or raise BufferError: the consumer writes to the copy.
     """
     x = some_array(producer)
     shared = _shared(producer, x, case)
@@ -174,8 +174,8 @@ def copy_true_never_shares_memory(producer: ProducerUnderTest, case: str) -> Non
 def copies_are_flagged(producer: ProducerUnderTest) -> None:
     """The struct of a copy has the flag IS_COPIED.
 
-    Set DLPACK_FLAG_BITMASK_IS_COPIED in the versioned struct when you copied: by it the consumer
-    knows that it may write without anybody else seeing it.
+    Set DLPACK_FLAG_BITMASK_IS_COPIED in the versioned struct if you copied: it tells the consumer
+    that writes have no other effect.
     """
     copied = _copied(producer, some_array(producer), "versioned")
 
@@ -189,9 +189,9 @@ def copies_are_flagged(producer: ProducerUnderTest) -> None:
     cases={"of-writable": False, "of-read-only": True},
 )
 def copies_may_be_written(producer: ProducerUnderTest, case: bool) -> None:
-    """A copy is not flagged read-only, and is not, be it made of memory that is.
+    """A copy is not flagged read-only, also if its source is read-only.
 
-    Clear the read-only flag of a copy. Its memory belongs to the consumer alone.
+    Clear the read-only flag of a copy: its memory belongs to the consumer alone.
     """
     if producer.subject.immutable and not case:
         raise NotApplicable("the library's arrays are all constant")
@@ -210,9 +210,9 @@ def copies_may_be_written(producer: ProducerUnderTest, case: bool) -> None:
     cases={"vector": None, **VIEWS},
 )
 def copies_hold_the_elements(producer: ProducerUnderTest, case: View | None) -> None:
-    """A copy holds the elements of the array that was copied, in their order.
+    """A copy has the elements of its source, in their order.
 
-    Copy by the strides of the array, and describe the copy by strides of its own.
+    Copy by the strides of the array, and describe the copy by its own strides.
     """
     whole = case or View(1, lambda x: x, lambda line: line)
     whole.rehearse(producer)
@@ -250,10 +250,10 @@ _MALFORMED: Final[dict[str, Any]] = {
     cases=_MALFORMED,
 )
 def malformed_copy_arguments_are_refused(producer: ProducerUnderTest, case: Any) -> None:
-    """A copy that is neither None nor a bool is refused with TypeError.
+    """A copy argument other than None or a bool is refused with TypeError.
 
-    Look at the argument with `is`, and raise TypeError; ValueError and BufferError pass here as
-    well. What is true enough for one library is ignored by another.
+    Compare the argument with `is`, and raise TypeError; ValueError and BufferError are accepted as
+    well.
     """
     keywords = asking("versioned" if _newer(producer) else "legacy", copy=case)
     x = some_array(producer)

@@ -29,10 +29,10 @@ _COPIES: Final[dict[str, dict[str, Any]]] = {
 
 @copies("DLP-COPY-2", source=f"{_COPY}: IS_COPIED must be set", cases=_COPIES, on="cuda")
 def copies_of_device_memory_are_flagged(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
-    """The struct of a copy of device memory has the flag IS_COPIED, on the host as on the device.
+    """The struct of a copy of device memory has the flag IS_COPIED, on the host and on the device.
 
-    Set DLPACK_FLAG_BITMASK_IS_COPIED in the versioned struct when you copied: by it the consumer
-    knows that it may write without anybody else seeing it.
+    Set DLPACK_FLAG_BITMASK_IS_COPIED in the versioned struct if you copied: it tells the consumer
+    that writes have no other effect.
     """
     _, x, address = make_there(producer, "cuda")
 
@@ -56,7 +56,7 @@ def copies_of_device_memory_are_flagged(producer: ProducerUnderTest, case: dict[
 def copy_false_makes_no_copy_for_the_host(producer: ProducerUnderTest) -> None:
     """With dl_device=(1, 0) and copy=False device memory is not copied.
 
-    Raise BufferError: the host does not reach the memory, and the consumer wants no other.
+    Raise BufferError: the host cannot access the memory.
     """
     _, x, address = make_there(producer, "cuda")
 
@@ -74,10 +74,10 @@ def copy_false_makes_no_copy_for_the_host(producer: ProducerUnderTest) -> None:
 
 @readonly("DLP-RO-1", source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY", on="cuda")
 def readonly_arrays_on_devices_are_flagged(producer: ProducerUnderTest) -> None:
-    """The struct of a device array that must not be written has the read-only flag.
+    """The struct of a read-only device array has the read-only flag.
 
-    Set DLPACK_FLAG_BITMASK_READ_ONLY as for memory of the host: without it the consumer lets its
-    kernels write.
+    Set DLPACK_FLAG_BITMASK_READ_ONLY as for host memory: without it the consumer's kernels may
+    write.
     """
     x = producer.make(device="cuda", readonly=not producer.subject.immutable)
 

@@ -76,10 +76,10 @@ def _other_arrays(producer: ProducerUnderTest) -> list[Any]:
 def device_memory_stays_while_it_is_held(
     producer: ProducerUnderTest, case: tuple[str, str]
 ) -> None:
-    """Device memory stays and keeps its contents while a capsule or a consumer holds it.
+    """Device memory stays valid and unchanged while a capsule or a consumer holds it.
 
-    Let manager_ctx own what owns the memory, and free it in the deleter: the array itself, and the
-    pool that it came from, may be gone long before.
+    Let manager_ctx own the owner of the memory, and free it in the deleter: the array and its
+    memory pool may be destroyed long before.
     """
     generation, held = case
     cuda, x, _ = make_there(producer, "cuda")
@@ -131,10 +131,10 @@ def _kept(producer: ProducerUnderTest, cuda: Cuda, act: Callable[[], object]) ->
 
 @check("DLP-LIFE-1", source=_DELETER, cases=_GONE, on="cuda")
 def device_memory_is_given_back(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """Device memory is freed when the array is gone, and nothing of its export is held any more.
+    """Device memory is freed when the array and all of its exports are destroyed.
 
-    Give up in the deleter what the export took, and call the deleter in the capsule's destructor
-    where nobody consumed it.
+    Drop the references of the export in the deleter, and call the deleter in the destructor of an
+    unconsumed capsule.
     """
     generation, way = case
     cuda, x, _ = make_there(producer, "cuda")

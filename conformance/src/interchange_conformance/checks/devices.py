@@ -68,10 +68,10 @@ def _are_akin(said: tuple[int, int], shipped: tuple[int, int]) -> bool:
     on="cuda",
 )
 def the_capsule_is_on_the_device_that_was_said(producer: ProducerUnderTest, case: str) -> None:
-    """The capsule is on the device that __dlpack_device__() says, or on memory akin to it.
+    """The struct is on the device that __dlpack_device__() returns, or on equivalent memory.
 
-    Take both from one place: consumers choose stream and importer by the one, and read the other.
-    Page-locked and managed memory may be said to be the host's.
+    Fill both from one place: consumers choose stream and importer by the one, and read the other.
+    Page-locked and managed memory may be reported as host memory.
     """
     _, x, _ = make_there(producer, case)
 
@@ -90,10 +90,9 @@ def the_capsule_is_on_the_device_that_was_said(producer: ProducerUnderTest, case
     on="cuda",
 )
 def device_memory_has_the_number_of_its_device(producer: ProducerUnderTest, case: str) -> None:
-    """Memory of a CUDA device is of type 2, and of the device that the driver names.
+    """CUDA device memory has type 2 and the device id that the driver reports.
 
-    Ask the driver for the pointer's ordinal rather than for the current device, which may be
-    another.
+    Query the ordinal of the pointer, not the current device.
     """
     cuda, x, address = make_there(producer, case)
     due = (CUDA, cuda.kind(address)[1])
@@ -105,9 +104,9 @@ def device_memory_has_the_number_of_its_device(producer: ProducerUnderTest, case
 
 @check("DLP-DEV-9", source="dlpack.h 1.3, DLDevice.device_id", cases=_ORDINALS, on="cuda")
 def capsules_have_the_number_of_their_device(producer: ProducerUnderTest, case: str) -> None:
-    """The struct of memory of a CUDA device names the device that the driver names.
+    """The struct of CUDA device memory has the device id that the driver reports.
 
-    Write the pointer's ordinal into the struct: a consumer makes that device current.
+    Write the ordinal of the pointer into the struct: consumers make that device current.
     """
     cuda, x, address = make_there(producer, case)
     due = (CUDA, cuda.kind(address)[1])
@@ -124,10 +123,10 @@ def capsules_have_the_number_of_their_device(producer: ProducerUnderTest, case: 
     on="cuda",
 )
 def managed_memory_is_said_to_be_managed(producer: ProducerUnderTest) -> None:
-    """Managed memory is of type 13, so that host and device may both take it.
+    """Managed memory has type 13.
 
-    Ask for CU_POINTER_ATTRIBUTE_IS_MANAGED: the memory type alone does not tell it from other
-    memory of the device.
+    Query CU_POINTER_ATTRIBUTE_IS_MANAGED: the memory type alone does not distinguish it from device
+    memory.
     """
     _, x, _ = make_there(producer, "managed")
 
@@ -141,9 +140,9 @@ def managed_memory_is_said_to_be_managed(producer: ProducerUnderTest) -> None:
 
 @check("DLP-DEV-3", source="dlpack.h 1.3, kDLCUDAHost", severity="SHOULD", on="cuda")
 def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerUnderTest) -> None:
-    """Page-locked memory is of type 3, or of type 1, and of no device.
+    """Page-locked memory has type 3 or type 1, and device id 0.
 
-    It is memory of the host that a device reaches: consumers that read it there must know.
+    It is host memory that devices can access.
     """
     _, x, _ = make_there(producer, "pinned")
 
@@ -167,9 +166,9 @@ def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerUnderTest) -> N
 def a_device_that_cannot_be_reached_is_a_buffer_error(
     producer: ProducerUnderTest, case: tuple[int, int]
 ) -> None:
-    """A dl_device that the memory cannot be handed to is refused with BufferError.
+    """A dl_device that the memory cannot be exported to is refused with BufferError.
 
-    Raise it before the capsule is made: what is returned is taken to be on that device.
+    Raise it before the capsule is made: consumers assume that the result is on that device.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -188,10 +187,10 @@ def a_device_that_cannot_be_reached_is_a_buffer_error(
     on="cuda",
 )
 def a_device_number_that_is_not_there_is_refused(producer: ProducerUnderTest) -> None:
-    """A dl_device whose number no device has is refused.
+    """A dl_device with an id that no device has is refused.
 
-    Raise BufferError as for any device out of reach, or ValueError as for an argument that is wrong
-    in itself; the standard names a class for types of devices only.
+    Raise BufferError as for any device that you cannot export to, or ValueError as for an invalid
+    argument; the standard names a class for device types only.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -209,9 +208,9 @@ def a_device_number_that_is_not_there_is_refused(producer: ProducerUnderTest) ->
     on="cuda",
 )
 def the_arrays_own_device_is_no_other(producer: ProducerUnderTest) -> None:
-    """dl_device may name the device that the array is on, and nothing changes.
+    """dl_device may name the array's own device, and then has no effect.
 
-    Compare it with what __dlpack_device__() says: consumers pass on what their user wrote.
+    Compare it with the result of __dlpack_device__(): consumers pass on what their user wrote.
     """
     _, x, address = make_there(producer, "cuda")
     own = device_said(x)
@@ -236,9 +235,9 @@ def the_arrays_own_device_is_no_other(producer: ProducerUnderTest) -> None:
     on="cuda",
 )
 def the_host_is_handed_what_is_in_memory(producer: ProducerUnderTest, case: str) -> None:
-    """With dl_device=(1, 0) the host is handed the array's elements, in memory that it reaches.
+    """With dl_device=(1, 0) the array is exported in memory that the host can access.
 
-    Copy memory of a device, and flag the copy; hand managed and page-locked memory out as it is.
+    Copy device memory, and flag the copy; export managed and page-locked memory as it is.
     """
     cuda, x, address = make_there(producer, case)
     due = bytes(i % 251 for i in range(NBYTES))
@@ -278,10 +277,10 @@ def _export_with_current(x: Any, cuda: Cuda, current: int) -> str:
     on="cuda",
 )
 def an_export_leaves_the_current_device_alone(producer: ProducerUnderTest, case: int) -> None:
-    """After __dlpack__() the device and context are current that were before.
+    """__dlpack__() leaves the current device and context unchanged.
 
-    Push the array's context and pop it again, on every path: the thread's current device is its
-    owner's, and the next allocation goes there.
+    Push the array's context and pop it again, on every path: the next allocation of the caller goes
+    to the current device.
     """
     cuda, x, _ = make_there(producer, "cuda")
     if case:
@@ -311,7 +310,8 @@ def arrays_are_exported_whatever_device_is_current(
 ) -> None:
     """An array can be exported while another device is current.
 
-    Make the array's device current around what needs it: a consumer cannot know that it matters.
+    Make the array's device current around the calls that need it: consumers do not know that it
+    matters.
     """
     device, current = case
     cuda, x, _ = make_there(producer, device)
@@ -332,11 +332,11 @@ def arrays_are_exported_whatever_device_is_current(
     on="cuda",
 )
 def work_is_ordered_while_another_device_is_current(producer: ProducerUnderTest) -> None:
-    """Pending work comes before the consumer's, also while another device is current.
+    """Pending work runs before the consumer's, also while another device is current.
 
-    A consumer does well to make the array's device current while it asks; be right with those that
-    do not.  Create and record the event with the context of the array's stream: an event of another
-    cannot be recorded there, and an error that is not looked at is an order that is lost.
+    Consumers should make the array's device current; support those that do not. Create and record
+    the event in the context of the array's stream: an event of another context cannot be recorded
+    there, and an ignored error is a missing order.
     """
     cuda = driver()
     cuda.need_second_device()
@@ -361,9 +361,9 @@ def work_is_ordered_while_another_device_is_current(producer: ProducerUnderTest)
     on="cuda",
 )
 def asking_for_the_device_waits_for_nothing(producer: ProducerUnderTest) -> None:
-    """__dlpack_device__() returns while work on the array is pending.
+    """__dlpack_device__() does not wait for pending work.
 
-    Answer from what is known: consumers ask before they name a stream.
+    Return what is known: consumers call it before they name a stream.
     """
     cuda = driver()
     own = cuda.stream()

@@ -85,9 +85,9 @@ def _refusal(consumer: ConsumerUnderTest, x: OnDevice) -> str:
     on="cuda",
 )
 def memory_that_a_device_reaches_is_read_right(consumer: ConsumerUnderTest, case: str) -> None:
-    """The elements of device, managed and page-locked memory that was taken are read right.
+    """Elements of imported device, managed and page-locked memory are read correctly.
 
-    Read memory of a device through its driver: the host must not follow such an address.
+    Read device memory through the driver: the host must not dereference the address.
     """
     cuda = driver()
     x, numbers = _producer(cuda, case)
@@ -108,9 +108,9 @@ def memory_that_a_device_reaches_is_read_right(consumer: ConsumerUnderTest, case
     on="cuda",
 )
 def memory_that_the_host_reaches_is_taken(consumer: ConsumerUnderTest, case: str) -> None:
-    """Who takes memory of the host or of a CUDA device takes managed and page-locked memory too.
+    """Consumers of host or CUDA memory import managed and page-locked memory, too.
 
-    Route device types 3 and 13 to the importer of either: both sides reach such memory.
+    Route device types 3 and 13 to either importer: both sides can access such memory.
     """
     cuda = driver()
     x, _ = _producer(cuda, case)
@@ -127,9 +127,9 @@ def memory_that_the_host_reaches_is_taken(consumer: ConsumerUnderTest, case: str
     on="cuda",
 )
 def what_is_taken_is_on_the_producers_device(consumer: ConsumerUnderTest, case: str) -> None:
-    """What was taken says that it is on the producer's device, or on memory akin to it.
+    """An imported array is on the producer's device, or on equivalent memory.
 
-    Go by the capsule's device, not by the one that is current.
+    Use the device of the capsule, not the current device.
     """
     cuda = driver()
     x, _ = _producer(cuda, case)
@@ -155,9 +155,9 @@ class _Elsewhere(OnDevice):
 
 @check("DLP-DEV-3", source="array API standard 2025.12, from_dlpack", on="cuda")
 def the_number_of_the_capsules_device_counts(consumer: ConsumerUnderTest) -> None:
-    """Where __dlpack_device__() names device 0 and the capsule device 1, the memory is of 1.
+    """If __dlpack_device__() returns device 0 and the struct says 1, the memory is read on 1.
 
-    Refuse it, for the stream was chosen for another device, or go by the struct.
+    Refuse it, since the stream was chosen for another device, or use the device in the struct.
     """
     cuda = driver()
     x, numbers = _producer(cuda, "cuda:1", _Elsewhere)
@@ -180,7 +180,7 @@ def the_number_of_the_capsules_device_counts(consumer: ConsumerUnderTest) -> Non
     on="cuda",
 )
 def an_import_leaves_the_current_device_alone(consumer: ConsumerUnderTest, case: str) -> None:
-    """After an import the device and context are current that were before.
+    """An import leaves the current device and context unchanged.
 
     Push the producer's context and pop it again, on every path.
     """
@@ -227,9 +227,9 @@ class _Unknown(OnDevice):
 def a_refused_import_leaves_the_current_device_alone(
     consumer: ConsumerUnderTest, case: type[OnDevice]
 ) -> None:
-    """Where an import fails, the device and context are current afterwards that were before.
+    """A failed import leaves the current device and context unchanged.
 
-    Pop the producer's context in a finally clause, or by the destructor of a guard.
+    Pop the producer's context in a finally clause, or in the destructor of a guard.
     """
     cuda = driver()
     x, _ = _producer(cuda, "cuda:1", case)
@@ -253,7 +253,7 @@ def a_refused_import_leaves_the_current_device_alone(
     on="cuda",
 )
 def a_producer_that_needs_its_device_to_be_current_is_taken(consumer: ConsumerUnderTest) -> None:
-    """Memory of another device is taken from a producer that exports on its own device only.
+    """Memory of a producer that requires its device to be current is imported.
 
     Make the producer's device current around __dlpack__(), at the latest when it refuses.
     """
@@ -274,10 +274,10 @@ def a_producer_that_needs_its_device_to_be_current_is_taken(consumer: ConsumerUn
     on="cuda",
 )
 def a_producer_that_orders_the_current_device_is_waited_for(consumer: ConsumerUnderTest) -> None:
-    """Memory of another device is taken in order, though its producer orders the current one.
+    """Memory of another device is imported in order if its producer orders the current device.
 
     Make the producer's device current around __dlpack__(): a library may keep one current stream
-    for each device, and order that of the device that is current.
+    per device, and order that of the current device.
     """
     cuda = driver()
     x, _ = _producer(cuda, "cuda:1", _OfTheCurrentDevice)

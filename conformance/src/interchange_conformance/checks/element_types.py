@@ -109,10 +109,10 @@ def _type_said(x: Any) -> str:
 def element_types_have_their_codes_and_bits(
     producer: ProducerUnderTest, case: tuple[str, str]
 ) -> None:
-    """An element type is exported under the code and the bits that dlpack.h gives it.
+    """An element type is exported with the code and bits of dlpack.h.
 
-    Look the code up in DLDataTypeCode: bool is (6, 8) and not an integer, a complex number has
-    code 5 and the bits of both its parts. A type that has no code is refused with BufferError.
+    Look the code up in DLDataTypeCode: bool is (6, 8) and not an integer, complex numbers have code
+    5 and the bits of both parts. Refuse types without a code with BufferError.
     """
     generation, name = case
     found = answer(producer, array_of(producer, name), **asking(generation))
@@ -128,10 +128,10 @@ def element_types_have_their_codes_and_bits(
 
 @check("DLP-DTYPE-2", source="dlpack.h 1.3, DLDataType.lanes", cases=in_each(_SOME))
 def plain_elements_have_one_lane(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """Elements that are numbers have bits, and lanes = 1.
+    """Numbers have lanes = 1.
 
     Write lanes = 1, for complex numbers too: lanes count the numbers of a short vector such as
-    float4, and most consumers refuse what has not exactly one.
+    float4, and most consumers refuse other values.
     """
     generation, name = case
     found = answer(producer, array_of(producer, name), **asking(generation))
@@ -145,10 +145,10 @@ def plain_elements_have_one_lane(producer: ProducerUnderTest, case: tuple[str, s
 @check("DLP-DTYPE-3", source="dlpack.h 1.3, DLDataType: native endian-ness",
        cases=in_each(_SWAPPED))  # fmt: skip
 def elements_in_foreign_byte_order_stay(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """Elements in another byte order than the machine's are not exported as if they were native.
+    """Elements in foreign byte order are not exported as native ones.
 
-    Raise BufferError: the struct has no place for the byte order, and every consumer would read
-    other numbers than you have.
+    Raise BufferError: the struct has no field for the byte order, and consumers would read wrong
+    numbers.
     """
     generation, order = case
     x = array_of(producer, order)
@@ -167,8 +167,8 @@ def elements_in_foreign_byte_order_stay(producer: ProducerUnderTest, case: tuple
 def elements_that_are_no_numbers_stay(producer: ProducerUnderTest, case: tuple[str, Any]) -> None:
     """Objects, text, times and records are not exported as numbers.
 
-    Raise BufferError, and let users view or cast the array themselves: addresses and ticks lose
-    their meaning on the way. Whoever agreed on handles may exchange them as kDLOpaqueHandle.
+    Raise BufferError, and let users view or cast the array: addresses and ticks have no meaning for
+    the consumer. Handles may be exchanged as kDLOpaqueHandle by agreement.
     """
     generation, dtype = case
     _expect_it_stays(producer, array_of(producer, dtype), generation, repr(dtype))
@@ -180,9 +180,9 @@ def elements_that_are_no_numbers_stay(producer: ProducerUnderTest, case: tuple[s
     cases=in_each(_PADDED),
 )
 def extended_floats_stay(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """The long doubles of x86, 10 bytes of number in 16, are not exported as 128-bit floats.
+    """x86 long doubles, 10 bytes padded to 16, are not exported as 128-bit floats.
 
-    Raise BufferError: code 2 means IEEE floating point, and this is none of its formats.
+    Raise BufferError: code 2 means IEEE floating point, and this is not one of its formats.
     """
     size = ctypes.sizeof(ctypes.c_longdouble)
     if platform.machine() not in _X86 or size not in {12, 16}:
@@ -228,10 +228,10 @@ _LAZY: Final = {
 def lazy_values_are_applied_or_refused(
     producer: ProducerUnderTest, case: tuple[str, _Lazy]
 ) -> None:
-    """What an array still has to do to its elements is done before it is exported, or it stays.
+    """Lazy operations on the elements are applied before the export, or it is refused.
 
-    Materialise conjugation and negation, or raise BufferError: the consumer sees memory only, and
-    takes the numbers there for the values of the array.
+    Materialize conjugation and negation, or raise BufferError: consumers read the memory as the
+    values of the array.
     """
     generation, lazy = case
     keywords = asking(generation)

@@ -64,8 +64,8 @@ def element_types_are_refused_with_buffer_error(
 ) -> None:
     """An element type that cannot be exported is refused with BufferError.
 
-    Raise BufferError when DLPack has no name for the elements. TypeError is what a consumer gets
-    for an unknown keyword: it would ask again with fewer, and report the wrong cause.
+    Raise BufferError if DLPack has no code for the elements. On a TypeError, as for unknown
+    keywords, consumers call again with fewer, and report the wrong cause.
     """
     generation, dtype = case
     x = array_of(producer, dtype)
@@ -86,7 +86,7 @@ def strides_are_refused_with_buffer_error(
 ) -> None:
     """Strides that cannot be exported are refused with BufferError.
 
-    Raise BufferError where a byte stride is no multiple of the element size.
+    Raise BufferError if a byte stride is not a multiple of the element size.
     """
     y = uneven(producer)
     keywords = asking("versioned", **case)
@@ -99,9 +99,9 @@ def strides_are_refused_with_buffer_error(
 @check("DLP-RO-3", source=f"{_SOURCE}: BufferError when the data cannot be exported",
        severity="SHOULD")  # fmt: skip
 def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerUnderTest) -> None:
-    """A legacy export of memory that must not be written is refused with BufferError.
+    """A legacy export of read-only memory is refused with BufferError.
 
-    Raise BufferError: a consumer that catches it asks with max_version, or for a copy.
+    Raise BufferError: consumers that catch it call again with max_version, or request a copy.
     """
     if not producer.subject.immutable:
         require_way(producer, "legacy")
@@ -121,9 +121,10 @@ def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerUnderTest) -
     },
 )
 def copies_are_refused_with_buffer_error(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
-    """copy=False that cannot be had is refused with BufferError.
+    """copy=False that is impossible is refused with BufferError.
 
-    Raise BufferError, not ValueError: that is the class for what cannot be exported as asked.
+    Raise BufferError, not ValueError: it is the class for exports that are not possible as
+    requested.
     """
     _expect_buffer_errors(producer, case)
 
@@ -137,10 +138,10 @@ def copies_are_refused_with_buffer_error(producer: ProducerUnderTest, case: dict
 def requested_copies_are_refused_with_buffer_error(
     producer: ProducerUnderTest, case: dict[str, Any]
 ) -> None:
-    """copy=True that cannot be had is refused with BufferError.
+    """copy=True that is impossible is refused with BufferError.
 
-    Raise BufferError, not NotImplementedError or ValueError: a consumer that catches it copies by
-    itself.
+    Raise BufferError, not NotImplementedError or ValueError: consumers that catch it copy by
+    themselves.
     """
     _expect_buffer_errors(producer, case)
 
@@ -170,10 +171,10 @@ def _expect_buffer_errors(producer: ProducerUnderTest, case: dict[str, Any]) -> 
     cases={"1": 1, "a-handle": 4096},
 )
 def streams_are_refused_with_value_error(producer: ProducerUnderTest, case: int) -> None:
-    """A stream for memory without streams is refused with ValueError; BufferError passes too.
+    """A stream for host memory is refused with ValueError; BufferError is accepted.
 
-    Raise ValueError: the argument has a wrong value. TypeError looks like a keyword that you do not
-    know, RuntimeError like something broken, and an assertion vanishes under python -O.
+    Raise ValueError: the argument has a wrong value. TypeError looks like an unknown keyword,
+    RuntimeError like an internal error, and assertions are removed by python -O.
     """
     _expect_classes(producer, case, (ValueError, BufferError))
 
@@ -185,7 +186,7 @@ def streams_are_refused_with_value_error(producer: ProducerUnderTest, case: int)
     cases={"text": "1", "an-object": SOMETHING},
 )
 def streams_of_no_kind_are_refused_with_type_error(producer: ProducerUnderTest, case: Any) -> None:
-    """A stream that is no int is refused with TypeError; ValueError and BufferError pass too.
+    """A stream that is not an int raises TypeError; ValueError and BufferError are accepted.
 
     Raise TypeError: the argument has a wrong type.
     """

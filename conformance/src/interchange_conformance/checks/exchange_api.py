@@ -64,10 +64,10 @@ _OTHERS: Final = 8  # arrays made to take memory that was wrongly given back
 
 @check("DLP-API-1", source=f"{_API}: this must be defined on the type")
 def exchange_tables_hang_on_the_type(producer: ProducerUnderTest) -> None:
-    """An array that has an exchange table has it from its type.
+    """The exchange table of an array is an attribute of its type.
 
-    Make __dlpack_c_exchange_api__ a class attribute: consumers ask type(x), and may keep the answer
-    for every object of that type.
+    Make __dlpack_c_exchange_api__ a class attribute: consumers read it from type(x), and may cache
+    it for all objects of that type.
     """
     cls, x = carrier_of(producer), producer.make()
     found = attributes_of(x if type(x) is cls else cls)
@@ -82,8 +82,8 @@ def exchange_tables_hang_on_the_type(producer: ProducerUnderTest) -> None:
 def exchange_tables_are_in_a_capsule_of_their_name(producer: ProducerUnderTest) -> None:
     """__dlpack_c_exchange_api__ is a capsule named 'dlpack_exchange_api'.
 
-    Give PyCapsule_New that name; an int is what the attribute of DLPack 1.2 was, under the name
-    __c_dlpack_exchange_api__.
+    Pass that name to PyCapsule_New; the attribute of DLPack 1.2, __c_dlpack_exchange_api__, was an
+    int.
     """
     cls = carrier_of(producer)
     value = getattr(cls, ATTRIBUTES[0], None)
@@ -98,7 +98,7 @@ def exchange_tables_are_in_a_capsule_of_their_name(producer: ProducerUnderTest) 
 
 @check("DLP-API-1", source="dlpack.h 1.3, DLPackExchangeAPIHeader")
 def exchange_tables_lead_to_older_majors(producer: ProducerUnderTest) -> None:
-    """A table says its major version, and prev_api leads to lower ones until it is NULL.
+    """A table has its major version, and prev_api points to older ones, the last to NULL.
 
     Set header.version to DLPACK_MAJOR_VERSION and DLPACK_MINOR_VERSION, and header.prev_api to NULL
     unless there is a table of an older major.
@@ -118,9 +118,9 @@ def exchange_tables_lead_to_older_majors(producer: ProducerUnderTest) -> None:
 
 @check("DLP-API-2", source=f"{_API}: this function must not be NULL")
 def exchange_functions_are_not_null(producer: ProducerUnderTest) -> None:
-    """All functions of the table are there, but dltensor_from_py_object_no_sync may be NULL.
+    """All functions of the table are set; only dltensor_from_py_object_no_sync may be NULL.
 
-    Give every member a function; one that has nothing to offer returns -1 with an error set.
+    Give every member a function; unsupported ones return -1 with an error set.
     """
     table = DLPackExchangeAPI.from_address(table_of(producer).address)
     members = [name for name, *_ in DLPackExchangeAPI._fields_ if name != "header"]
@@ -131,9 +131,9 @@ def exchange_functions_are_not_null(producer: ProducerUnderTest) -> None:
 
 @check("DLP-API-1", source=f"{_API}: must stay alive throughout the lifetime of the process")
 def exchange_tables_stay_where_they_are(producer: ProducerUnderTest) -> None:
-    """Whenever a type is asked, it gives the same table.
+    """A type always returns the same table.
 
-    Make one static table: a consumer that asked once keeps its address for as long as it runs.
+    Make one static table: consumers cache its address.
     """
     cls = carrier_of(producer)
     first = address_of_table(cls)
@@ -161,7 +161,7 @@ def exchanged_tensors_agree_with_capsules(
 ) -> None:
     """The table describes an array as its __dlpack__ does.
 
-    Let one function fill both: address, device, element type, shape and strides.
+    Fill both by one function: address, device, element type, shape and strides.
     """
     table = table_of(producer)
     x = of_the_carrier(producer, _of_form(producer, *case))
@@ -205,9 +205,9 @@ def _description(opened: OpenedCapsule) -> dict[str, Any]:
 
 @check("DLP-API-1", source="dlpack.h 1.3, DLManagedTensorVersioned.version")
 def exchanged_tensors_are_of_the_version_of_the_table(producer: ProducerUnderTest) -> None:
-    """The tensors of a table are structs of the table's major version.
+    """The tensors of a table have the table's major version.
 
-    Write the version of the rules that the export obeys into managed.version.
+    Write the version of the rules that the export follows into managed.version.
     """
     table = table_of(producer)
     tensor = described(table, of_the_carrier(producer, producer.make()))
@@ -220,9 +220,9 @@ def exchanged_tensors_are_of_the_version_of_the_table(producer: ProducerUnderTes
 
 @check("DLP-DTYPE-6", source="array API standard 2025.12, array.__dlpack__, Raises")
 def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerUnderTest) -> None:
-    """What is still to be conjugated is conjugated before the table exports it, or refused.
+    """Lazy conjugation is applied before the table exports an array, or the export is refused.
 
-    Look at such bits in the table's functions as in __dlpack__: the consumer sees memory only.
+    Check such bits in the table's functions as in __dlpack__: consumers read only the memory.
     """
     table = table_of(producer)
     x = of_the_carrier(producer, producer.make((2,), "complex64"))
@@ -249,7 +249,7 @@ def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerUnderTest) 
 def exchanged_read_only_arrays_say_so(producer: ProducerUnderTest) -> None:
     """A tensor of read-only memory has the read-only flag.
 
-    Set DLPACK_FLAG_BITMASK_READ_ONLY in managed.flags: the table has no other word for it.
+    Set DLPACK_FLAG_BITMASK_READ_ONLY in managed.flags.
     """
     table = table_of(producer)
     tensor = described(table, of_the_carrier(producer, producer.make(readonly=True)))
@@ -261,10 +261,10 @@ def exchanged_read_only_arrays_say_so(producer: ProducerUnderTest) -> None:
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: owning")
 def exchanged_tensors_give_their_references_back(producer: ProducerUnderTest) -> None:
-    """After its deleter, a tensor refers to the array no longer.
+    """The deleter of a tensor drops its reference to the array.
 
-    Take one reference in the export and drop it in the deleter; or none, where the memory is
-    counted elsewhere.
+    Take one reference in the export and drop it in the deleter; or none, if the memory is counted
+    elsewhere.
     """
     table = table_of(producer)
     x = of_the_carrier(producer, producer.make())
@@ -280,7 +280,7 @@ def exchanged_tensors_give_their_references_back(producer: ProducerUnderTest) ->
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: owning")
 def exchanged_tensors_keep_their_memory(producer: ProducerUnderTest) -> None:
-    """A tensor keeps its memory when the array is gone.
+    """A tensor keeps its memory after the array is destroyed.
 
     Let managed.manager_ctx own the array or its memory until the deleter is called.
     """
@@ -325,9 +325,9 @@ def borrowed_tensors_agree_with_owned_ones(producer: ProducerUnderTest) -> None:
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackDLTensorFromPyObjectNoSync: non-owning")
 def borrowed_tensors_take_no_reference(producer: ProducerUnderTest) -> None:
-    """dltensor_from_py_object_no_sync leaves the array's references as they are.
+    """dltensor_from_py_object_no_sync does not change the array's reference count.
 
-    Hand out pointers to what the array owns: nobody is told when the loan ends.
+    Return pointers to what the array owns: there is no call at the end of the loan.
     """
     table = _lending_table(producer)
     x = of_the_carrier(producer, producer.make())
@@ -350,7 +350,7 @@ def _lending_table(producer: ProducerUnderTest) -> Any:
 
 @check("DLP-API-2", source="dlpack.h 1.3, DLPackCurrentWorkStream", severity="SHOULD")
 def the_host_has_no_work_stream(producer: ProducerUnderTest) -> None:
-    """current_work_stream succeeds for the host, and gives NULL.
+    """current_work_stream succeeds for the host, and returns NULL.
 
     Set *out_current_stream to NULL for kDLCPU and return 0.
     """
@@ -377,10 +377,10 @@ _ORDERING: Final = frozenset(
 
 @check("DLP-API-1", source=f"{_API}: does not perform any stream synchronization", on="cuda")
 def exchange_functions_do_not_synchronise(producer: ProducerUnderTest) -> None:
-    """An array on which work is pending is exported at once or refused, and nothing is enqueued.
+    """An array with pending work is exported at once or refused, and nothing is enqueued.
 
-    Neither wait nor record an event: consumers ask current_work_stream, and work there. Refuse an
-    array whose work is pending elsewhere, so that its __dlpack__ is asked, which takes a stream.
+    Do not wait, and record no event: consumers call current_work_stream, and work there. Refuse
+    arrays with work on other streams, so that consumers call __dlpack__, which takes a stream.
     """
     from interchange_conformance.driver.cuda import driver
     from interchange_conformance.probes.pending_work import LONG_PATIENCE, PendingWork

@@ -32,10 +32,10 @@ _ASKED: Final = {"plain": None, **UNSPEAKABLE}
     cases=_ASKED,
 )
 def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: Any) -> None:
-    """An array that a table cannot export is refused with a Python error set.
+    """A table that cannot export an array sets a Python error.
 
-    Return -1 whenever an error is set, and set one whenever you return -1: a BufferError, where the
-    array cannot be described. Who gets 0 follows the pointer.
+    Return -1 exactly if an error is set: a BufferError if the array cannot be described. On 0,
+    consumers dereference the pointer.
     """
     x = of_the_carrier(producer, array_of(producer, case) if case else producer.make())
     table = table_of(producer, x)
@@ -54,9 +54,9 @@ def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: 
     cases=_ASKED,
 )
 def refused_loans_of_tables_leave_an_error(producer: ProducerUnderTest, case: Any) -> None:
-    """An array that a table cannot lend is refused with a Python error set.
+    """A table that cannot lend an array sets a Python error.
 
-    Return -1 whenever an error is set, and set one whenever you return -1.
+    Return -1 exactly if an error is set.
     """
     x = of_the_carrier(producer, array_of(producer, case) if case else producer.make())
     table = table_of(producer, x)
@@ -77,9 +77,9 @@ def _expect_told(error: Exception, what: str) -> None:
 
 @check("DLP-API-2", source="dlpack.h 1.3, DLPackCurrentWorkStream: of a device", on="cuda")
 def the_work_stream_of_a_device_exists(producer: ProducerUnderTest) -> None:
-    """current_work_stream of a device on which there are arrays gives a stream of the driver's.
+    """current_work_stream of a device with arrays returns a stream of the driver.
 
-    Give the handle of the stream on which your library works now; NULL, 1 and 2 are those of the
+    Return the handle of the stream on which your library currently works; NULL, 1 and 2 are the
     default streams.
     """
     cuda = driver()

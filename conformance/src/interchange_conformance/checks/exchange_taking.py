@@ -58,7 +58,7 @@ def _taken(table: ExchangeTable, loan: Loan) -> Any:
 
 @check("DLP-API-1", source=f"{_TO_OBJECT}: the Python tensor with the correct type")
 def taken_tensors_are_arrays_of_the_type(producer: ProducerUnderTest) -> None:
-    """What the table makes of a tensor is an array of the type that carries it, on its memory.
+    """The table imports a tensor as an array of its type, on the same memory.
 
     Return a new reference to an object of your own array type.
     """
@@ -77,9 +77,9 @@ def taken_tensors_are_arrays_of_the_type(producer: ProducerUnderTest) -> None:
 
 @check("DLP-LIFE-1", source=f"{_TO_OBJECT}: the ownership of the tensor is stolen")
 def taken_tensors_are_released_once(producer: ProducerUnderTest) -> None:
-    """The deleter of a tensor that a table took runs once, when the array of it dies.
+    """The deleter of an imported tensor runs once, when its array is destroyed.
 
-    Own the tensor in the new object, and give the caller the only reference to that.
+    Own the tensor in the new object, and return the only reference to that.
     """
     table, loan = table_of(producer), _loan()
     y = _taken(table, loan)
@@ -97,9 +97,9 @@ def taken_tensors_are_released_once(producer: ProducerUnderTest) -> None:
 
 @check("DLP-LIFE-5", source="dlpack.h 1.3, DLManagedTensorVersioned.deleter: can be NULL")
 def taken_tensors_may_have_no_deleter(producer: ProducerUnderTest) -> None:
-    """A table takes a tensor whose deleter is NULL.
+    """A table imports a tensor whose deleter is NULL.
 
-    Test the pointer before the call.
+    Check the pointer before the call.
     """
     table, loan = table_of(producer), _loan(deleter=False)
     note("freeing an array of a tensor without a deleter")
@@ -123,9 +123,9 @@ STRANGE: Final[dict[str, object]] = {
     "DLP-API-2", source=f"{_TO_OBJECT}: -1 on failure with a Python exception set", cases=STRANGE
 )
 def refused_tensors_leave_an_error(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
-    """A tensor that a table cannot take is refused with a Python error set.
+    """A table that cannot import a tensor sets a Python error.
 
-    Call PyErr_SetString, with PyExc_BufferError for what you cannot describe, before you return -1.
+    Call PyErr_SetString before you return -1, with PyExc_BufferError for unsupported tensors.
     """
     table, loan = table_of(producer), _loan(**case)
     note(f"giving a tensor with {case} to the table")
@@ -197,7 +197,7 @@ IMPOSSIBLE: Final[dict[str, tuple[tuple[int, int, int], tuple[int, int]]]] = {
 
 @check("DLP-API-2", source=f"{_ALLOCATOR}: SetError is called exactly when", cases=IMPOSSIBLE)
 def refused_allocations_leave_an_error(producer: ProducerUnderTest, case: tuple[Any, Any]) -> None:
-    """An allocator that fails calls SetError once, and one that does not never calls it.
+    """An allocator calls SetError once if it fails, and never if it succeeds.
 
     Call SetError(error_ctx, kind, message) before you return -1: kind is the name of a Python
     exception, such as "MemoryError".
@@ -208,7 +208,7 @@ def refused_allocations_leave_an_error(producer: ProducerUnderTest, case: tuple[
 
 @check("DLP-API-2", source=f"{_ALLOCATOR}: SetError is called exactly when")
 def made_allocations_leave_no_error(producer: ProducerUnderTest) -> None:
-    """An allocator that makes a tensor does not call SetError, and one that does not says why.
+    """An allocator that succeeds does not call SetError, and one that fails does.
 
     Call SetError(error_ctx, kind, message) exactly when you return -1.
     """

@@ -51,10 +51,10 @@ def _was_used(x: Producer) -> bool:
 
 @check("DLP-API-1", source=f"{_API}: look up the attribute on the type", severity="SHOULD")
 def exchange_tables_on_objects_are_not_used(consumer: ConsumerUnderTest) -> None:
-    """A table is looked for on the type of an object, not on the object.
+    """The table is read from the type of an object, not from the object.
 
-    Ask Py_TYPE(x) for "__dlpack_c_exchange_api__": proxies hand out attributes of what they stand
-    for, and have another type.
+    Read "__dlpack_c_exchange_api__" from Py_TYPE(x): proxies forward attributes of another object,
+    and have another type.
     """
     _need_plain(consumer)
     x = _producer(on_instance=True)
@@ -67,10 +67,10 @@ def exchange_tables_on_objects_are_not_used(consumer: ConsumerUnderTest) -> None
 
 @check("DLP-API-1", source="dlpack.h 1.3, DLPackExchangeAPIHeader: the consumer must check")
 def exchange_tables_of_other_majors_are_not_used(consumer: ConsumerUnderTest) -> None:
-    """Of a table of a major version that is not known, only the header is read.
+    """Of a table with an unknown major version, only the header is read.
 
-    Compare header.version.major with DLPACK_MAJOR_VERSION, and walk header.prev_api to a table that
-    you know, or ask __dlpack__.
+    Compare header.version.major with DLPACK_MAJOR_VERSION, and follow header.prev_api to a known
+    table, or call __dlpack__.
     """
     x = _producer({"version": (2, 0)})
     note("taking an object whose exchange table is of major version 2")
@@ -86,9 +86,9 @@ def exchange_tables_of_other_majors_are_not_used(consumer: ConsumerUnderTest) ->
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: owning")
 def tensors_of_tables_are_released_once(consumer: ConsumerUnderTest) -> None:
-    """The deleter of a tensor that came from a table runs once, when its last view dies.
+    """The deleter of a tensor from a table runs once, when its last view is destroyed.
 
-    Own it as if it had come in a capsule that was renamed: there is no capsule to do it for you.
+    Own it like the tensor of a renamed capsule: there is no capsule that owns it.
     """
     _need_plain(consumer)
     x = _producer()
@@ -110,7 +110,7 @@ def tensors_of_tables_are_released_once(consumer: ConsumerUnderTest) -> None:
 def tables_that_do_not_lend_are_no_reason_to_crash(consumer: ConsumerUnderTest) -> None:
     """A table without dltensor_from_py_object_no_sync is used without it.
 
-    Test that member before you call it: it is the one that may be NULL.
+    Check that member before you call it: it may be NULL.
     """
     _need_plain(consumer)
     plain, x = _producer(), _producer({_LEND: None})
@@ -143,9 +143,9 @@ FAILURES: Final[dict[str, tuple[dict[str, Any], type[Exception]]]] = {
 def errors_of_tables_come_through(
     consumer: ConsumerUnderTest, case: tuple[dict[str, Any], type[Exception]]
 ) -> None:
-    """Where a table refuses an object, its error comes through, or __dlpack__ is asked.
+    """If a table refuses an object, its error reaches the caller, or __dlpack__ is called.
 
-    Look at the int that the function returns, not at the pointer that it was to fill.
+    Check the int that the function returns, not the output pointer.
     """
     functions, error = case
     x = _producer(functions)

@@ -52,8 +52,8 @@ def _said(x: Any) -> Any:
 def devices_are_tuples_of_two_ints(producer: ProducerUnderTest) -> None:
     """__dlpack_device__() returns a tuple of two ints; the first may be an enum.
 
-    Return (device type, device id), and 0 for the id of a device that is the only one of its
-    kind: not None, and not the type alone.
+    Return (device type, device id), and 0 for the id of a device that is the only one of its kind:
+    not None, and not the type alone.
     """
     said = _said(some_array(producer))
 
@@ -67,10 +67,10 @@ def devices_are_tuples_of_two_ints(producer: ProducerUnderTest) -> None:
 
 @check("DLP-DEV-1", source="dlpack.h 1.3, DLDeviceType", cases=GENERATIONS)
 def device_types_are_known_numbers(producer: ProducerUnderTest, case: str) -> None:
-    """The device type, in __dlpack_device__() and in the struct, is a number of DLDeviceType.
+    """The device type in __dlpack_device__() and in the struct is a value of DLDeviceType.
 
-    Write kDLCPU, 1, for host memory. 0 is none of the numbers, and neither are those of your own
-    library's enum.
+    Write kDLCPU, 1, for host memory. 0 is not a value, and neither are those of your library's own
+    enum.
     """
     x = some_array(producer)
     said = _said(x)
@@ -149,8 +149,8 @@ def host_memory_is_handed_to_the_host(
 ) -> None:
     """Host memory is exported when dl_device names the host.
 
-    Compare dl_device, whose first part may be an enum, with your own device, and go on as for
-    None. from_dlpack(x, device='cpu') asks this of every array.
+    Compare dl_device, whose first part may be an enum, with your own device, and proceed as for
+    None. from_dlpack(x, device='cpu') sends it for every array.
     """
     generation, ask = case
     x = some_array(producer)
@@ -184,10 +184,10 @@ _ELSEWHERE: Final = {
 def devices_out_of_reach_raise_buffer_error(
     producer: ProducerUnderTest, case: tuple[str, tuple[int, int]]
 ) -> None:
-    """dl_device is obeyed or refused with BufferError, and never ignored.
+    """dl_device is used or refused with BufferError, and never ignored.
 
-    Raise BufferError for each device that you cannot export to. A consumer that asked for the
-    device believes to have got memory on it, and one that catches BufferError tries another way.
+    Raise BufferError for devices that you cannot export to: consumers assume that the result is on
+    the requested device, and try another way on BufferError.
     """
     generation, device = case
     require_way(producer, generation)
@@ -218,10 +218,10 @@ _MALFORMED: Final[dict[str, Any]] = {
     cases=_MALFORMED,
 )
 def malformed_devices_are_refused(producer: ProducerUnderTest, case: Any) -> None:
-    """A dl_device that is no tuple of two ints is refused.
+    """A dl_device that is not a tuple of two ints is refused.
 
-    Look at the argument before you use it, and raise TypeError; the standard names no class, and
-    any other passes here as well.
+    Check the argument before you use it, and raise TypeError; the standard names no class, and any
+    other is accepted.
     """
     x = some_array(producer)
 
@@ -239,7 +239,7 @@ def malformed_devices_are_refused(producer: ProducerUnderTest, case: Any) -> Non
 def devices_in_a_list_are_refused(producer: ProducerUnderTest) -> None:
     """A dl_device that is a list of two ints is refused.
 
-    Raise TypeError. Libraries that take a list teach their users what others refuse.
+    Raise TypeError: other libraries refuse lists, too.
     """
     x = some_array(producer)
 

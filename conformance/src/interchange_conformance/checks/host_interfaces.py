@@ -80,10 +80,10 @@ def _buffer(x: Any) -> memoryview:
 
 @check("BUF-1", source=f"{_BUFFER}: ndim, shape, len, itemsize", cases=_SHAPES)
 def buffers_describe_the_array(producer: ProducerUnderTest, case: Ints) -> None:
-    """The buffer has the shape of the array, and the size of its elements.
+    """The buffer has the shape and the element size of the array.
 
     Fill ndim, shape, itemsize and len from the array; len is the product of shape and itemsize,
-    also where strides leave gaps.
+    also if strides leave gaps.
     """
     x, form = producer.first_of(forms_of([case], DTYPES))
     found, size = _buffer(x), form.itemsize
@@ -99,11 +99,10 @@ def buffers_describe_the_array(producer: ProducerUnderTest, case: Ints) -> None:
 @check("BUF-FORMAT-1", source="PEP 3118, Additions to the struct string-syntax",
        cases=_named(*_LETTERS))  # fmt: skip
 def formats_name_the_element_type(producer: ProducerUnderTest, case: str) -> None:
-    """The format of a buffer is the one letter of the element type, in native order.
+    """The format of a buffer is the letter of the element type, in native order.
 
-    Write the letter of a C type of that kind and size, such as 'f'. With '=' or '<' before it
-    the sizes are the standard ones: 'l' then means 4 bytes, and 'q' means 8. No format at all means
-    unsigned bytes.
+    Write the letter of a C type of that kind and size, such as 'f'. After '=' or '<' the standard
+    sizes apply: 'l' then means 4 bytes, and 'q' means 8. No format means unsigned bytes.
     """
     found = _buffer(producer.make(dtype=case))
 
@@ -129,9 +128,9 @@ def _size(order: str, letters: str) -> int | None:
 
 @check("BUF-FORMAT-2", source="PEP 3118: there is no such format", cases=_named(*_NAMELESS))
 def elements_without_a_format_are_no_other_numbers(producer: ProducerUnderTest, case: str) -> None:
-    """An element type that has no format gives no buffer, or one of bytes that are no numbers.
+    """An element type without a format has no buffer, or one of raw bytes.
 
-    Raise BufferError. 'e' or 'H' for bfloat16 is read as other numbers without a word.
+    Raise BufferError: bfloat16 exported as 'e' or 'H' is read as wrong numbers.
     """
     _buffer(producer.make())  # others have one
     x = producer.make(dtype=case)
@@ -148,7 +147,7 @@ def elements_without_a_format_are_no_other_numbers(producer: ProducerUnderTest, 
 def read_only_arrays_give_read_only_buffers(producer: ProducerUnderTest) -> None:
     """The buffer of a read-only array is read-only.
 
-    Set readonly, and refuse PyBUF_WRITABLE, wherever the array itself refuses writes.
+    Set readonly, and refuse PyBUF_WRITABLE, if the array refuses writes.
     """
     found = _buffer(producer.make(readonly=True))
 
@@ -159,7 +158,7 @@ def read_only_arrays_give_read_only_buffers(producer: ProducerUnderTest) -> None
 def buffers_have_no_suboffsets(producer: ProducerUnderTest) -> None:
     """The buffer of an array has no suboffsets.
 
-    Keep the elements in one block: hardly any library takes a buffer whose rows lie apart.
+    Keep the elements in one block: few libraries support suboffsets.
     """
     found = _buffer(producer.make())
 
@@ -168,9 +167,9 @@ def buffers_have_no_suboffsets(producer: ProducerUnderTest) -> None:
 
 @check("BUF-1", source=f"{_BUFFER}: obj; the exporter stays alive while there are views")
 def a_buffer_keeps_the_array(producer: ProducerUnderTest) -> None:
-    """The elements stay where they are as long as there is a buffer.
+    """The memory stays valid as long as there is a buffer.
 
-    Let the view own a reference to whatever owns the memory.
+    Let the view own a reference to the owner of the memory.
     """
     form = producer.block(2**14)
     x = producer.make(*form)
@@ -267,9 +266,9 @@ def typestrs_of_host_memory_name_the_element_type(producer: ProducerUnderTest, c
 
 @check("AI-1", source=f"{_INTERFACE}, data")
 def records_of_read_only_memory_say_so(producer: ProducerUnderTest) -> None:
-    """The record of a read-only array says that it is read-only.
+    """The record of a read-only array has the read-only flag.
 
-    Return (address, True) as data: consumers have no other way to know.
+    Return (address, True) as data.
     """
     found = _record(producer.make(readonly=True))
 
@@ -278,9 +277,9 @@ def records_of_read_only_memory_say_so(producer: ProducerUnderTest) -> None:
 
 @check("AI-MASK-1", source=f"{_INTERFACE}, mask: optional", severity="QUIRK")
 def arrays_without_a_mask_have_none(producer: ProducerUnderTest) -> None:
-    """The record of an array all of whose elements are valid has no mask.
+    """The record of an array without masked elements has no mask.
 
-    Leave mask out: who minds it refuses the array, and who does not reads what is not there.
+    Omit mask: consumers refuse arrays with a mask, or ignore it.
     """
     found = _record(producer.make())
 
@@ -291,7 +290,7 @@ def arrays_without_a_mask_have_none(producer: ProducerUnderTest) -> None:
 def descr_says_what_typestr_says(producer: ProducerUnderTest) -> None:
     """The descr of an array of plain elements is missing, or has as many bytes as its typestr.
 
-    Leave descr out, or return [('', typestr)]: the numbers of bytes have to be the same.
+    Omit descr, or return [('', typestr)].
     """
     found = _record(producer.make())
 
@@ -303,9 +302,9 @@ def descr_says_what_typestr_says(producer: ProducerUnderTest) -> None:
 
 @check("AI-1", source=f"{_INTERFACE}, data and strides; PEP 3118")
 def buffer_and_record_agree(producer: ProducerUnderTest) -> None:
-    """The buffer and the record of an array speak of the same memory.
+    """The buffer and the record of an array describe the same memory.
 
-    Fill both from one place: the address of the first element, and the steps in bytes.
+    Fill both from one place: the address of the first element, and the strides in bytes.
     """
     x = producer.make()
     record, found = _record(x), _buffer(x)

@@ -115,9 +115,9 @@ _PLAIN: Final[dict[str, Make]] = {
 
 @check("BUF-1", source=_BUFFER)
 def plain_buffers_are_taken(consumer: ConsumerUnderTest) -> None:
-    """A buffer of float32 in one block is taken, of at least one kind, and read right.
+    """A contiguous float32 buffer of some kind is imported and read correctly.
 
-    Ask for PyBUF_FULL_RO, and look at what you get.
+    Request PyBUF_FULL_RO, and check the result.
     """
     refusals = []
     for name, make in _PLAIN.items():
@@ -132,9 +132,9 @@ def plain_buffers_are_taken(consumer: ConsumerUnderTest) -> None:
 
 @check("BUF-1", source=_BUFFER, severity="SHOULD", cases=_PLAIN)
 def every_plain_buffer_is_taken(consumer: ConsumerUnderTest, case: Make) -> None:
-    """A buffer of float32 in one block is taken, whatever gives it and how many axes it has.
+    """A contiguous float32 buffer of any object and number of axes is imported.
 
-    Take any object that gives a buffer: ask for the buffer, and not for the type.
+    Import any object that exports a buffer: request the buffer, and do not check the type.
     """
     y = _take_odd(consumer, "take_buffer", case())
     expect(not isinstance(y, Exception), f"take_buffer() refused it with {_refusal(y)}")
@@ -167,10 +167,10 @@ _LAYOUTS: Final[dict[str, tuple[Make, list[Any]]]] = {
 
 @check("BUF-1", source=f"{_BUFFER}: shape, strides, format", cases=_LAYOUTS)
 def buffers_are_read_as_they_say(consumer: ConsumerUnderTest, case: tuple[Make, list[Any]]) -> None:
-    """A buffer of any strides and format is read right, or refused.
+    """A buffer of any strides and format is read correctly, or refused.
 
     Strides count bytes, and may be negative or zero; buf is the first element, not the lowest. A
-    letter without '=' is a C type of this machine.
+    letter without '=' is a native C type.
     """
     make, due = case
     x = make()
@@ -181,10 +181,10 @@ def buffers_are_read_as_they_say(consumer: ConsumerUnderTest, case: tuple[Make, 
 
 @check("BUF-SUBOFFSETS-1", source=f"{_BUFFER}: suboffsets")
 def rows_that_lie_apart_are_not_read_as_one_block(consumer: ConsumerUnderTest) -> None:
-    """A buffer with suboffsets is read right, or refused.
+    """A buffer with suboffsets is read correctly, or refused.
 
-    Ask without PyBUF_INDIRECT, so that the exporter refuses, or follow the pointers: what lies at
-    buf are addresses, and no elements.
+    Request it without PyBUF_INDIRECT, so that the exporter refuses, or follow the pointers: buf
+    then points to addresses, not to elements.
     """
     rows = [kept(_FLOATS[:12]), kept(_FLOATS[12:])]
     pointers = kept(struct.pack("2P", *rows))
@@ -222,10 +222,10 @@ _FORMATS: Final[dict[str, tuple[Make, list[Any]]]] = {
 def formats_of_other_elements_are_not_read_as_plain(
     consumer: ConsumerUnderTest, case: tuple[Make, list[Any]]
 ) -> None:
-    """A buffer whose elements are no plain numbers of this machine is read right, or refused.
+    """A buffer whose elements are not native numbers is read correctly, or refused.
 
-    Read the whole format: the byte order before the letter, the count, and what comes after it.
-    Refuse what you have no element type for.
+    Parse the whole format: the byte order, the count, and the rest. Refuse unsupported element
+    types.
     """
     make, due = case
     x = make()
@@ -239,10 +239,10 @@ def formats_of_other_elements_are_not_read_as_plain(
     cases={"buffer": "take_buffer", "record": "take_array_interface"},
 )
 def steps_between_elements_are_not_rounded(consumer: ConsumerUnderTest, case: str) -> None:
-    """Steps that are no multiples of the element size are kept, or the array is refused.
+    """Strides that are not multiples of the element size are kept, or the array is refused.
 
-    Check the remainder when you divide bytes by the size of an element. Strides that are rounded
-    read other elements.
+    Check the remainder when you divide bytes by the element size: rounded strides read other
+    elements.
     """
     data = struct.pack("=ihihi", 1, -1, 2, -1, 3)
     address = kept(data)
@@ -256,10 +256,10 @@ def steps_between_elements_are_not_rounded(consumer: ConsumerUnderTest, case: st
 
 @check("BUF-1", source=f"{_BUFFER}; PyBuffer_Release")
 def the_buffer_is_held_as_long_as_the_array(consumer: ConsumerUnderTest) -> None:
-    """The buffer is held while there is an array on its memory, and released after it.
+    """The buffer is held as long as an array uses its memory, and then released.
 
-    Keep the Py_buffer, or a memoryview, with the array: the exporter may move or free its memory as
-    soon as nobody holds a buffer.
+    Keep the Py_buffer, or a memoryview, with the array: the exporter may move or free its memory
+    once the buffer is released.
     """
     owner = bytearray(_FLOATS)
     y = _take(consumer, "take_buffer", memoryview(owner).cast("f"))
@@ -294,8 +294,7 @@ def memory_of_others_that_is_read_only_is_not_written(
 ) -> None:
     """Writing to an array on a read-only buffer or record is refused, or changes a copy.
 
-    Carry the flag into your array, or copy. The bytes objects of Python are such memory: everybody
-    shares them.
+    Keep the flag in your array, or copy. Python's bytes objects are such memory, and are shared.
     """
     write = consumer.subject.write
     if write is None:
@@ -334,9 +333,9 @@ def _record(*without: str, **entries: Any) -> Interfaced:
 
 @check("AI-1", source=_INTERFACE, severity="SHOULD")
 def plain_records_of_host_memory_are_taken(consumer: ConsumerUnderTest) -> None:
-    """An object with a record of float32 in one block is taken, and read right.
+    """An object with a contiguous float32 record is imported and read correctly.
 
-    Read shape, typestr and data; strides are None, or missing, for C order.
+    Read shape, typestr and data; strides are None or missing for C order.
     """
     y = _take(consumer, "take_array_interface", _record())
     expect(not isinstance(y, Exception), f"take_array_interface() refused it with {_refusal(y)}")
@@ -363,10 +362,10 @@ _RECORDS: Final[dict[str, tuple[dict[str, Any], list[Any]]]] = {
 def records_of_host_memory_are_read_as_they_say(
     consumer: ConsumerUnderTest, case: tuple[dict[str, Any], list[Any]]
 ) -> None:
-    """A record of any layout is read right, or refused.
+    """A record of any layout is read correctly, or refused.
 
-    Strides count bytes. data may be an object with a buffer, to which offset then is added. Unknown
-    keys, and versions newer than 3, do not matter.
+    Strides count bytes. data may be an object with a buffer, to which offset is added. Ignore
+    unknown keys, and versions newer than 3.
     """
     entries, due = case
     words = ", ".join(f"{key}={value!r:.60}" for key, value in entries.items())
@@ -390,9 +389,9 @@ _WRONG: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
 def malformed_records_of_host_memory_are_refused(
     consumer: ConsumerUnderTest, case: tuple[tuple[str, ...], dict[str, Any]]
 ) -> None:
-    """A record that lacks an entry, or has one of another form, is refused.
+    """A record with a missing or malformed entry is refused.
 
-    Check each entry before you use it: what you make of the record is an address to follow.
+    Check each entry before you use it: the result is an address that you dereference.
     """
     without, entries = case
     y = _take_odd(consumer, "take_array_interface", _record(*without, **entries))
@@ -402,10 +401,9 @@ def malformed_records_of_host_memory_are_refused(
 
 @check("AI-MASK-1", source=f"{_INTERFACE}, mask", severity="SHOULD")
 def masks_are_not_dropped(consumer: ConsumerUnderTest) -> None:
-    """A record with a mask is refused, or the elements that are not valid are not read.
+    """A record with a mask is refused, or its masked elements are not read.
 
-    Refuse a mask that is not None, unless you have masked arrays: the elements it covers mean
-    nothing.
+    Refuse a mask that is not None, unless you have masked arrays.
     """
     bits = kept(bytes([1, 0, 1, 1, 0, 1]))
     mask = _record(typestr="|b1", data=(bits, False))
@@ -420,9 +418,9 @@ def masks_are_not_dropped(consumer: ConsumerUnderTest) -> None:
 
 @check("AI-DESCR-1", source=f"{_INTERFACE}, descr")
 def structured_records_are_not_read_as_plain(consumer: ConsumerUnderTest) -> None:
-    """A record of structured elements is read right, or refused.
+    """A record of structured elements is read correctly, or refused.
 
-    Look at descr, and refuse more than one field unless you have structured arrays.
+    Check descr, and refuse more than one field unless you have structured arrays.
     """
     fields = [("a", f"{_NATIVE}i4"), ("b", f"{_NATIVE}f4")]
     data = kept(struct.pack("=ififif", *_PAIRS))
@@ -434,9 +432,9 @@ def structured_records_are_not_read_as_plain(consumer: ConsumerUnderTest) -> Non
 
 @check("DLP-DTYPE-3", source=f"{_INTERFACE}, typestr: byte order")
 def records_of_another_byte_order_are_not_read_as_native(consumer: ConsumerUnderTest) -> None:
-    """A record of numbers in another byte order is read right, or refused.
+    """A record of numbers in foreign byte order is read correctly, or refused.
 
-    Look at the first character of typestr.
+    Check the first character of typestr.
     """
     x = _record(typestr=f"{_FOREIGN}f4", data=(kept(_SWAPPED), False))
 
@@ -447,9 +445,9 @@ def records_of_another_byte_order_are_not_read_as_native(consumer: ConsumerUnder
 
 @check("CAI-LIFE-1", source=f"{_INTERFACE}: the consumer keeps a reference to the object")
 def objects_with_a_record_are_held(consumer: ConsumerUnderTest) -> None:
-    """The object that gave the record is held as long as there is an array on its memory.
+    """The producer of the record is held as long as an array uses its memory.
 
-    Keep a reference to it with the array: the record owns nothing.
+    Keep a reference to it with the array: the record owns no memory.
     """
     address = kept(_FLOATS)
     x = _record(data=(address, False))

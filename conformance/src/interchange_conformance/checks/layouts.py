@@ -70,8 +70,8 @@ _BOTH: Final = {
 def ndim_is_the_number_of_axes(producer: ProducerUnderTest, case: Shape) -> None:
     """The struct's ndim is the number of axes of the array, 0 for a scalar.
 
-    Write the number of axes. A scalar has none, and is no array of shape (1,); an array with more
-    axes than you can describe is refused with BufferError.
+    Write the number of axes. A scalar has none, and is not an array of shape (1,); refuse arrays
+    with too many axes with BufferError.
     """
     found = newest(producer, producer.make(case))
 
@@ -103,10 +103,10 @@ _CUTS: Final[dict[str, Callable[[Any], Any]]] = {
 
 @check("DLP-SHAPE-3", source="dlpack.h 1.3, DLTensor.shape", cases=_CUTS)
 def empty_slices_have_extent_0(producer: ProducerUnderTest, case: Callable[[Any], Any]) -> None:
-    """A slice that begins after its end is exported with extent 0, never with a negative one.
+    """A slice that begins after its end has extent 0, not a negative one.
 
-    Cut the extent off at 0: stop - start is negative for such a slice, and becomes a huge number
-    of elements where it is taken for unsigned.
+    Clip the extent at 0: stop - start is negative for such a slice, and becomes a huge number as
+    unsigned.
     """
     y = view_of(producer.make((LINE,)), case)
     extents = tuple(y.shape) if hasattr(y, "shape") else (len(y),)
@@ -133,10 +133,10 @@ _LONG: Final[dict[str, Shape]] = {
     cases=in_each(_LONG),
 )
 def sizes_of_repeated_elements_fit(producer: ProducerUnderTest, case: tuple[str, Shape]) -> None:
-    """An array that repeats its elements says how often, unless that is 2**63 bytes or more.
+    """A broadcast array is exported with its shape, unless it has 2**63 bytes or more.
 
-    Multiply with checked arithmetic, and refuse with BufferError what does not fit: a consumer
-    computes the size in 64 bits, where a product that wraps around is a small buffer.
+    Multiply with an overflow check, and refuse with BufferError: consumers compute the size in 64
+    bits, where a product that wraps is a small buffer.
     """
     generation, shape = case
     if producer.subject.immutable:
@@ -166,10 +166,10 @@ def sizes_of_repeated_elements_fit(producer: ProducerUnderTest, case: tuple[str,
     cases={**_WITH_AXES, **EMPTY},
 )
 def strides_are_there_since_version_1_2(producer: ProducerUnderTest, case: Shape) -> None:
-    """A struct that says version 1.2 or newer has strides, unless the array has no axes.
+    """A struct of version 1.2 or newer has strides, unless the array has no axes.
 
-    Fill the strides of C-contiguous arrays too. Since DLPack 1.2 a consumer reads strides[i]
-    without looking whether the pointer is NULL.
+    Fill the strides of C-contiguous arrays too. Since DLPack 1.2 consumers read strides[i] without
+    a check for NULL.
     """
     found = opened(producer, producer.make(case), "versioned")
 
@@ -188,10 +188,10 @@ def strides_are_there_since_version_1_2(producer: ProducerUnderTest, case: Shape
 def strides_are_there_in_every_version(
     producer: ProducerUnderTest, case: tuple[str, Shape]
 ) -> None:
-    """Strides are filled whatever version the struct is of, for arrays without elements too.
+    """Structs of every version have strides, also for arrays without elements.
 
-    Fill them always: it was allowed to leave them NULL before DLPack 1.2, and there are consumers
-    that read them without looking.
+    Always fill them: NULL was allowed before DLPack 1.2, and some consumers read them without a
+    check.
     """
     generation, shape = case
     found = opened(producer, producer.make(shape), generation)
@@ -201,10 +201,10 @@ def strides_are_there_in_every_version(
 
 @check("DLP-STRIDES-2", source="dlpack.h 1.3, DLTensor.data and strides", cases=_WITH_AXES)
 def elements_lie_in_the_address_range(producer: ProducerUnderTest, case: Shape) -> None:
-    """The strides of an array lead to addresses, from the first element to the last.
+    """All elements of an array lie within the address range.
 
-    Compute strides in signed 64-bit arithmetic: a negative step that was divided as unsigned, and
-    a product that wrapped around, lead out of memory.
+    Compute strides in signed 64-bit arithmetic: a negative step divided as unsigned, or a product
+    that wrapped, leads out of memory.
     """
     found = newest(producer, producer.make(case))
     if found.shape is None or found.strides is None:
@@ -251,10 +251,10 @@ def _strides_of_bytes(producer: ProducerUnderTest) -> Shape | None:
     cases=GENERATIONS,
 )
 def steps_of_half_elements_stay(producer: ProducerUnderTest, case: str) -> None:
-    """An array whose rows lie 2.5 elements apart is not exported as if it were 2 or 3.
+    """An array whose rows are 2.5 elements apart is not exported with a stride of 2 or 3.
 
-    Raise BufferError where a byte stride is no multiple of the element size, or copy if that was
-    allowed: DLPack cannot say such a step.
+    Raise BufferError if a byte stride is not a multiple of the element size, or copy if that was
+    allowed: DLPack cannot describe such a stride.
     """
     require_way(producer, case)
     y = uneven(producer)
@@ -289,8 +289,8 @@ def uneven(producer: ProducerUnderTest) -> Any:
 def data_of_elements_is_not_null(producer: ProducerUnderTest, case: Shape) -> None:
     """The data of an array that has elements is not NULL.
 
-    Let data point to the first element. Memory that does not exist yet, of a lazy array for
-    example, is made before it is exported, or the export is refused with BufferError.
+    Let data point to the first element. Allocate memory that does not exist yet, of a lazy array
+    for example, before the export, or refuse with BufferError.
     """
     found = newest(producer, producer.make(case))
 
@@ -304,10 +304,10 @@ def data_of_elements_is_not_null(producer: ProducerUnderTest, case: Shape) -> No
            for name, view in VIEWS.items()},
 )  # fmt: skip
 def views_lead_to_their_own_elements(producer: ProducerUnderTest, case: tuple[str, View]) -> None:
-    """What lies at data + byte_offset, and strides further on, are the elements of the array.
+    """The address data + byte_offset and the strides lead to the elements of the view.
 
-    Let data + byte_offset be the address of element (0, 0, ...), which for a negative stride is
-    not the lowest one, and let the strides be those of the view and not of its base.
+    Let data + byte_offset be the address of element (0, 0, ...), which for a negative stride is not
+    the lowest address, and use the strides of the view, not of its base.
     """
     generation, view = case
     view.rehearse(producer)
@@ -337,8 +337,7 @@ def views_lead_to_their_own_elements(producer: ProducerUnderTest, case: tuple[st
 def host_memory_needs_no_offset(producer: ProducerUnderTest, case: View) -> None:
     """On the host, data points to the first element, and byte_offset is 0.
 
-    Add the offset to data. Both are right, and some consumers still forget to add byte_offset, or
-    refuse what has one.
+    Add the offset to data. Both are valid, but some consumers do not add byte_offset, or refuse it.
     """
     case.rehearse(producer)
     x, _ = producer.first_of(forms_of(case.bases(producer), NUMERIC))
@@ -353,8 +352,8 @@ def host_memory_needs_no_offset(producer: ProducerUnderTest, case: View) -> None
 def data_of_empty_arrays_is_null(producer: ProducerUnderTest, case: Shape) -> None:
     """The data of an array without elements is NULL.
 
-    Export NULL. There is nothing at any address, and a consumer that asks the driver or the
-    allocator about another one gets an error, or the memory of somebody else.
+    Export NULL. Another address is unknown to the driver and the allocator, or belongs to other
+    memory.
     """
     found = newest(producer, producer.make(case))
 

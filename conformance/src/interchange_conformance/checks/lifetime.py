@@ -76,10 +76,10 @@ def other_arrays(producer: ProducerUnderTest) -> list[Any]:
            for held in ("unconsumed", "consumed")},
 )  # fmt: skip
 def memory_stays_while_it_is_held(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """The memory stays and keeps its contents while a capsule or a consumer holds it.
+    """The memory stays valid and unchanged while a capsule or a consumer holds it.
 
-    Let manager_ctx own a reference to what owns the memory, taken when the struct is made and
-    given back by the deleter. The array itself may be gone long before.
+    Let manager_ctx own a reference to the owner of the memory, taken when the struct is made and
+    dropped by the deleter. The array itself may be destroyed long before.
     """
     generation, held = case
     found = filled(producer, producer.make(*producer.block(_HELD)), generation)
@@ -101,10 +101,10 @@ def memory_stays_while_it_is_held(producer: ProducerUnderTest, case: tuple[str, 
 
 @check("DLP-LIFE-2", source=f"{_DESTRUCTOR}, only for unconsumed capsules", cases=GENERATIONS)
 def destructors_leave_consumed_tensors_alone(producer: ProducerUnderTest, case: str) -> None:
-    """A capsule that was consumed and then dies does not run the deleter.
+    """Destroying a consumed capsule does not run the deleter.
 
-    Look at the name in the destructor, and return if it is the used one: the tensor belongs to the
-    consumer, who did not need to clear the destructor.
+    Check the name in the destructor, and return if it is the used one: the tensor belongs to the
+    consumer, which need not clear the destructor.
     """
     found = filled(producer, producer.make(*producer.block(_HELD)), case)
     first, size, deleter = found.first, found.nbytes, found.deleter
@@ -127,7 +127,7 @@ def destructors_leave_consumed_tensors_alone(producer: ProducerUnderTest, case: 
 
 @check("DLP-LIFE-2", source=_DELETER)
 def exports_are_released_in_any_order(producer: ProducerUnderTest) -> None:
-    """Of several exports of one array each can be released first, and the others stay.
+    """Exports of one array can be released in any order.
 
     Give every struct its own extents, strides and reference to the owner of the memory.
     """
@@ -168,10 +168,10 @@ def _there_is(producer: ProducerUnderTest, x: Any, generation: str) -> bool:
 def memory_is_freed_when_nobody_holds_it(
     producer: ProducerUnderTest, case: tuple[str, str]
 ) -> None:
-    """The memory is freed when the array and the capsule, or its consumer, are gone.
+    """The memory is freed when the array and all capsules and consumers are destroyed.
 
-    Give the capsule a destructor that runs the deleter of an unconsumed tensor, and let the
-    deleter free all that was taken: the reference to the owner, the struct, and the vectors.
+    Give the capsule a destructor that runs the deleter of an unconsumed tensor, and let the deleter
+    free everything: the reference to the owner, the struct, and the vectors.
     """
     generation, way = case
     meter, form = meter_for(producer), producer.block(BLOCK)
@@ -193,7 +193,7 @@ def memory_is_freed_when_nobody_holds_it(
 
 @check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=_EACH)
 def owners_get_their_references_back(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """An export gives back the references that it took to the array.
+    """An export drops the references that it took to the array.
 
     Count: as many Py_DECREF in the deleter as Py_INCREF in the export, refused exports included.
     """
@@ -214,8 +214,8 @@ def owners_get_their_references_back(producer: ProducerUnderTest, case: tuple[st
 def structs_are_freed(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """The struct, its extents and its strides are freed when the tensor is released.
 
-    Free the block of the struct in the deleter. Nobody else can: the capsule does not own it, and
-    the consumer must not.
+    Free the block of the struct in the deleter: the capsule does not own it, and the consumer must
+    not free it.
     """
     generation, way = case
     x = _with_a_large_struct(producer)
@@ -262,10 +262,10 @@ _REFUSED: Final[tuple[dict[str, Any], ...]] = (
 @check("DLP-LIFE-2", source="DLPack Python specification, Implementation; cuda-python#1291",
        cases=GENERATIONS)  # fmt: skip
 def refused_exports_keep_nothing(producer: ProducerUnderTest, case: str) -> None:
-    """An export that is refused leaves nothing behind.
+    """A refused export leaks nothing.
 
-    Look at all arguments before you allocate the struct and take references, or give both back
-    where you raise.
+    Check all arguments before you allocate the struct and take references, or undo both where you
+    raise.
     """
     x = _with_a_large_struct(producer)
     requests = [

@@ -46,10 +46,10 @@ _PROTOCOLS: Final = (
 
 @check("IX-PROTOCOL-1", source="interchange: what asarray() can take", severity="SHOULD")
 def arrays_speak_a_protocol(producer: ProducerUnderTest) -> None:
-    """An array can be handed to other libraries by some protocol.
+    """An array supports at least one exchange protocol.
 
-    Give the class __dlpack__ and __dlpack_device__. Without them, and without a buffer, an array
-    interface or __array__, nobody else can reach its memory.
+    Implement __dlpack__ and __dlpack_device__. Without them, and without a buffer, an array
+    interface or __array__, other libraries cannot access its memory.
     """
     x = some_array(producer)
 
@@ -62,9 +62,9 @@ def arrays_speak_a_protocol(producer: ProducerUnderTest) -> None:
 
 @check("DLP-NEG-1", source="array API standard 2025.12, from_dlpack, x")
 def arrays_have_both_methods(producer: ProducerUnderTest) -> None:
-    """An array with __dlpack__ has __dlpack_device__ as well, and the other way round.
+    """An array with __dlpack__ has __dlpack_device__ as well, and vice versa.
 
-    Add the method that is missing: a consumer asks for the device before it asks for the capsule.
+    Add the missing method: consumers call __dlpack_device__ first.
     """
     x = some_array(producer)
 
@@ -76,10 +76,10 @@ def arrays_have_both_methods(producer: ProducerUnderTest) -> None:
 
 @check("DLP-LIFE-6", source="interchange: memory of a library's own can leave", severity="SHOULD")
 def plain_arrays_can_leave(producer: ProducerUnderTest) -> None:
-    """A plain array of float32 is exported to somebody who asks in the newest or the oldest way.
+    """A float32 array is exported to consumers that request the newest or the oldest version.
 
-    Make sure that something is left to export with: an installation whose deleters do not work
-    refuses everything, and so passes every other check.
+    An installation whose deleters do not work refuses every export, and would pass all other
+    checks.
     """
     x = some_array(producer)
 
@@ -134,9 +134,9 @@ _MALFORMED: Final[dict[str, Any]] = {
 def new_consumers_get_the_versioned_struct(
     producer: ProducerUnderTest, case: tuple[int, int]
 ) -> None:
-    """A consumer that understands version 1.0 or newer gets a versioned capsule.
+    """A consumer that supports version 1.0 or newer gets a versioned capsule.
 
-    Compare max_version with your own: where it is not lower, or of the same major version, export
+    Compare max_version with your own: if it is not lower, or of the same major version, export
     DLManagedTensorVersioned with your own version. Only that struct has flags.
     """
     keywords = {"max_version": case}
@@ -153,10 +153,9 @@ def new_consumers_get_the_versioned_struct(
 def old_consumers_get_the_old_struct_or_buffer_error(
     producer: ProducerUnderTest, case: dict[str, Any]
 ) -> None:
-    """A consumer that does not know the versioned struct gets the legacy one, or BufferError.
+    """A consumer without support for the versioned struct gets the legacy one, or BufferError.
 
     Export DLManagedTensor for max_version=None and for major version 0, or raise BufferError.
-    Such a consumer cannot read the versioned struct.
     """
     x = some_array(producer)
 
@@ -173,10 +172,10 @@ def old_consumers_get_the_old_struct_or_buffer_error(
     cases=_MALFORMED,
 )
 def malformed_versions_are_refused(producer: ProducerUnderTest, case: Any) -> None:
-    """A max_version that is no tuple of two ints is refused with TypeError.
+    """A max_version that is not a tuple of two ints is refused with TypeError.
 
-    Look at the argument before you use it, and raise TypeError; ValueError and BufferError pass
-    here as well. What one library lets pass, another refuses.
+    Check the argument before you use it, and raise TypeError; ValueError and BufferError are
+    accepted as well.
     """
     keywords = {"max_version": case}
     x = some_array(producer)
@@ -194,10 +193,10 @@ def malformed_versions_are_refused(producer: ProducerUnderTest, case: Any) -> No
     cases={"minor": (1, 2**70), "major": (2**70, 0), "minor-below-0": (1, -1)},
 )
 def versions_may_be_any_ints(producer: ProducerUnderTest, case: tuple[int, int]) -> None:
-    """A max_version of ints that no C type holds is compared like any other.
+    """A max_version with ints beyond the range of C types is compared like any other.
 
-    Compare the tuples in Python, or clip the numbers: an OverflowError is a riddle to somebody who
-    writes (1, sys.maxsize + 1) for "anything".
+    Compare the tuples in Python, or clip the numbers, and do not raise OverflowError: users write
+    (1, sys.maxsize + 1) for "anything".
     """
     keywords = {"max_version": case}
     x = some_array(producer)
@@ -217,10 +216,10 @@ def versions_may_be_any_ints(producer: ProducerUnderTest, case: tuple[int, int])
     cases={name.replace("_", "-"): name for name in ("stream", "max_version", "dl_device", "copy")},
 )
 def keywords_of_the_standard_are_taken(producer: ProducerUnderTest, case: str) -> None:
-    """__dlpack__() takes stream, max_version, dl_device and copy, and None as value of each.
+    """__dlpack__() accepts stream, max_version, dl_device and copy, each of them None.
 
-    Give __dlpack__ all four keywords of the standard, with None as default. A consumer that gets
-    a TypeError asks again with fewer keywords, and some never ask again.
+    Declare all four keywords of the standard, with None as default. On a TypeError consumers call
+    again with fewer keywords, or fail.
     """
     x = some_array(producer)
     newest(producer, x)
@@ -240,10 +239,10 @@ def keywords_of_the_standard_are_taken(producer: ProducerUnderTest, case: str) -
     cases={"alone": {}, "with-a-version": {"max_version": NEWEST}},
 )
 def unknown_keywords_raise_type_error(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
-    """A keyword that __dlpack__() does not know raises TypeError.
+    """An unknown keyword of __dlpack__() raises TypeError.
 
-    Name the keywords in the signature, and take no **keywords. By a TypeError the consumer learns
-    that what it asked for is not understood, which to ignore would be to promise it.
+    Name the keywords in the signature, and take no **keywords. An ignored keyword would promise
+    something that is not done.
     """
     keywords = {**case, "fresh_paint": True}
     x = some_array(producer)
@@ -264,10 +263,10 @@ def unknown_keywords_raise_type_error(producer: ProducerUnderTest, case: dict[st
     severity="QUIRK",
 )
 def arguments_are_keywords(producer: ProducerUnderTest) -> None:
-    """__dlpack__() takes no positional arguments.
+    """__dlpack__() accepts no positional arguments.
 
-    Write * before the first parameter. What is passed by position means another thing to each
-    library.
+    Write * before the first parameter: positional arguments mean different things in different
+    libraries.
     """
     x = some_array(producer)
     newest(producer, x)
@@ -298,10 +297,10 @@ _NO_STREAMS: Final[dict[str, Any]] = {
     cases=_STREAMS,
 )
 def host_memory_takes_no_stream(producer: ProducerUnderTest, case: int) -> None:
-    """A stream is refused for host memory, which has none.
+    """A stream for host memory is refused.
 
-    Raise ValueError for every stream but None. A consumer that names a stream expects work on
-    that stream to wait for the memory, of which the host knows nothing; no data is lost by it.
+    Raise ValueError for every stream but None. A consumer that names a stream expects its work to
+    wait for the memory; no data is lost by it.
     """
     _refuses_stream(producer, case)
 
@@ -314,8 +313,8 @@ def host_memory_takes_no_stream(producer: ProducerUnderTest, case: int) -> None:
 def host_memory_takes_no_stream_minus_1(producer: ProducerUnderTest) -> None:
     """stream=-1, for no synchronization, is refused for host memory too.
 
-    Raise ValueError. It asks for nothing, and several libraries let it pass; the standard accepts
-    only None where there are no streams.
+    Raise ValueError. It requests nothing, and several libraries accept it; the standard accepts
+    only None if there are no streams.
     """
     _refuses_stream(producer, -1)
 
@@ -329,7 +328,7 @@ def host_memory_takes_no_stream_minus_1(producer: ProducerUnderTest) -> None:
 def streams_are_ints(producer: ProducerUnderTest, case: Any) -> None:
     """A stream that is neither None nor an int is refused.
 
-    Look at the type before anything else, and raise TypeError.
+    Check the type first, and raise TypeError.
     """
     _refuses_stream(producer, case)
 
@@ -356,11 +355,11 @@ _SHARED: Final = "python" + "api"  # only looked at: nothing is asked of it by a
     severity="QUIRK",
 )
 def shared_prototypes_are_left_alone(producer: ProducerUnderTest) -> None:
-    """The library sets no prototypes on the ctypes handle that all libraries share.
+    """The library sets no prototypes on the shared handle ctypes.pythonapi.
 
-    Open a handle of your own, ctypes.PyDLL(None), and set restype and argtypes of its functions.
-    On the shared handle they change the calls of everybody else in the process. Whoever the
-    library imports may be the cause, too: look which of them sets it.
+    Open a handle of your own, ctypes.PyDLL(None), and set restype and argtypes of its functions. On
+    the shared handle they change the calls of all libraries in the process. A library that yours
+    imports may be the cause.
     """
     x = some_array(producer)
     newest(producer, x)

@@ -45,10 +45,10 @@ def _unwritable(
 
 @check("DLP-RO-1", source=_FLAG, cases=_KINDS)
 def readonly_arrays_are_flagged(producer: ProducerUnderTest, case: str) -> None:
-    """The struct of an array that must not be written has the read-only flag.
+    """The struct of a read-only array has the read-only flag.
 
-    Set DLPACK_FLAG_BITMASK_READ_ONLY, for arrays of a library whose arrays never change as well.
-    Without it the consumer lets its user write.
+    Set DLPACK_FLAG_BITMASK_READ_ONLY, also if all arrays of the library are immutable. Without it
+    consumers let their users write.
     """
     found = opened(producer, _unwritable(producer, case), "versioned")
 
@@ -59,10 +59,10 @@ def readonly_arrays_are_flagged(producer: ProducerUnderTest, case: str) -> None:
 
 @check("DLP-RO-1", source=f"{_FLAG}; dlpack.h 1.3, flags: by default 0", severity="SHOULD")
 def writable_arrays_are_not_flagged(producer: ProducerUnderTest) -> None:
-    """The struct of an array that may be written has no read-only flag.
+    """The struct of a writable array has no read-only flag.
 
-    Set the flag by what the array allows. Consumers with read-only arrays refuse every write to
-    memory that is flagged, and users copy what they could have shared.
+    Set the flag by what the array allows. Consumers refuse writes to flagged memory, and users make
+    needless copies.
     """
     if producer.subject.immutable:
         raise NotApplicable("the library's arrays can never be written")
@@ -80,9 +80,9 @@ def writable_arrays_are_not_flagged(producer: ProducerUnderTest) -> None:
     },
 )
 def views_of_readonly_arrays_are_flagged(producer: ProducerUnderTest, case: View) -> None:
-    """A view of memory that must not be written is flagged like the memory itself.
+    """A view of read-only memory is flagged like its base.
 
-    Hand the flag on from the base to the view, and decide by the view when it is exported.
+    Propagate the flag from the base to the view, and read that of the view at export.
     """
     kind = "immutable" if producer.subject.immutable else "readonly"
     case.rehearse(producer)
@@ -106,10 +106,10 @@ def _apart(one: Any, other: Any) -> bool:
 
 @check("DLP-RO-2", source=_FLAG)
 def readonly_arrays_are_flagged_every_time(producer: ProducerUnderTest) -> None:
-    """The flag is there in the second export too, whether the first was dropped, used or a copy.
+    """The flag is set in the second export too, whether the first was dropped, used or a copy.
 
-    Decide by the array, each time. A flag that is kept with the first struct, or that a copy
-    cleared, is gone for everybody who comes later.
+    Decide by the array each time: a flag that is kept with the first struct, or cleared by a copy,
+    is missing in later exports.
     """
     kind = "immutable" if producer.subject.immutable else "readonly"
     x = _unwritable(producer, kind)
@@ -132,10 +132,10 @@ def readonly_arrays_are_flagged_every_time(producer: ProducerUnderTest) -> None:
     cases=_KINDS,
 )
 def readonly_memory_is_not_handed_out_as_legacy(producer: ProducerUnderTest, case: str) -> None:
-    """Memory that must not be written is not exported as a legacy struct, which cannot say so.
+    """Read-only memory is not exported as a legacy struct, which has no read-only flag.
 
-    Raise BufferError, and say that max_version=(1, 0) would help. Who gets the memory without the
-    flag has no way to know that others rely on it.
+    Raise BufferError, and say that max_version=(1, 0) is needed. Consumers could not know that the
+    memory is read-only.
     """
     x = _unwritable(producer, case)
 
@@ -151,8 +151,8 @@ def readonly_memory_is_not_handed_out_as_legacy(producer: ProducerUnderTest, cas
 def readonly_arrays_leave_with_a_version(producer: ProducerUnderTest) -> None:
     """A read-only array is exported to a consumer that sends max_version.
 
-    Export a versioned struct with the flag. A consumer that asked for it can do what it likes with
-    read-only memory, and needs no copy.
+    Export a versioned struct with the flag: consumers that send max_version support read-only
+    memory, and need no copy.
     """
     kind = "immutable" if producer.subject.immutable else "readonly"
     x = _unwritable(producer, kind)

@@ -58,11 +58,11 @@ def _fly() -> object:
 
 @check("DLP-LIFE-3", source=_ANY_THREAD, cases=GENERATIONS)
 def deleters_run_without_the_gil(producer: ProducerUnderTest, case: str) -> None:
-    """A deleter may be called on a thread that does not hold the GIL, and that Python never saw.
+    """A deleter may be called without the GIL, on a thread that Python did not create.
 
     Call PyGILState_Ensure() in the deleter, after `if (!Py_IsInitialized()) return;` and before
     anything else of Python, and PyGILState_Release() at its end. Consumers in C++ release tensors
-    wherever they happen to be.
+    on any thread.
     """
     x = some_array(producer)
     owned = opened(producer, x, case).consume()
@@ -137,7 +137,7 @@ def _ended(keeping: Any, thread: Any) -> bool:
        cases={f"{generation}-{way}": (generation, way) for generation in GENERATIONS
               for way in WAYS})  # fmt: skip
 def exports_end_on_other_threads(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """A capsule that was made on one thread dies on another, and so does what it was made of.
+    """A capsule and its array may be destroyed on another thread than they were made on.
 
     Keep nothing of an export in thread-local storage.
     """
@@ -181,9 +181,9 @@ def _complaints() -> Iterator[list[str]]:
 
 @check("DLP-CAP-6", source="DLPack Python specification, Implementation", cases=GENERATIONS)
 def threads_export_one_array_at_once(producer: ProducerUnderTest, case: str) -> None:
-    """One array is exported by several threads at once, and each gets capsules of its own.
+    """Several threads export one array at once, and each gets its own capsules.
 
-    Keep no capsule, and no half-made struct, where another thread can find it.
+    Keep no capsule and no unfinished struct where other threads can access it.
     """
     x = some_array(producer)
     first, _second = (opened(producer, x, case) for _ in range(2))
@@ -223,10 +223,10 @@ def _exported(x: Any, keywords: dict[str, Any]) -> OpenedCapsule | Exception:
 
 @check("DLP-LIFE-4", source=_IN_FLIGHT, cases=GENERATIONS)
 def capsules_die_while_an_exception_flies(producer: ProducerUnderTest, case: str) -> None:
-    """A capsule that dies while an exception is on its way leaves that exception alone.
+    """A capsule that is destroyed while an exception is set leaves that exception unchanged.
 
-    Write the destructor in C or C++, test the name with PyCapsule_IsValid, and save and restore
-    the error around whatever may set one. A callback of ctypes crashes here.
+    Write the destructor in C or C++, check the name with PyCapsule_IsValid, and save and restore
+    the error indicator around calls that may set it. A ctypes callback crashes here.
     """
     opened(producer, some_array(producer), case)
     x = some_array(producer)
@@ -249,10 +249,10 @@ def keep_nothing(*_: object) -> None:
 
 @check("DLP-LIFE-4", source=_BY_NUMPY, severity="SHOULD", cases=GENERATIONS)
 def deleters_run_while_an_exception_flies(producer: ProducerUnderTest, case: str) -> None:
-    """A consumer's array that dies while an exception is on its way does not end the process.
+    """A consumer's array that is destroyed while an exception is set does not crash the process.
 
-    Write the deleter in C or C++, and save and restore the error around whatever may set one. A
-    callback of ctypes crashes here, in the middle of the user's `except`.
+    Write the deleter in C or C++, and save and restore the error indicator around calls that may
+    set it. A ctypes callback crashes here, within the user's `except`.
     """
     x = some_array(producer)
     _what_arrives(producer, x, case)
@@ -263,10 +263,10 @@ def deleters_run_while_an_exception_flies(producer: ProducerUnderTest, case: str
 
 @check("DLP-LIFE-4", source=_BY_NUMPY, severity="SHOULD", cases=GENERATIONS)
 def exceptions_outlive_deleters(producer: ProducerUnderTest, case: str) -> None:
-    """A consumer's array that dies while an exception is on its way leaves that exception alone.
+    """A consumer's array that is destroyed while an exception is set leaves it unchanged.
 
-    Save the error with PyErr_Fetch() before the deleter calls what may set or clear one, and
-    restore it after: the user's `except` waits for the exception that was raised.
+    Save the error with PyErr_Fetch() before the deleter calls anything that may set or clear one,
+    and restore it afterwards: the user's `except` expects the original exception.
     """
     arrived = _what_arrives(producer, some_array(producer), case)
 
@@ -317,10 +317,10 @@ def _held_by_numpy(producer: ProducerUnderTest, x: Any, generation: str) -> list
 
 @check("DLP-LIFE-3", source=_AFTER_PYTHON, fresh=True, seconds=30)
 def capsules_live_to_the_end_of_python(producer: ProducerUnderTest) -> None:
-    """A capsule that nobody consumed, and that is alive when Python ends, does no harm.
+    """An unconsumed capsule that is alive when Python exits is harmless.
 
-    Do not rely on module globals in the destructor, nor on callbacks that die before it: what is
-    left at exit is freed in no particular order.
+    Use neither module globals in the destructor, nor callbacks that are destroyed before it:
+    objects are freed at exit in no particular order.
     """
     x = some_array(producer)
     for generation in GENERATIONS:
@@ -336,10 +336,10 @@ def capsules_live_to_the_end_of_python(producer: ProducerUnderTest) -> None:
 
 @check("DLP-LIFE-3", source=_AFTER_PYTHON, fresh=True, seconds=30)
 def deleters_run_after_python(producer: ProducerUnderTest) -> None:
-    """A deleter that is called after the interpreter is gone leaks, and does nothing else.
+    """A deleter that is called after Python has exited leaks, and does nothing else.
 
-    Return from the deleter if Py_IsInitialized() is false. A consumer in C++ may hold a tensor in
-    a static variable, which is destroyed when the process ends.
+    Return from the deleter if Py_IsInitialized() is false. Consumers in C++ may hold a tensor in a
+    static variable, which is destroyed when the process exits.
     """
     x = some_array(producer)
     tensors = [one.consume() for name in GENERATIONS for one in _each(producer, x, name)]

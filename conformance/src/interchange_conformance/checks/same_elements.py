@@ -55,9 +55,9 @@ def _forms(producer: ProducerUnderTest) -> Iterator[Form]:
 
 @check("DLP-DATA-2", source=_WHERE)
 def both_generations_lead_to_the_same_elements(producer: ProducerUnderTest) -> None:
-    """What the legacy and the versioned capsule of an array lead to are the same elements.
+    """The legacy and the versioned capsule of an array describe the same elements.
 
-    Fill both structs from one place: the address of the first element, or what it is an offset of.
+    Fill both structs from one place: the address of the first element, or its base and offset.
     """
     x, elements, _ = holding(producer, _NUMBERS, _forms(producer))
     for generation in GENERATIONS:
@@ -68,7 +68,7 @@ def both_generations_lead_to_the_same_elements(producer: ProducerUnderTest) -> N
 
 @check("DLP-DATA-2", source=_WHERE, cases=GENERATIONS)
 def exported_elements_are_those_it_was_made_of(producer: ProducerUnderTest, case: str) -> None:
-    """What a capsule leads to are the numbers that the array was made of.
+    """The exported elements are the numbers that the array was made of.
 
     Let data + byte_offset be the address of the first element.
     """
@@ -85,9 +85,9 @@ def exported_elements_are_those_it_was_made_of(producer: ProducerUnderTest, case
 def exported_elements_are_those_that_the_library_reads(
     producer: ProducerUnderTest, case: str
 ) -> None:
-    """What is written through a capsule is what the library itself then reads in the array.
+    """Values written through a capsule are those that the library then reads.
 
-    Let data + byte_offset be the address of the first element, and export what the array looks at.
+    Let data + byte_offset be the address of the first element, and export the array's own memory.
     """
     read = _reader(producer)
     x, elements, form = holding(producer, _NUMBERS, _forms(producer))
@@ -143,9 +143,9 @@ _STANDARD: Final = (
     cases={name: name for name in _STANDARD},
 )
 def element_types_with_a_code_are_exported(producer: ProducerUnderTest, case: str) -> None:
-    """An array of an element type of the standard is exported, for DLPack has a code for it.
+    """An array of a standard element type with a DLPack code is exported.
 
-    Export what dlpack.h can say; BufferError is for element types that it cannot.
+    Export what dlpack.h can describe; BufferError is for other element types.
     """
     plain = some_array(producer)
     if all(isinstance(found, Exception) for _, found in _answers(producer, plain)):
@@ -188,10 +188,10 @@ _SMALL: Final = {
     },
 )
 def floats_below_8_bits_have_their_bits(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
-    """Floats of 6 and of 4 bits are exported with 6 and with 4 bits.
+    """Floats of 6 and 4 bits are exported with 6 and 4 bits.
 
-    Write the bits of the type, also where each element has a byte: that is what the flag
-    IS_SUBBYTE_TYPE_PADDED says. With other bits nothing is specified.
+    Write the bits of the type, also if each element has a byte: the flag IS_SUBBYTE_TYPE_PADDED
+    says that.
     """
     generation, name = case
     found = answer(producer, some_array(producer, name), **asking(generation))

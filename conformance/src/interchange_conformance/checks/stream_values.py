@@ -54,10 +54,9 @@ def _taken(producer: ProducerUnderTest, x: Any, stream: Any, why: str) -> None:
 
 @check("DLP-STREAM-2", source=_SOURCE, on="cuda")
 def stream_none_is_taken_on_cuda(producer: ProducerUnderTest) -> None:
-    """stream=None is taken, and stands for the legacy default stream.
+    """stream=None is accepted, and means the legacy default stream.
 
-    None is the default of the argument, and what a consumer sends that works on the legacy default
-    stream: treat it as 1.
+    None is the default of the argument: treat it as 1.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -72,10 +71,9 @@ def stream_none_is_taken_on_cuda(producer: ProducerUnderTest) -> None:
     on="cuda",
 )
 def streams_of_cuda_are_taken(producer: ProducerUnderTest, case: int | None) -> None:
-    """-1, 1, 2 and the handle of a stream are taken.
+    """-1, 1, 2 and the handle of a stream are accepted.
 
-    Let the consumer's stream wait for an event that is recorded on yours; nothing at all is to be
-    done for -1.
+    Make the consumer's stream wait for an event that is recorded on yours; do nothing for -1.
     """
     cuda, x, _ = make_there(producer, "cuda")
     stream = cuda.stream() if case is None else case
@@ -85,10 +83,9 @@ def streams_of_cuda_are_taken(producer: ProducerUnderTest, case: int | None) -> 
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}: 0 is disallowed", severity="SHOULD", on="cuda")
 def stream_0_is_refused_on_cuda(producer: ProducerUnderTest) -> None:
-    """stream=0 is refused: it could stand for None, 1 or 2.
+    """stream=0 is refused: it is ambiguous between None, 1 and 2.
 
-    Raise ValueError: a consumer that sends 0 has mixed something up, and work on the stream that
-    you do not guess at would race.
+    Raise ValueError: work on the intended stream would race.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -97,9 +94,9 @@ def stream_0_is_refused_on_cuda(producer: ProducerUnderTest) -> None:
 
 @check("DLP-STREAM-2", source=_SOURCE, severity="SHOULD", cases=_OUT_OF_RANGE, on="cuda")
 def numbers_that_name_no_stream_are_refused(producer: ProducerUnderTest, case: int) -> None:
-    """Numbers below -1, or longer than a handle, are refused.
+    """Numbers below -1, or wider than a handle, are refused.
 
-    Raise ValueError before the driver sees the number: it takes it for an address.
+    Raise ValueError before the number is passed to the driver, which takes it for an address.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -110,7 +107,7 @@ def numbers_that_name_no_stream_are_refused(producer: ProducerUnderTest, case: i
 def streams_that_are_no_ints_are_refused(producer: ProducerUnderTest, case: Any) -> None:
     """A stream that is neither None nor an int is refused.
 
-    Raise TypeError or ValueError; a value that is ignored is an order that is lost.
+    Raise TypeError or ValueError; an ignored value is a missing order.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -121,8 +118,7 @@ def streams_that_are_no_ints_are_refused(producer: ProducerUnderTest, case: Any)
 def truth_values_are_no_streams(producer: ProducerUnderTest) -> None:
     """stream=True is refused, though Python counts it as 1.
 
-    Look for bool before int: who passes a truth value asks for something else than the legacy
-    default stream.
+    Check for bool before int: True is not meant as the legacy default stream.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -139,9 +135,9 @@ def truth_values_are_no_streams(producer: ProducerUnderTest) -> None:
 def bad_streams_are_refused_by_an_error_for_arguments(
     producer: ProducerUnderTest, case: Any
 ) -> None:
-    """What is refused as a stream is refused by ValueError, TypeError or BufferError.
+    """An invalid stream is refused with ValueError, TypeError or BufferError.
 
-    An AssertionError vanishes under ``python -O``, and no caller expects it.
+    AssertionErrors are removed by ``python -O``, and callers do not expect them.
     """
     _, x, _ = make_there(producer, "cuda")
     try:
@@ -184,9 +180,9 @@ def default_streams_of_cuda_are_refused_on_rocm(producer: ProducerUnderTest, cas
     cases={"none": None, "no-sync": -1, "default": 0},
 )
 def default_streams_of_rocm_are_taken(producer: ProducerUnderTest, case: int | None) -> None:
-    """None, -1 and 0 are taken on ROCm while nothing is pending.
+    """None, -1 and 0 are accepted on ROCm while nothing is pending.
 
-    0 is the default stream there: do not share the table of CUDA, which disallows it.
+    0 is the default stream there: do not use the table of CUDA, which disallows it.
     """
     x = _on_rocm(producer)
 

@@ -69,10 +69,10 @@ def _streams(cuda: Cuda, pair: _Pair) -> tuple[int, int | None]:
 
 @check("DLP-STREAM-6", source=_SOURCE, cases=_PAIRS, on="cuda")
 def pending_work_comes_before_the_consumers(producer: ProducerUnderTest, case: _Pair) -> None:
-    """What is pending on an array comes before what the consumer's stream does next.
+    """Pending work on an array runs before the consumer stream's next work.
 
-    Record an event on your stream and let the consumer's wait for it, before the capsule is made;
-    who keeps no account of streams cannot do so, and should refuse the argument.
+    Record an event on your stream and make the consumer's wait for it, before the capsule is made;
+    a library that does not track streams cannot do so, and should refuse the argument.
     """
     cuda = driver()
     own, consumer = _streams(cuda, case)
@@ -89,10 +89,10 @@ def pending_work_comes_before_the_consumers(producer: ProducerUnderTest, case: _
 
 @check("DLP-STREAM-5", source=f"{_SOURCE}=None is the default", severity="SHOULD", on="cuda")
 def a_stream_left_out_is_the_legacy_default(producer: ProducerUnderTest) -> None:
-    """__dlpack__() without stream orders the array's work before the legacy default stream.
+    """__dlpack__() without stream orders pending work before the legacy default stream.
 
-    None is the default of the argument in the standard; with another default, consumers that leave
-    the stream out race with your work.
+    None is the default of the argument in the standard; with another default, consumers that omit
+    the stream race with your work.
     """
     cuda = driver()
     own = cuda.stream()
@@ -110,9 +110,9 @@ def a_stream_left_out_is_the_legacy_default(producer: ProducerUnderTest) -> None
     "DLP-STREAM-6", source=_SOURCE, cases={"another-stream": False, "same-stream": True}, on="cuda"
 )
 def every_export_waits_anew(producer: ProducerUnderTest, case: bool) -> None:
-    """A second export waits too: for another stream, and for work that came after the first.
+    """A second export waits too: for another stream, and for work enqueued after the first.
 
-    Do not keep in mind that a stream has waited once: what is pending may be newer than that.
+    Do not cache that a stream has waited: pending work may be newer.
     """
     cuda = driver()
     own, first = cuda.stream(), cuda.stream()
@@ -132,9 +132,9 @@ def every_export_waits_anew(producer: ProducerUnderTest, case: bool) -> None:
 
 @check("DLP-STREAM-6", source=f"{_SOURCE} and copy", on="cuda")
 def copies_are_made_after_the_pending_work(producer: ProducerUnderTest) -> None:
-    """A copy that is made on export has the pending work, and is ready on the consumer's stream.
+    """A copy made on export includes pending work, and is ready on the consumer's stream.
 
-    Let the consumer's stream wait for yours first, then make the copy on the consumer's.
+    Make the consumer's stream wait for yours first, then copy on the consumer's.
     """
     cuda = driver()
     own, consumer = cuda.stream(), cuda.stream()
@@ -162,10 +162,10 @@ def copies_are_made_after_the_pending_work(producer: ProducerUnderTest) -> None:
     on="cuda",
 )
 def an_export_does_not_block_the_host(producer: ProducerUnderTest, case: _Pair) -> None:
-    """The host goes on while work on the array is pending; only the consumer's stream waits.
+    """An export does not block the host while work is pending; only the consumer's stream waits.
 
-    Use an event in the place of a synchronization: the specification allows both, and a host that
-    waits leaves the device idle.
+    Use an event instead of a synchronization: the specification allows both, but a blocked host
+    leaves the device idle.
     """
     cuda = driver()
     own, consumer = _streams(cuda, case)
@@ -189,7 +189,7 @@ def an_export_does_not_block_the_host(producer: ProducerUnderTest, case: _Pair) 
 def stream_minus_1_does_not_block_the_host(producer: ProducerUnderTest) -> None:
     """stream=-1 returns at once, whatever is pending.
 
-    Return the capsule and do nothing else: the consumer orders its work itself.
+    Return the capsule and do nothing else: the consumer orders the work itself.
     """
     cuda = driver()
     own = cuda.stream()
@@ -224,10 +224,9 @@ def _trace_of_minus_1(producer: ProducerUnderTest) -> Trace:
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", on="cuda")
 def stream_minus_1_makes_no_stream_wait(producer: ProducerUnderTest) -> None:
-    """stream=-1 lets nobody wait, neither a stream nor the host.
+    """With stream=-1 neither a stream nor the host waits.
 
-    Look at the stream before you ask the driver for anything: under a capture, -1 is what keeps a
-    consumer's graph whole.
+    Check the stream before any driver call: during a capture, -1 keeps the consumer's graph intact.
     """
     found = _calls(_trace_of_minus_1(producer), _WAITING)
     expect(not found, f"__dlpack__(stream=-1) called {', '.join(found)}; nothing is due")
@@ -235,9 +234,9 @@ def stream_minus_1_makes_no_stream_wait(producer: ProducerUnderTest) -> None:
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", severity="QUIRK", on="cuda")
 def stream_minus_1_records_no_event(producer: ProducerUnderTest) -> None:
-    """stream=-1 records no event, for which nobody will wait.
+    """With stream=-1 no event is recorded.
 
-    Return the capsule and do nothing else: the consumer sees to the order itself.
+    Return the capsule and do nothing else: the consumer orders the work itself.
     """
     found = _calls(_trace_of_minus_1(producer), ("cuEventRecord",))
     expect(not found, f"__dlpack__(stream=-1) called {', '.join(found)}; nothing is due")
@@ -245,9 +244,9 @@ def stream_minus_1_records_no_event(producer: ProducerUnderTest) -> None:
 
 @check("DLP-STREAM-6", source=_SOURCE, severity="QUIRK", on="cuda")
 def an_export_to_the_arrays_own_stream_needs_no_wait(producer: ProducerUnderTest) -> None:
-    """For the stream on which the work is pending no event is recorded, and nothing waits.
+    """For the stream of the pending work no event is recorded, and nothing waits.
 
-    Compare the handles first: a stream is in order with itself.
+    Compare the handles first: work on one stream is ordered.
     """
     cuda = driver()
     own = cuda.stream()
@@ -292,9 +291,9 @@ def _export_under_capture(
     on="cuda",
 )
 def a_capture_survives_stream_minus_1(producer: ProducerUnderTest) -> None:
-    """Exporting with stream=-1 while the consumer's stream captures leaves the capture whole.
+    """An export with stream=-1 leaves a capture of the consumer's stream intact.
 
-    Make no call of the driver for -1: most of them end a capture.
+    Make no driver call for -1: most of them invalidate a capture.
     """
     cuda = driver()
     own, consumer = cuda.stream(), cuda.stream()
@@ -306,10 +305,10 @@ def a_capture_survives_stream_minus_1(producer: ProducerUnderTest) -> None:
 
 @check("DLP-STREAM-8", source="CUDA driver API, Stream capture", on="cuda")
 def a_capture_survives_an_export_to_its_own_stream(producer: ProducerUnderTest) -> None:
-    """An array of the capturing stream can be handed to that stream, or is refused.
+    """An array of the capturing stream is exported to that stream, or refused.
 
     The streams are the same, so there is nothing to wait for: call neither synchronize nor query,
-    and leave the legacy default stream alone.
+    and do not use the legacy default stream.
     """
     cuda = driver()
     own = cuda.stream()
@@ -323,10 +322,10 @@ def a_capture_survives_an_export_to_its_own_stream(producer: ProducerUnderTest) 
 
 @check("DLP-STREAM-8", source="CUDA driver API, Stream capture", severity="SHOULD", on="cuda")
 def a_capture_survives_an_export_from_another_stream(producer: ProducerUnderTest) -> None:
-    """An array of a stream outside the capture is refused for a stream that captures.
+    """An array of a stream outside the capture is refused for a capturing stream.
 
-    Ask cuStreamIsCapturing() before you let it wait, and raise BufferError: a capture cannot wait
-    for work outside it, and the driver ends it for the attempt.
+    Call cuStreamIsCapturing() before you make it wait, and raise BufferError: a capture cannot wait
+    for work outside it, and the driver invalidates it for the attempt.
     """
     cuda = driver()
     own, consumer = cuda.stream(), cuda.stream()
@@ -338,9 +337,9 @@ def a_capture_survives_an_export_from_another_stream(producer: ProducerUnderTest
 
 @check("DLP-STREAM-7", source=f"{_SOURCE}: the stream is the consumer's", on="cuda")
 def the_consumers_stream_may_go_before_the_memory(producer: ProducerUnderTest) -> None:
-    """A stream can be destroyed once the array was handed over on it, and the memory outlives it.
+    """The consumer's stream can be destroyed after the export, before the memory.
 
-    Keep no handle of the consumer's: neither the deleter nor a later export may use it.
+    Keep no handle of the consumer's stream: neither the deleter nor a later export may use it.
     """
     cuda = driver()
     own, consumer = cuda.stream(), cuda.stream()
@@ -369,10 +368,10 @@ def the_consumers_stream_may_go_before_the_memory(producer: ProducerUnderTest) -
     on="cuda",
 )
 def the_host_gets_memory_when_the_work_is_done(producer: ProducerUnderTest, case: str) -> None:
-    """With dl_device=(1, 0) the array is handed out when the work that is pending on it is done.
+    """With dl_device=(1, 0) the array is exported after its pending work has finished.
 
     Synchronize the stream of the work before __dlpack__ returns: the host has no stream that could
-    wait. Of managed and page-locked memory, too: the host reaches it, and would read too soon.
+    wait. Do so for managed and page-locked memory, too: the host would read too early.
     """
     cuda = driver()
     own = cuda.stream()
@@ -407,7 +406,7 @@ def the_host_gets_memory_when_the_work_is_done(producer: ProducerUnderTest, case
 def a_stream_for_the_host_is_refused(producer: ProducerUnderTest) -> None:
     """With dl_device=(1, 0) a stream other than None is refused.
 
-    Raise ValueError: the host has no stream, so the consumer has mixed something up.
+    Raise ValueError: the host has no streams.
     """
     cuda, x, _ = make_there(producer, "cuda")
     handed_over(producer, x, dl_device=HOST)

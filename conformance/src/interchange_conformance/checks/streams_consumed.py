@@ -86,11 +86,11 @@ def _numbers(sent: list[Any]) -> list[int]:
 def producers_with_streams_are_sent_a_stream(
     consumer: ConsumerUnderTest, case: tuple[tuple[int, int], type[Source]]
 ) -> None:
-    """A producer of CUDA or ROCm memory is sent the consumer's stream, whatever else it knows.
+    """A producer of CUDA or ROCm memory is sent the consumer's stream, also with fewer keywords.
 
-    Pass stream= even for the default stream: a producer that is sent none orders its work before
-    the legacy default stream, or, as PyTorch does, before nothing.  Keep it when you ask again
-    without the keywords that an older producer does not know.
+    Pass stream= even for the default stream: without it a producer orders its work before the
+    legacy default stream or, as PyTorch, before nothing. Keep it when you call again without
+    keywords that an older producer does not accept.
     """
     device, kind = case
     x = zoo.host(kind=kind).but(device=device)
@@ -105,8 +105,8 @@ def producers_with_streams_are_sent_a_stream(
 def stream_0_is_never_sent_to_cuda(consumer: ConsumerUnderTest, case: tuple[int, int]) -> None:
     """A producer of CUDA memory is sent -1, 1, 2 or a handle, and never 0.
 
-    Send 1 for the legacy default stream, 2 for that of the thread: a library's own 0 must be
-    translated first.
+    Send 1 for the legacy default stream, 2 for the per-thread one: translate your library's own 0
+    first.
     """
     wrong = [stream for stream in _numbers(_sent(consumer, case)) if stream < -1 or stream == 0]
 
@@ -146,7 +146,7 @@ def streams_are_sent_as_ints(consumer: ConsumerUnderTest, case: tuple[int, int])
 def host_producers_are_sent_no_stream(consumer: ConsumerUnderTest) -> None:
     """A producer of host memory is sent no stream, not even -1.
 
-    Ask __dlpack_device__() first, and leave stream out for the host: producers there refuse any.
+    Call __dlpack_device__() first, and omit stream for the host: producers refuse any.
     """
     x = zoo.host()
 
@@ -164,7 +164,7 @@ def host_producers_are_sent_no_stream(consumer: ConsumerUnderTest) -> None:
 def page_locked_producers_are_sent_no_stream(consumer: ConsumerUnderTest) -> None:
     """A producer of page-locked memory is sent no stream, not even -1.
 
-    Treat it as the host's: several libraries export such arrays as they export those of the host.
+    Treat it as host memory: several libraries export such arrays as host arrays.
     """
     wrong = [stream for stream in _sent(consumer, (PINNED, 0)) if stream is not None]
 
@@ -197,9 +197,9 @@ def _warm_up(consumer: ConsumerUnderTest, stream: int | None, kind: str = "cuda"
 def what_is_taken_is_ready_for_the_stream_it_is_taken_for(
     consumer: ConsumerUnderTest, case: tuple[str, int | None]
 ) -> None:
-    """The stream for which an array is taken waits for the work that is pending on it.
+    """The stream for which an array is imported waits for its pending work.
 
-    Send the stream that you will use, not the one that you happen to know; with -1 nobody waits.
+    Send the stream that you will use; with -1 nothing waits.
     """
     cuda = driver()
     kind, stream = case
@@ -220,7 +220,7 @@ def what_is_taken_is_ready_for_the_stream_it_is_taken_for(
 
 @check("DLP-STREAM-6", source=_SOURCE, on="cuda")
 def elements_are_read_when_the_work_is_done(consumer: ConsumerUnderTest) -> None:
-    """Who names no stream, and reads what was taken, reads what the pending work has written.
+    """Without a named stream, reads of an imported array see its pending work.
 
     Send the stream on which your reads will run: for the legacy default stream, 1.
     """
@@ -234,10 +234,10 @@ def elements_are_read_when_the_work_is_done(consumer: ConsumerUnderTest) -> None
     on="cuda",
 )
 def managed_memory_is_read_when_the_work_is_done(consumer: ConsumerUnderTest) -> None:
-    """Managed memory that was taken is read when the work is done that was pending on it.
+    """Imported managed memory is read after its pending work has finished.
 
-    If the host reads it, ask with dl_device=(1, 0), for which the producer waits, or send a stream
-    and synchronize that first: memory that the host reaches may still be written by the device.
+    If the host reads it, send dl_device=(1, 0), for which the producer waits, or send a stream and
+    synchronize it first: the device may still write the memory.
     """
     _expect_late_reads(consumer, "managed")
 
@@ -280,10 +280,9 @@ _WORKED: Final = memoryview(bytes([7] * 4)).cast("f").tolist()
     on="cuda",
 )
 def an_import_does_not_block_the_host(consumer: ConsumerUnderTest) -> None:
-    """The host goes on while the producer's work is pending; only the stream waits.
+    """An import does not block the host while the producer's work is pending.
 
-    Leave the waiting to the producer, which has let your stream wait: there is nothing left to
-    synchronize.
+    The producer has made your stream wait: there is nothing to synchronize.
     """
     cuda = driver()
     own, stream = cuda.stream(), cuda.stream()
@@ -313,7 +312,7 @@ class _Asking(OnDevice):
 
 @check("DLP-STREAM-7", source=_SOURCE, cases={"named": True, "not-named": False}, on="cuda")
 def the_stream_that_is_sent_exists(consumer: ConsumerUnderTest, case: bool) -> None:
-    """The handle that a producer is sent is one that the driver gave out.
+    """The handle that is sent to a producer is a stream of the driver.
 
     Send the CUstream itself as an int, not the address of an object that holds it, and keep the
     stream alive until __dlpack__ has returned.
@@ -340,10 +339,10 @@ class _Plain(OnDevice):
 
 @check("DLP-STREAM-8", source="CUDA driver API, Stream capture", on="cuda")
 def a_capture_survives_an_import(consumer: ConsumerUnderTest) -> None:
-    """Taking an array of the capturing stream for that stream leaves the capture whole.
+    """Importing an array of the capturing stream for that stream leaves the capture intact.
 
-    Send the stream itself or -1, and neither query nor synchronize: the legacy default stream must
-    be left alone meanwhile.
+    Send the stream itself or -1, and neither query nor synchronize; do not use the legacy default
+    stream.
     """
     cuda = driver()
     stream = cuda.stream(blocking=True)

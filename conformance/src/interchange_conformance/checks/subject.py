@@ -46,7 +46,7 @@ _SOURCE: Final = "interchange, Subject"
 
 @check("IX-SUBJECT-1", source=_SOURCE)
 def make_returns_an_array(producer: ProducerUnderTest) -> None:
-    """What make() returns speaks a protocol for arrays.
+    """make() returns an object that supports an array protocol.
 
     Return the library's array itself: an object with ``__dlpack__``, a buffer, or one of the two
     array interfaces.
@@ -69,11 +69,11 @@ def make_returns_an_array(producer: ProducerUnderTest) -> None:
     },
 )
 def make_gives_the_shape_that_it_was_asked_for(producer: ProducerUnderTest, case: Any) -> None:
-    """An array that make() returns has the shape that was asked for.
+    """An array that make() returns has the requested shape.
 
-    Make the array of the extents in ``shape``, or raise CannotMakeError where the library has none
-    of that shape. Where the description does so, the library says another shape than its array has:
-    write the extents in the order of the axes.
+    Make an array with the extents in ``shape``, or raise CannotMakeError if the library cannot. If
+    the description is right, the library reports a wrong shape: write the extents in the order of
+    the axes.
     """
     said = metadata_of(producer.make(case))
     if not said:
@@ -92,11 +92,11 @@ def make_gives_the_shape_that_it_was_asked_for(producer: ProducerUnderTest, case
     cases={name: name for name in ("float32", "float64", "int64", "uint8", "bool", "complex64")},
 )
 def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerUnderTest, case: Any) -> None:
-    """An array that make() returns has the element type that was asked for.
+    """An array that make() returns has the requested element type.
 
-    Make the array of the element type that ``dtype`` names, or raise CannotMakeError where the
-    library has none; to take the nearest one would have other rules judged by the wrong one. Where
-    the description does so, the library says another element type than its array has.
+    Make an array of the element type that ``dtype`` names, or raise CannotMakeError if the library
+    cannot; with a similar type, other checks would test the wrong one. If the description is right,
+    the library reports a wrong element type.
     """
     said = [one for one in metadata_of(producer.make(dtype=case)) if one.dtype != "?"]
     if not said:
@@ -109,10 +109,9 @@ def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerUnderTest, case
 
 @check("IX-SUBJECT-1", source=_SOURCE, severity="SHOULD", cases=VIEWS)
 def views_are_made_without_harm(producer: ProducerUnderTest, case: View) -> None:
-    """To slice or to transpose an array that nobody exported does the process no harm.
+    """Slicing or transposing an array that was not exported does not crash the process.
 
-    Mend the operation, or raise: checks of what is exported need views, and do not say what they
-    would find.
+    Fix the operation, or raise: checks of exports need views.
     """
     x, _ = producer.first_of(forms_of(case.bases(producer), NUMERIC))
     note("making a view of an array that was never exported")
@@ -133,9 +132,9 @@ memory that both sides reach is for other checks to judge."""
 
 @check("IX-SUBJECT-1", source=_SOURCE, cases={name: name for name in _TYPES})
 def make_gives_the_device_that_it_was_asked_for(producer: ProducerUnderTest, case: Any) -> None:
-    """An array that make() returns is on the device that was asked for.
+    """An array that make() returns is on the requested device.
 
-    Make the array where ``device`` says, or raise CannotMakeError where the library cannot.
+    Make the array on ``device``, or raise CannotMakeError if the library cannot.
     """
     x = producer.make(device=case)
     try:
@@ -228,10 +227,10 @@ def _flush() -> None:
 
 @check("IX-SUBJECT-1", source=_SOURCE, cases={name: name for name in _STATES})
 def make_leaves_the_process_as_it_was(producer: ProducerUnderTest, case: Any) -> None:
-    """To make an array changes nothing of the process but its memory.
+    """make() changes nothing in the process but its memory.
 
-    Leave the working directory, the environment, the handlers of signals and the standard streams
-    alone, and start no threads of Python: the program that makes an array has its own.
+    Do not change the working directory, the environment, signal handlers or standard streams, and
+    start no Python threads.
     """
     found = _changed(_STATES[case], producer.make)
 
@@ -240,9 +239,9 @@ def make_leaves_the_process_as_it_was(producer: ProducerUnderTest, case: Any) ->
 
 @check("IX-SUBJECT-1", source=_SOURCE)
 def make_prints_nothing(producer: ProducerUnderTest) -> None:
-    """To make an array prints nothing.
+    """make() prints nothing.
 
-    Write to a logger, or raise a warning: a program's output is its own.
+    Write to a logger, or issue a warning.
     """
     found = _printed(producer.make)
 
@@ -255,11 +254,11 @@ _WARMING: Final = frozenset({"environment", "signals", "threads"})
 
 @check("IX-SUBJECT-1", source=_SOURCE, severity="SHOULD", cases={name: name for name in _STATES})
 def take_leaves_the_process_as_it_was(consumer: ConsumerUnderTest, case: Any) -> None:
-    """To take an array changes nothing of the process but its memory.
+    """take() changes nothing in the process but its memory.
 
-    Leave the working directory, the environment, the handlers of signals and the standard streams
-    alone, and start no threads of Python: the program that takes an array has its own. What you
-    need once, such as threads that wait for work, may be set up by the first import.
+    Do not change the working directory, the environment, signal handlers or standard streams, and
+    start no Python threads. What is needed once, such as worker threads, may be set up by the first
+    import.
     """
     arrays = [_taken(consumer)] if case in _WARMING else []
 
@@ -270,9 +269,9 @@ def take_leaves_the_process_as_it_was(consumer: ConsumerUnderTest, case: Any) ->
 
 @check("IX-SUBJECT-1", source=_SOURCE)
 def take_prints_nothing(consumer: ConsumerUnderTest) -> None:
-    """To take an array prints nothing.
+    """take() prints nothing.
 
-    Write to a logger, or raise a warning: a program's output is its own.
+    Write to a logger, or issue a warning.
     """
     found = _printed(lambda: _taken(consumer))
 
@@ -283,10 +282,10 @@ def take_prints_nothing(consumer: ConsumerUnderTest) -> None:
     "IX-SUBJECT-1", source=_SOURCE, on="cuda", cases={"first": ("cuda", 1), "second": ("cuda:1", 0)}
 )
 def make_leaves_the_current_device_alone(producer: ProducerUnderTest, case: Any) -> None:
-    """To make an array on a device leaves current what was.
+    """make() on a device leaves the current device unchanged.
 
-    Push the context of the device and pop it again: which device is current is the caller's affair,
-    and the next launch of its kernels goes there.
+    Push the context of the device and pop it again: the caller's next kernel runs on the current
+    device.
     """
     device, current = case
     cuda = driver()
@@ -319,9 +318,9 @@ def _taken(consumer: ConsumerUnderTest) -> Any:
 
 @check("IX-SUBJECT-1", source=_SOURCE)
 def read_returns_a_flat_list_of_numbers(consumer: ConsumerUnderTest) -> None:
-    """What read() returns for an array of two times three elements is a list of six numbers.
+    """read() of an array of shape (2, 3) returns a list of six numbers.
 
-    Return the elements in C order, as Python's numbers, in one list, whatever the shape is.
+    Return the elements in C order, as Python numbers, in one list, whatever the shape is.
     """
     y = _taken(consumer)
     read: Any = consumer.subject.read
