@@ -84,7 +84,7 @@ class Check(NamedTuple):
     claim : str
         What ought to hold: the first line of the docstring.
     advice : str
-        What somebody can do who fails it: the rest of the docstring.
+        How to fix a failure: the rest of the docstring.
     function : callable
         ``function(library)`` or ``function(library, case)``; raises `Found` or `NotApplicable`.
     cases : mapping

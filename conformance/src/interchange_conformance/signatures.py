@@ -1,7 +1,7 @@
 """Parameters of functions that are judged, read without evaluating their annotations.
 
 Source: Python, "inspect.signature"; PEP 649.  From CPython 3.14 on annotations are evaluated when
-somebody asks for them, and names in them may exist for type checkers only.
+they are accessed, and names in them may exist for type checkers only.
 """
 
 from __future__ import annotations

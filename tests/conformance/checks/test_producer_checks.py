@@ -285,7 +285,7 @@ def test_a_rule_is_not_stretched(run_isolated, subject, item):
 
 
 def test_what_a_thread_ends_with_is_a_complaint():
-    """And what a finaliser raises, where nobody can catch it."""
+    """And unraisable exceptions of finalizers."""
 
     class Complaining:
         def __del__(self):

@@ -55,7 +55,7 @@ def test_each_item_has_its_evidence(check, write_subject, tmp_path):
 
     text = " ".join(path.read_text().replace("\n#", "").split())
     assert "make_prints_nothing: while an array was made, this was printed: 'made'" in text
-    assert "IX-SUBJECT-1, MUST: To make an array prints nothing." in text
+    assert "IX-SUBJECT-1, MUST: make() prints nothing." in text
     assert f"{DTYPES}[int64]: make() was asked for int64: __dlpack__ says int8" in text
 
 

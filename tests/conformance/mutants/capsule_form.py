@@ -150,7 +150,7 @@ def structs_of_major_version_2() -> Subject:
 
 @mutant("flags_have_no_unknown_bits", twin=honest_producer)
 def flags_of_their_own() -> Subject:
-    """A bit of the flags is set that nobody has defined."""
+    """A flag bit is set that DLPack does not define."""
 
     def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags |= 1 << 40

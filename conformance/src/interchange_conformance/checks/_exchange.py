@@ -278,6 +278,6 @@ def allocate(
     where = ctypes.addressof(context)
     try:
         code = _Allocate(function)(ctypes.byref(prototype), ctypes.byref(out), where, _SET_ERROR)
-    except Exception:  # noqa: BLE001 - an error of Python's was set, too, which nobody forbids
+    except Exception:  # noqa: BLE001 - a Python error may be set as well
         code = -1
     return Allocated(code, out.value or 0, context.value.decode("latin-1"))

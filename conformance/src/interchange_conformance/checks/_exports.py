@@ -31,7 +31,7 @@ HOST_KINDS: Final = frozenset(
 )
 """Types of devices whose memory the host reads."""
 SOMETHING: Final[Any] = type("Something", (), {"__repr__": lambda _: "<something>"})()
-"""An argument of no use to anybody."""
+"""An argument that no method accepts."""
 REFUSALS: Final = (TypeError, ValueError, BufferError)
 """What malformed arguments may raise: the standard names no class for them."""
 GENERATIONS: Final = {"legacy": "legacy", "versioned": "versioned"}

@@ -125,7 +125,7 @@ def _seeing(producer: ProducerUnderTest) -> Meter | None:
 
 
 def _settle(producer: Producer) -> None:
-    """Let go of what nobody needs, the library's caches included."""
+    """Release unreferenced objects, the library's caches included."""
     collect()
     producer.subject.release()
 

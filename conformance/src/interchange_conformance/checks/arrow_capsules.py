@@ -99,7 +99,7 @@ def capsules_that_nobody_takes_release_their_structs(
     consumer imports are leaked otherwise.
     """
     given, spies = _spied(arrow_producer, case)
-    note("letting capsules go that nobody took")
+    note("destroying unconsumed capsules")
     given.clear()
     collect()
 

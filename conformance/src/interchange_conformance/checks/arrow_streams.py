@@ -171,7 +171,7 @@ def events_come_after_pending_work(arrow_producer: ArrowProducerUnderTest, case:
 
 
 def _leave_junk() -> None:
-    """Write to memory that whoever allocates a struct next will be given."""
+    """Write to memory that the next allocation of a struct returns."""
     library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p
     size = ctypes.sizeof(ArrowDeviceArray)

@@ -34,7 +34,7 @@ check: Decorator = area("cai")
 
 _SYNC: Final = "CUDA Array Interface 3, Synchronization"
 _COUNT: Final = 256  # [bytes], of memory that is waited for
-_PATIENCE: Final = 0.2  # until work goes on that somebody waits for [seconds]
+_PATIENCE: Final = 0.2  # until pending work continues [seconds]
 
 STREAMS: Final[dict[str, int | None]] = {"handle": None, "legacy": LEGACY, "per-thread": PER_THREAD}
 """Where work is pending: None for a fresh stream."""

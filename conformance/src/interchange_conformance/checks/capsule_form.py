@@ -225,7 +225,7 @@ def consumed_capsules_are_not_handed_out_again(producer: ProducerUnderTest, case
     again = _asked(producer, x, asking(case))
 
     name = capsules.capsule_name(again) if type(again) is capsules.PyCapsule else b"?"
-    capsules.rename_capsule(found.capsule, found.name)  # nobody keeps it: let it free itself
+    capsules.rename_capsule(found.capsule, found.name)  # no reference is kept: it frees itself
     used = name in capsules.USED_NAME.values()
     expect(not used, f"{call(asking(case))} returned a capsule named {name!r} the second time")
 
@@ -262,4 +262,4 @@ def flags_have_no_unknown_bits(producer: ProducerUnderTest) -> None:
     found = opened(producer, some_array(producer), "versioned")
 
     unknown = found.flags & ~_KNOWN_FLAGS
-    expect(not unknown, f"the flags are {found.flags:#x}; nobody has defined {unknown:#x}")
+    expect(not unknown, f"the flags are {found.flags:#x}; the bits {unknown:#x} are not defined")

@@ -89,7 +89,7 @@ def _device_of(y: Any) -> tuple[int, ...] | None:
 
 
 def _values(consumer: ConsumerUnderTest, attempt: Attempt) -> list[Any] | None:
-    """Return the elements; None where they are refused, or nobody can read them."""
+    """Return the elements; None if they are refused, or cannot be read."""
     try:
         return attempt.values(consumer)
     except NotApplicable:

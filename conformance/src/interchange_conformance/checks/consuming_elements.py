@@ -187,7 +187,7 @@ _BOOLS: Final = frozenset({"True", "False", "np.True_", "np.False_"})
 
 
 def _expect_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """Raise if elements of a type that nobody knows are read, or handed on as another."""
+    """Raise if elements of an unknown type are read, or exported as another type."""
     for way, attempt in attempts(consumer, case):
         words = f"{way}: {show(attempt.source)} {attempt}"
         try:

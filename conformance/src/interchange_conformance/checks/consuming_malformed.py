@@ -34,7 +34,7 @@ _ROOM: Final = 2**32  # for what is allocated meanwhile [bytes]
 
 @contextlib.contextmanager
 def _little_room() -> Iterator[None]:
-    """Let nobody allocate what a struct says that an array needs, so that the machine survives."""
+    """Limit the memory of the process, so that an allocation of the described size fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])

@@ -1,4 +1,4 @@
-"""Consumers and read-only memory: it is not written, and whoever gets it from them is told.
+"""Consumers and read-only memory: it is not written, and is flagged in their own exports.
 
 Source: dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY; array API standard 2025.12, ``from_dlpack``,
 which lets a library without read-only arrays ignore the flag.

@@ -41,7 +41,7 @@ _FLAG: Final = "array API standard 2025.12, array.__dlpack__, copy: IS_COPIED mu
 
 
 def _shared(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
-    """Return a capsule that nobody asked to be a copy, of memory that we can look at."""
+    """Return a capsule of host memory that was exported without a request for a copy."""
     return require_host(opened(producer, x, generation))
 
 

@@ -30,7 +30,7 @@ _WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
     "dropped": lambda found: setattr(found, "capsule", None),
     "released": lambda found: found.consume().release(),
 }
-"""What becomes of a capsule: nobody consumes it, or somebody does, and lets go of it."""
+"""What happens to a capsule: it stays unconsumed, or is consumed and released."""
 _HELD: Final = {
     f"{generation}-{held}": (generation, held)
     for generation in GENERATIONS

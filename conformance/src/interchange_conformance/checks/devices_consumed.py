@@ -209,7 +209,7 @@ class _Refusing(OnDevice):
 
 
 class _Unknown(OnDevice):
-    """A producer of elements of a type that nobody knows."""
+    """A producer of elements of an unknown type."""
 
     def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
         """Return a capsule whose struct has a type code that there is not."""

@@ -47,7 +47,7 @@ def _loan(**changes: Any) -> Loan:
 
 
 def _taken(table: ExchangeTable, loan: Loan) -> Any:
-    """Return the object that a table makes of a tensor that everybody should take."""
+    """Return the object that a table makes of a plain tensor."""
     try:
         return table.managed_to(loan.address)
     except Exception as error:

@@ -278,7 +278,7 @@ def the_buffer_is_held_as_long_as_the_array(consumer: ConsumerUnderTest) -> None
 
 
 def _is_movable(owner: bytearray) -> bool:
-    """Whether nobody holds a buffer of some bytes; they stay as they are."""
+    """Whether no buffer of some bytes is held; they are left unchanged."""
     try:
         owner.append(0)
     except BufferError:

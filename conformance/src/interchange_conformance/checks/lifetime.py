@@ -35,7 +35,7 @@ WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
     "dropped": lambda found: setattr(found, "capsule", None),
     "released": lambda found: found.consume().release(),
 }
-"""What becomes of a capsule: nobody consumes it, or somebody does, and lets go of it."""
+"""What happens to a capsule: it stays unconsumed, or is consumed and released."""
 _EACH: Final = {
     f"{generation}-{way}": (generation, way) for generation in GENERATIONS for way in WAYS
 }

@@ -355,7 +355,7 @@ _SHARED: Final = "python" + "api"  # only looked at: nothing is asked of it by a
     severity="QUIRK",
 )
 def shared_prototypes_are_left_alone(producer: ProducerUnderTest) -> None:
-    """The library sets no prototypes on the shared handle ctypes.pythonapi.
+    """The library sets no prototypes on the ctypes handle that all libraries share.
 
     Open a handle of your own, ctypes.PyDLL(None), and set restype and argtypes of its functions. On
     the shared handle they change the calls of all libraries in the process. A library that yours
@@ -374,4 +374,4 @@ def shared_prototypes_are_left_alone(producer: ProducerUnderTest) -> None:
         for name, function in functions.items()
         if function.argtypes is not None or function.restype is not ctypes.c_int
     )
-    expect(not changed, f"somebody set the prototypes of {', '.join(changed)}")
+    expect(not changed, f"prototypes were set of {', '.join(changed)}")

@@ -83,7 +83,7 @@ def deleters_run_without_the_gil(producer: ProducerUnderTest, case: str) -> None
 
 
 def _parts(x: Any) -> list[Any]:
-    """Return an array and what it refers to, but for what everybody refers to."""
+    """Return an array and what it refers to, without modules and other shared objects."""
     shared = (type(None), bool, int, float, str, bytes, tuple, type)
     beneath = [getattr(x, "base", None), *getattr(x, "__dict__", {}).values()]
     return [x, *(part for part in beneath if not isinstance(part, shared))]
@@ -162,11 +162,11 @@ def _run(threads: list[threading.Thread]) -> None:
 
 @contextlib.contextmanager
 def _complaints() -> Iterator[list[str]]:
-    """Collect what threads end with, and what is raised where nobody can catch it."""
+    """Collect uncaught exceptions of threads, and unraisable ones."""
     found: list[str] = []
 
     def unraisable(event: Any) -> None:
-        found.append(f"where nobody can catch it, {words(event.exc_value)}")
+        found.append(f"unraisable: {words(event.exc_value)}")
 
     def uncaught(event: Any) -> None:
         found.append(words(event.exc_value))

@@ -187,8 +187,8 @@ def _changed(state: Callable[[], Any], act: Callable[[], object]) -> str:
 
 
 @contextlib.contextmanager
-def _nobody_listening() -> Iterator[None]:
-    """Have warnings, and what is logged where nobody has set up logging, not printed."""
+def _output_silenced() -> Iterator[None]:
+    """Suppress warnings, and log messages without a handler."""
     last = logging.lastResort
     logging.lastResort = logging.NullHandler()
     try:
@@ -207,7 +207,7 @@ def _printed(act: Callable[[], object]) -> str:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)
         try:
-            with _nobody_listening():
+            with _output_silenced():
                 act()
             _flush()
         finally:

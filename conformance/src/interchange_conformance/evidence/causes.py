@@ -44,7 +44,7 @@ _seen: Final[dict[str, str]] = {}  # of errors whose frames are given up: these 
 
 
 def see(error: BaseException) -> None:
-    """Keep in mind where an error comes from, whose frames somebody is about to give up.
+    """Record where an error comes from, before its frames are dropped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Text of strangers, made fit for every report: printable, of a limited length.
+"""Text of other libraries, made printable and of limited length for reports.
 
 Source: XML 1.0 section 2.2 (what a report of JUnit may hold), RFC 8259 section 8.2 (lone
 surrogates).
@@ -50,5 +50,5 @@ def words_of(thing: object) -> str:
     """
     try:
         return str(thing)
-    except Exception as error:  # noqa: BLE001 - it is a stranger's
+    except Exception as error:  # noqa: BLE001 - of another library
         return f"a {type(thing).__name__} whose __str__ raises {type(error).__name__}"

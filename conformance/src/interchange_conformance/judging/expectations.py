@@ -214,7 +214,7 @@ def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
         raise ExpectationsError(f"{where}: it has {min(unknown)!r}; there are {known}")
     if missing := [key for key in _NEEDED if not _has(entry, key)]:
         if "reason" in missing and "reason" in entry:
-            words = "its reason is empty; write why it may fail, or mend it and remove the entry"
+            words = "its reason is empty; write why it may fail, or fix it and remove the entry"
             raise ExpectationsError(f"{where}: {entry['check']}: {words}")
         raise ExpectationsError(f"{where}: it has no {missing[0]}")
     texts = {key: entry.get(key, "") for key in ("check", "releases", "python", "reason", "link")}

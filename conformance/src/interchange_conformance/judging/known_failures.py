@@ -2,7 +2,7 @@
 
 Source: TOML 1.0.  One entry per finding, with the evidence of each of its items above it.  Reasons
 are left empty, and a file is refused as long as one is (`expectations.read`): that a failure is
-accepted is for somebody to say.  What was known stays as it was, unless all of it passes now.
+accepted is decided by a person.  What was known stays as it was, unless all of it passes now.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _head(report: Report, subject: SubjectReport, new: int) -> str:
     lines = [f"{words}; {where}."]
     if new:
         lines.append(
-            "Mend what can be mended and take its entry out; give every other a reason, and a link"
+            "Fix what can be fixed and remove its entry; give every other a reason, and a link"
             " where there is one. The file is refused as long as a reason is empty."
         )
     return "\n".join(_comment(lines))

@@ -1,4 +1,4 @@
-"""Reads Arrow structs by the letter: what types and arrays say, and the elements that they hold.
+"""Reads Arrow structs strictly: what types and arrays say, and the elements that they hold.
 
 Source: the Arrow C data interface; the Arrow columnar format, Physical memory layout.  It follows
 what is there and checks nothing: to say what is wrong is for the checks.  What is read is copied,
@@ -185,7 +185,7 @@ def elements(kind: Type, node: Node, start: int = 0, count: int | None = None) -
     Raises
     ------
     NotApplicable
-        It is a type whose elements nobody here reads.
+        The elements of the type cannot be read here.
     Found
         A buffer or a child is not there.
     """
@@ -239,7 +239,7 @@ def _nested(kind: Type, node: Node, first: int, count: int) -> list[Any]:
             if child is not None and below is not None
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    raise NotApplicable(f"nobody here reads elements of format {text!r}")
+    raise NotApplicable(f"elements of format {text!r} cannot be read here")
 
 
 def _buffer(kind: Type, node: Node, number: int) -> int:

@@ -51,7 +51,7 @@ _MANNERS: Final = {
 _PATIENCE: Final = 1.0  # before an array that was let go counts as leaked [seconds]
 _AFTERMATH: Final = 0.02  # in which a second release would follow the first [seconds]
 _MARK: Final = 77.0  # what no array of the zoo has as its first element
-_SHOWN: Final = 300  # of what a stranger says [characters]
+_SHOWN: Final = 300  # of a message of another library [characters]
 _LONG: Final = 8  # vector
 
 
@@ -126,7 +126,7 @@ class Attempt:
 
     @property
     def taken(self) -> bool:
-        """Whether the consumer took it, and whoever looked at shape and type saw them."""
+        """Whether the consumer imported it with the right shape and type."""
         return self.error is None
 
     def values(self, consumer: ConsumerUnderTest) -> list[Any] | None:
@@ -407,7 +407,7 @@ def shares(consumer: ConsumerUnderTest, source: Source, y: Any) -> bool:
 
 
 def let_go(consumer: ConsumerUnderTest) -> None:
-    """Have the library let go of what it holds back, and collect what nobody refers to."""
+    """Release the library's caches, and collect unreferenced objects."""
     consumer.subject.release()
     collect()
 

@@ -1,6 +1,6 @@
 """Opens capsules: what their struct says, what their memory holds, and how they are consumed.
 
-Source: dlpack.h 1.3; DLPack Python specification.  It reads by the letter, and checks nothing: to
+Source: dlpack.h 1.3; DLPack Python specification.  It reads strictly, and checks nothing: to
 say what is wrong is for the checks.
 """
 
@@ -187,7 +187,7 @@ class OpenedCapsule:
         return name
 
     def consume(self) -> ConsumedTensor:
-        """Take the tensor out, by the letter (DLP-CAP-5); the capsule is let go."""
+        """Consume the tensor as DLP-CAP-5 says; the capsule is dropped."""
         capsules.rename_capsule(self.capsule, capsules.USED_NAME[self.name])
         capsules.set_capsule_destructor(self.capsule, None)
         self.capsule = None

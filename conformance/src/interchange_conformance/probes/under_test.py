@@ -41,7 +41,7 @@ _PAUSE = 0.005  # between two looks [seconds]
 
 
 def collect() -> None:
-    """Let go of what nobody refers to, cycles included."""
+    """Collect unreferenced objects, cycles included."""
     for _ in range(2):
         gc.collect()
 
@@ -67,7 +67,7 @@ def settled(subject: Subject, is_settled: Callable[[], bool]) -> bool:
 
 
 def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
-    """Whether a function has parameters for some arguments; of one that nobody can read, yes."""
+    """Whether a function has parameters for some arguments; True if its signature is unknown."""
     try:
         signature = signature_of(function)
     except (TypeError, ValueError):

@@ -24,7 +24,9 @@ LOST: Final = 71
 """Exit code of a child that can no longer say how its work ended."""
 _KEPT: Final = 4000  # of what is printed [bytes]
 _CHUNK: Final = 65536  # read at a time [bytes]
-_LAST_CHUNKS: Final = 16  # as much as a pipe may hold; more comes from somebody who goes on
+_LAST_CHUNKS: Final = (
+    16  # as much as a pipe may hold; more comes from a process that is still writing
+)
 _GRACE: Final = 2.0  # from a verdict to the end of the process [seconds]
 _LEFT_BEHIND: Final = 0.2  # for what a child leaves running to end by itself [seconds]
 _TICK: Final = 0.02  # [seconds]
@@ -70,7 +72,7 @@ class ChildProcess:
     said, printed : int
         What it sends messages and prints on [file descriptors].
     parent_pipe : int or None
-        A pipe whose other end somebody holds who wants the verdict [file descriptor].
+        A pipe whose other end the caller holds [file descriptor].
     helpers : set of int
         Children of this process that are none of this child's [process ids].
     """

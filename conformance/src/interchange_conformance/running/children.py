@@ -60,7 +60,7 @@ def run_in_child(
         Whether the child's interpreter ends as usual, and its end is part of the verdict; else the
         child is gone as soon as the work is done.
     parent_pipe : int, optional
-        A pipe whose other end somebody holds who wants the verdict [file descriptor].
+        A pipe whose other end the caller holds [file descriptor].
     private : collection of int, optional
         What the child must not have open [file descriptors].
 

@@ -56,7 +56,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=theirs_output,
                 stderr=theirs_output,
-                start_new_session=True,  # whoever interrupts us does not interrupt a library
+                start_new_session=True,  # Ctrl-C does not interrupt a library
             )
             undo.pop_all()
         for theirs in (theirs_in, theirs_out, theirs_output):

@@ -1,10 +1,10 @@
 """The fork server: a process that imports libraries once, and forks a child for each piece of work.
 
-Requests and answers are lines of JSON on two inherited pipes, so that what a
-library prints gets in nobody's way.  The first request names the subjects to load, and its answer
-says what they are; one that names none makes a server whose children load what they are asked
-about: for work that needs an interpreter of its own, and for libraries that start Python threads
-when they are imported, whose process cannot be forked safely.
+Requests and answers are lines of JSON on two inherited pipes, so that what a library prints does
+not mix with answers. The first request names the subjects to load, and its answer says what they
+are; one that names none makes a server whose children load what they are asked about: for work that
+needs an interpreter of its own, and for libraries that start Python threads when they are imported,
+whose process cannot be forked safely.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CHUNK: Final = 65536  # read at a time [bytes]
 
 
 def main(arguments: list[str]) -> None:
-    """Serve requests until there are no more, or nobody waits for the answer.
+    """Serve requests until there are no more, or no client waits for the answer.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def _checked(subject: Subject, spec: str) -> Subject:
 
 
 def _check_parameters(function: Any, spec: str) -> None:
-    """Refuse a function that needs what nobody will give it."""
+    """Refuse a function with required parameters that are not passed."""
     try:
         parameters = signature_of(function).parameters.values()
     except (TypeError, ValueError) as error:

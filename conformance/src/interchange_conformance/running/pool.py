@@ -149,7 +149,7 @@ class Pool:
                     found[verdict.item] = verdict
                     if tell(verdict):
                         break
-            except BaseException:  # Ctrl-C: whoever waits for an answer gets none
+            except BaseException:  # Ctrl-C: waiting callers get no answer
                 self._abandon()
                 raise
             finally:
@@ -177,7 +177,7 @@ class Pool:
             "ends": check.fresh,
         }
         gone = ""
-        for _ in range(2):  # a fork server may have been killed by somebody else
+        for _ in range(2):  # a fork server may have been killed from outside
             if self.about.broken:
                 return Verdict(self.about.name, item, "broken-subject", self.about.broken)
             server = self._take(empty=alone)
@@ -243,7 +243,7 @@ class Pool:
         server.close()
 
     def _abandon(self) -> None:
-        """Kill every fork server, so that nobody waits for an answer."""
+        """Kill every fork server, so that no caller waits for an answer."""
         with self._lock:
             self._abandoned = True
             for server in self._alive:

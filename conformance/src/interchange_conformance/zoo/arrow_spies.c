@@ -1,4 +1,4 @@
-/* Release callbacks that stand before those of somebody else, and count.
+/* Release callbacks that count, and call those of another library.
  *
  * Source: the Arrow C data and C stream interfaces, Release callback semantics. A spy takes the
  * place of release and private_data in a struct, and puts the original back before it calls it.

@@ -197,7 +197,7 @@ const char *get_last_device_error(struct device_stream *one) {
 
 /* ---------------------------------------------------------------- capsules */
 
-/* The destructor of capsules: it releases what nobody took. */
+/* The destructor of capsules: it releases unconsumed structs. */
 void destroy(PyObject *capsule) {
     char *pointer = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
     struct header *header = (struct header *)pointer - 1;

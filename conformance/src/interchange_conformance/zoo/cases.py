@@ -136,7 +136,7 @@ _NAME_LIES: Final[tuple[Row, ...]] = (
     ("name-of-numpy", "DLP-CAP-1", {"name": b"numpy_dltensor_versioned"}),
     ("name-of-the-exchange-table", "DLP-CAP-1", {"name": capsules.EXCHANGE_API}),
 )
-"""Capsules under another name: nobody consumes them, so that they free themselves."""
+"""Capsules with another name: they are not consumed, and free themselves."""
 
 _SILENT: Final[tuple[Row, ...]] = (
     ("used-legacy", "DLP-CAP-2", {"generation": "legacy", "name": capsules.USED_LEGACY}),
@@ -189,7 +189,7 @@ def _rows(
 
 
 def _consumed() -> Source:
-    """Return a producer whose only capsule belongs to somebody else by now."""
+    """Return a producer whose only capsule is already consumed."""
     source = host().but(repeat=True, generation="versioned")
     Claim(source.__dlpack__())
     return source

@@ -21,7 +21,7 @@ from interchange.abi import capsules
 COUNTED: Final = 6
 """How much of a struct its deleter counts in, from the first byte on [bytes]."""
 MOST: Final = 2**20
-"""More calls are none: somebody has written there."""
+"""More calls are impossible: the memory was overwritten."""
 
 _FACTOR, _ADDEND = 0x5DEECE66D, 0xB
 _BITS: Final = 8 * COUNTED

@@ -20,8 +20,8 @@ S = TypeVar("S", bound=Source)
 _ABSENT: Final[Any] = type("Absent", (), {"__repr__": lambda _: "<absent>"})()
 
 
-def _stranger(cls: type[S]) -> type[S]:
-    """Hide the module of a kind: to those who know producers by their module it is a stranger."""
+def _foreign(cls: type[S]) -> type[S]:
+    """Hide the module of a kind from libraries that identify producers by their module."""
     cls.__module__ = "stranger"
     return cls
 
@@ -52,12 +52,12 @@ class _Keywords(Source):
         return self._answer(sent)
 
 
-@_stranger
+@_foreign
 class Producer(_Keywords, _Placed):
     """A producer of today: all four keywords."""
 
 
-@_stranger
+@_foreign
 class StreamOnly(_Placed):
     """A producer of 2021.12 and 2022.12: ``stream`` and nothing else."""
 
@@ -69,7 +69,7 @@ class StreamOnly(_Placed):
         return self._answer(sent)
 
 
-@_stranger
+@_foreign
 class Bare(_Placed):
     """A producer older than the standard: no keywords at all."""
 
@@ -80,7 +80,7 @@ class Bare(_Placed):
         return self._answer({})
 
 
-@_stranger
+@_foreign
 class AnyKeyword(_Placed):
     """A producer that takes every keyword, and logs them in the order they came."""
 
@@ -92,7 +92,7 @@ class AnyKeyword(_Placed):
 
 
 class _OpaqueMethod:
-    """A method as compiled code has them: callable, with a signature that nobody can read."""
+    """A method like those of compiled code: callable, without a readable signature."""
 
     def __init__(self, source: Source | None) -> None:
         self._source = source
@@ -114,19 +114,19 @@ class _OpaqueMethod:
         return self._source._answer(keywords)
 
 
-@_stranger
+@_foreign
 class Opaque(_Placed):
     """A compiled producer that takes ``stream`` only, which no inspection can tell."""
 
     __dlpack__: _OpaqueMethod = _OpaqueMethod(None)
 
 
-@_stranger
+@_foreign
 class Deviceless(_Keywords):
     """A producer without ``__dlpack_device__``."""
 
 
-@_stranger
+@_foreign
 class Speechless(_Placed):
     """An object without ``__dlpack__`` that says where its memory is."""
 

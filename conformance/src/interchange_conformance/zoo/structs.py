@@ -186,7 +186,7 @@ class Loan:
         _loans.append(self)
 
     def _calls(self) -> int | None:
-        """Return how often the deleter has run, or None if somebody has written where it counts."""
+        """Return how often the deleter has run, or None if the counter was overwritten."""
         calls = calls_between(self._start, number_at(self.address))
         return calls if calls <= MOST else None
 
@@ -213,7 +213,7 @@ class Loan:
     def deleter_calls(self) -> int:
         """How often the deleter of this struct has run.
 
-        It counts in the first bytes of the struct: 0 where somebody else has written there, which
+        It counts in the first bytes of the struct: 0 if they were overwritten, which
         `rewritten` tells.
         """
         self._settle()
@@ -245,7 +245,7 @@ class Loan:
             Name of the capsule; kept for ever.
         destructor : {"held", "numpy"} or None
             ``"held"``: the capsule is kept here, and whenever `deleter_calls` is looked at and
-            nobody else refers to it, what a destructor does is done.  ``"numpy"``: NumPy's native
+            no other reference is left, what a destructor does is done.  ``"numpy"``: NumPy's native
             destructor, and the capsule is not kept.  None: NULL, and the capsule is not kept.
         """
         if name is not None:
@@ -257,7 +257,7 @@ class Loan:
         return capsule
 
     def _settle(self) -> None:
-        """Do what the destructor of a capsule does, once nobody else refers to it (DLP-LIFE-2)."""
+        """Do what a destructor does, once no other reference is left (DLP-LIFE-2)."""
         with _settling:
             if self._capsule is None or sys.getrefcount(self._capsule) > _HELD_ALONE:
                 return
@@ -284,7 +284,7 @@ class _Holder:
         self._capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
 
     def references(self) -> int:
-        """Return what ``sys.getrefcount`` says when nobody else refers to the capsule."""
+        """Return what ``sys.getrefcount`` says when no other reference to the capsule is left."""
         return sys.getrefcount(self._capsule)
 
 
@@ -312,7 +312,7 @@ _DESTRUCTORS: Final[dict[Destructor, Any]] = {
 
 
 class Claim:
-    """A capsule consumed by the letter: the plainest consumer there can be.
+    """A capsule consumed strictly by the rules: the simplest consumer.
 
     Parameters
     ----------

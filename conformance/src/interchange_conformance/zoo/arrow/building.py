@@ -213,7 +213,7 @@ class Loan:
         return bool(self._header.destroyed)
 
     def forget(self) -> None:
-        """Let the struct be freed, with what is below: for those who know that nobody looks."""
+        """Free the struct and its children, if no reference to them is left."""
         _kept.discard(self)
         for one in self.below:
             one.forget()

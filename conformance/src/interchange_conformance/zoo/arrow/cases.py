@@ -36,7 +36,7 @@ class ArrowCase(NamedTuple):
         ones.
     make : callable
         Returns a fresh producer.  When it was refused, or what was made of it was let go, and
-        nobody refers to its capsules, its ``counts`` are what is ``due``.
+        no reference to its capsules is left, its ``counts`` are what is ``due``.
     """
 
     name: str

@@ -194,7 +194,7 @@ class Source:
 
     @property
     def given(self) -> tuple[Loan, ...]:
-        """Every struct that somebody has to release: of each capsule, and what streams gave."""
+        """Every struct to be released: of each capsule, and of each call of a stream."""
         streams = [one for one in self.loans if isinstance(one, StreamLoan)]
         return (*self.loans, *(one for stream in streams for one in stream.given))
 
@@ -219,7 +219,7 @@ class Source:
         return tuple(one for one in self.loans if isinstance(one, StreamLoan))
 
     def forget(self) -> None:
-        """Let every struct be freed, for who counts in millions and knows that nobody looks."""
+        """Free every struct, for loops of millions, if no reference to them is left."""
         self._first = None  # whose capsules release as they die
         for one in self.loans:
             one.forget()

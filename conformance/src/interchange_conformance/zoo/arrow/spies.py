@@ -1,4 +1,4 @@
-"""Spies in the structs of somebody else: they count how often a release callback is called.
+"""Spies in the structs of other libraries: they count calls of release callbacks.
 
 Source: the Arrow C data and C stream interfaces, Release callback semantics.  A spy is C, and hands
 the first call on; a second one, which would free twice, is counted and ends there.
@@ -45,7 +45,7 @@ class _Record(ctypes.Structure):
 
 
 class Spy:
-    """Counts the releases of a struct that somebody else made.
+    """Counts the releases of a struct of another library.
 
     Parameters
     ----------
