@@ -50,7 +50,7 @@ def _public() -> frozenset[str]:
 def _target(span: nodes.literal) -> str | None:
     """Return the full name that a code span stands for, or None where it names nothing of ours."""
     match = _NAME.fullmatch(span.astext())
-    if match is None:
+    if match is None or "._" in span.astext().replace(".__", ""):  # private names have no entry
         return None
     prefix, name = match[1], match[2]
     if f"{name}.".startswith(f"{_EMULATED}."):
