@@ -136,7 +136,9 @@ def test_a_row_says_what_the_error_says():
     case = next(case for case in CASES if case.call == "bool(x)")
     error = error_tables.meet(case)
 
-    row = next(row for row in error_tables.causes("Elements", "as", "numbers").splitlines()[2:])
+    row = next(
+        row for row in error_tables.causes("Conversion", "to", "Python", "numbers").splitlines()[2:]
+    )
 
     assert error.what in row.replace("\\", "")
     assert row.endswith(f"| {error.hint} |")
@@ -144,10 +146,10 @@ def test_a_row_says_what_the_error_says():
 
 def test_a_row_whose_library_is_absent_is_left_out(monkeypatch):
     """And the page says which library that is; the other rows stay."""
-    whole = error_tables.causes("Elements", "as", "numbers")
+    whole = error_tables.causes("Conversion", "to", "Python", "numbers")
     monkeypatch.setattr(error_tables, "missing", lambda case: ["fridge"] * ("bool" in case.call))
 
-    found = error_tables.causes("Elements", "as", "numbers")
+    found = error_tables.causes("Conversion", "to", "Python", "numbers")
 
     assert found.endswith("Left out here, where this page was built without: fridge.")
     assert 2 < found.count("\n|") < whole.count("\n|")
