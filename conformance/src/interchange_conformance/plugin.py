@@ -2,8 +2,8 @@
 
 Source: pytest's reference on hooks.  ``--interchange-subject=mylib.testing:subject`` adds the tests
 to those that are collected, under ids such as ``mylib.testing:subject::check_name[case]``.  Known
-failures are strict xfails, what is not applicable is skipped, and the items run in processes of
-their own, whatever they do.
+failures are strict xfails, items that do not apply are skipped, and each item runs in a process of
+its own.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(
 
 
 def _refuse_options_alone(config: pytest.Config) -> None:
-    """Refuse options that judge nothing, for want of a subject."""
+    """Refuse options that need a subject, without one."""
     given = {
         "--interchange-only": bool(config.getoption("--interchange-only")),
         "--interchange-expected": config.getoption("--interchange-expected") is not None,
@@ -189,7 +189,7 @@ class _Subject(pytest.Collector):
 
 
 class _Test(pytest.Item):
-    """What the tests of a subject share."""
+    """The common part of the tests of a subject."""
 
     def reportinfo(self) -> tuple[str, int | None, str]:
         """Return where the test is: at its subject, which need not be a file."""
@@ -216,14 +216,14 @@ class _Broken(_Test):
 
 
 class _Floor(_Test):
-    """The test that fails where so little of a subject is judged that nothing follows."""
+    """The test that fails where too little of a subject is judged."""
 
     def __init__(self, *, name: str, pool: Pool, items: list[str], **options: Any) -> None:
         super().__init__(name, **options)
         self.pool, self.items = pool, items
 
     def runtest(self) -> None:
-        """Run items until there are enough; those of other tests may run elsewhere, or not."""
+        """Run items until enough are judged; the other tests may run in other processes."""
         from interchange_conformance.judging import minimum_coverage
 
         pool = self.pool
@@ -261,7 +261,7 @@ class _Item(_Test):
             raise (KnownFailureError if known else CheckFailedError)(self._told(judged))
 
     def _told(self, judged: Judged) -> str:
-        """Return what a failed test says."""
+        """Return the text of a failed test."""
         from interchange.abi import RULES
 
         from .registry import find_item

@@ -64,12 +64,11 @@ class Subject:
         What reports call it.
     make : callable or None
         ``make(shape, dtype, device, readonly)`` -> an array.  `shape` is a tuple of extents
-        [elements], of 4 MiB at most; `dtype` a name such as ``"float32"``, or one of NumPy's for
-        what DLPack has no words for; `device` a name in `DEVICES`,
-        `readonly` whether its memory must refuse writes.  What the elements are does not matter.
-        Raises `CannotMakeError` for what the library has not, devices that are no ``"cpu"`` first
-        of all.  On a device the driver is asked for nothing before the first call, and the device
-        that was current stays it.
+        [elements], of 4 MiB at most; `dtype` a name such as ``"float32"``, or a name of NumPy's for
+        types that DLPack cannot describe; `device` a name in `DEVICES`; `readonly` whether its
+        memory must refuse writes.  The elements may have any values.  Raises `CannotMakeError` for
+        what the library does not support, such as devices other than ``"cpu"``.  The driver is not
+        called before the first call for a device, and the current device stays current.
     make_from : callable or None
         ``make_from(numbers, shape, dtype)`` -> an array of host memory that holds a list of
         numbers, in C order.  It is needed where `immutable` is true: what other arrays hold, the
@@ -118,7 +117,7 @@ class Subject:
         is ``"float32"`` or the like, ``"bool"``, ``"string"``, or one of these with the sizes of
         lists behind it, ``"float32[3]"`` and ``"int16[2][4]"``.  `start` values at the beginning
         are not in the column, but before it in the same memory, as where a slice begins; there are
-        `chunks` chunks.  Raises `CannotMakeError` for what the library has not.  A function with a
+        `chunks` chunks.  Raises `CannotMakeError` for what it does not support.  A function with a
         fifth parameter, which has a default, is asked with the handle of a stream there, too, for a
         column of numbers in CUDA memory of the current device, whose library counts that stream as
         the one on which work on the column is pending; the check then enqueues writes there.

@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about_known.add_argument(
         "--write-known",
         metavar="FILE",
-        help="write those of the run, for somebody to fill in reasons ('-': to stdout)",
+        help="write those of the run; add the reasons by hand ('-': to stdout)",
     )
     known = about_known.add_mutually_exclusive_group()
     known.add_argument("--expected", metavar="FILE", help="known failures of the subject (TOML)")

@@ -65,7 +65,7 @@ class Column(Kind):
 
 
 @dataclass(frozen=True)
-class Taker(Kind):
+class Consumer(Kind):
     """A column of the table: what takes Arrays, or exports of them.
 
     Attributes
@@ -87,21 +87,21 @@ class Taker(Kind):
 # ---------------------------------------------------------------- one exchange
 
 
-def hand_in(sample: Sample, consumer: Taker) -> Cell:
+def hand_in(sample: Sample, consumer: Consumer) -> Cell:
     """Hand a column to an array library: shared if possible, else copied, else refused."""
     share, copy = (partial(_import, sample, consumer, copy=copy) for copy in (False, True))
     attempts = [Attempt(share, shares=True, note=consumer.note), Attempt(copy, shares=False)]
     return exchange(sample, consumer, attempts)
 
 
-def hand_out(sample: Sample, consumer: Taker) -> Cell:
+def hand_out(sample: Sample, consumer: Consumer) -> Cell:
     """Hand an array to a library of columns: shared if possible, else copied, else refused."""
     share, copy = (partial(_export, sample, consumer, copy=copy) for copy in (None, True))
     attempts = [Attempt(share, shares=True, note=consumer.note), Attempt(copy, shares=False)]
     return exchange(sample, consumer, attempts)
 
 
-def _import(sample: Sample, consumer: Taker, *, copy: bool) -> Found:
+def _import(sample: Sample, consumer: Consumer, *, copy: bool) -> Found:
     """Hand over a column; with nulls, the valid elements and the mask are compared."""
     import interchange
 
@@ -117,7 +117,7 @@ def _import(sample: Sample, consumer: Taker, *, copy: bool) -> Found:
     return Found(result, values, wanted)
 
 
-def _export(sample: Sample, consumer: Taker, *, copy: bool | None) -> Found:
+def _export(sample: Sample, consumer: Consumer, *, copy: bool | None) -> Found:
     """Hand over an array."""
     import interchange
 
@@ -369,16 +369,18 @@ def _column_rows() -> list[Column]:
     ]
 
 
-def _taker(kind: Kind, name: str, head: str, take: Callable[[Any, int], Any], **more: Any) -> Taker:
+def _consumer(
+    kind: Kind, name: str, head: str, take: Callable[[Any, int], Any], **more: Any
+) -> Consumer:
     """Return a column of the table of arrays."""
     given = {one: getattr(kind, one) for one in ("address", "library", "module", "dtype", "target")}
-    return Taker(
+    return Consumer(
         name, kind.subject, head=head, take=take, is_sample=False, readonly=kind.readonly,
         **{**given, **more},
     )  # fmt: skip
 
 
-def _array_takers() -> list[Taker]:
+def _array_consumers() -> list[Consumer]:
     """Return what takes Arrays of columns."""
     numpy, torch, jax = (_host(name) for name in ("NumPy", "PyTorch", "JAX"))
 
@@ -391,15 +393,15 @@ def _array_takers() -> list[Taker]:
         return lambda x, _: take(x)
 
     return [
-        _taker(numpy, "np.from_dlpack", "np.\nfrom_dlpack", by(numpy.subject.take)),
-        _taker(numpy, "np.asarray", "np.\nasarray", by(numpy.subject.take_array_interface)),
-        _taker(
+        _consumer(numpy, "np.from_dlpack", "np.\nfrom_dlpack", by(numpy.subject.take)),
+        _consumer(numpy, "np.asarray", "np.\nasarray", by(numpy.subject.take_array_interface)),
+        _consumer(
             torch, "torch.from_dlpack", "torch.\nfrom_dlpack", by(torch.subject.take),
             note=_READONLY,
         ),
-        _taker(torch, 'convert(x, "torch")', "convert:\ntorch", converted("torch")),
-        _taker(jax, "jax.dlpack.from_dlpack", "jax.dlpack.\nfrom_dlpack", by(jax.subject.take)),
-        _taker(jax, 'convert(x, "jax")', "convert:\njax", converted("jax")),
+        _consumer(torch, 'convert(x, "torch")', "convert:\ntorch", converted("torch")),
+        _consumer(jax, "jax.dlpack.from_dlpack", "jax.dlpack.\nfrom_dlpack", by(jax.subject.take)),
+        _consumer(jax, 'convert(x, "jax")', "convert:\njax", converted("jax")),
     ]  # fmt: skip
 
 
@@ -467,13 +469,15 @@ def _reshaped(kind: Kind, change: Callable[[Any], Any], values: list[Any], dtype
     return change(filled(kind, values, dtype))
 
 
-def _column_takers() -> list[Taker]:
+def _column_consumers() -> list[Consumer]:
     """Return what takes exports."""
     pyarrow, polars, pandas, duckdb, nanoarrow = _libraries()
 
-    def of(library: _Library, name: str, head: str, take: Callable[..., Any], **more: Any) -> Taker:
+    def of(
+        library: _Library, name: str, head: str, take: Callable[..., Any], **more: Any
+    ) -> Consumer:
         low = library.name.lower()
-        return Taker(
+        return Consumer(
             name,
             **{
                 "subject": library.subject, "address": address_of, "dtype": dtype_of,
@@ -572,5 +576,5 @@ def kinds_of_columns(direction: str) -> tuple[Kind, ...]:
         Whether columns become arrays, or arrays columns.
     """
     if direction == "in":
-        return (*_column_rows(), *_array_takers())
-    return (*_array_rows(), *_column_takers())
+        return (*_column_rows(), *_array_consumers())
+    return (*_array_rows(), *_column_consumers())

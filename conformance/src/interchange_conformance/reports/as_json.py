@@ -78,7 +78,7 @@ def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
 
 
 def _finding(alike: Sequence[Judged]) -> dict[str, Any]:
-    """Return what nobody expected: items of one cause, whatever their checks."""
+    """Return an unexpected finding: items of one cause, of any checks."""
     told = {"items": [one.verdict.item for one in alike], "cause": cause_of(alike)}
     return _without_empty(told, "cause")
 

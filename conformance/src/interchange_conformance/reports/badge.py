@@ -25,7 +25,7 @@ _NOTHING: Final = "lightgrey"
 
 
 class Message(NamedTuple):
-    """What the badge says, beside its label.
+    """The message of the badge, beside its label.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the checks and rules of a report say, kept beside it so that a reader needs nothing else."""
+"""The checks and rules of a report, stored with it so that a reader needs nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CheckFacts(NamedTuple):
-    """What a reader should know of a check.
+    """The facts of a check.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class CheckFacts(NamedTuple):
     claim : str
         What ought to hold.
     advice : str
-        What somebody can do who fails it.
+        How to fix a failure.
     """
 
     name: str
@@ -97,12 +97,12 @@ def catalogue_of(report: Report) -> Catalogue:
     Parameters
     ----------
     report : Report
-        What a run of this release found.
+        The result of a run of this release.
 
     Raises
     ------
     KeyError
-        The report has an item of a check that this release has not.
+        The report has an item of a check that this release does not have.
     """
     known = load_checks()
     used = {check_name(one.verdict.item) for subject in report.subjects for one in subject.judged}

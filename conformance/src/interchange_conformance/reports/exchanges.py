@@ -1,4 +1,4 @@
-"""The table of producers by consumers, which two pages have, as data for its template."""
+"""The table of producers by consumers of two pages, as data for its template."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 class Fact(NamedTuple):
-    """What a cell tells when it is opened.
+    """A detail of a cell, shown when the cell is opened.
 
     Attributes
     ----------
     term, text : str
         What it is of, and it.
     is_code : bool
-        Whether it is for programs: an address, the id of a rule.
+        Whether it is code: an address, the id of a rule.
     """
 
     term: str
@@ -25,16 +25,16 @@ class Fact(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What became of an array.
+    """The result of an exchange.
 
     Attributes
     ----------
     group : str
-        What gives it its colour.
+        The group that it has its colour of.
     symbol, word : str
-        What stands in it.
+        Its content.
     facts : sequence of Fact
-        What is behind it; without any, it does not open.
+        Its details; without any, it does not open.
     """
 
     group: str
@@ -44,14 +44,14 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What became of the arrays of one producer.
+    """The results of one producer.
 
     Attributes
     ----------
     name, about : str
-        The producer, on one line, and what is said of it.
+        The producer, on one line, and a remark about it.
     cells : sequence of Cell or None
-        One per consumer; None where nobody tried.
+        One per consumer; None for pairs that were not tried.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Exchanges(NamedTuple):
     Attributes
     ----------
     note : str
-        What a reader should know.
+        Remarks about the table.
     meanings : sequence of tuple
         Group, symbol, word and meaning of what stands in cells.
     consumers : sequence of str

@@ -74,7 +74,7 @@ class Found(NamedTuple):
     ran, ended : str
         What was run, and how it ended.
     place : str
-        Id of the section that shows what nobody expected, if any does.
+        Id of the section with the unexpected findings, if there is one.
     """
 
     ran: str

@@ -25,7 +25,7 @@ class Row(NamedTuple):
     item : str
         Name of the check, with the case in brackets.
     role : str
-        What is judged by it.
+        The role that it judges.
     rule, severity : str
         What it is by, and how binding that is.
     area : str
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 def rows_of(items: Iterable[str]) -> list[Row]:
-    """Return what there is to say of items.
+    """Return the facts of items.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """A report as JUnit XML, which systems that run tests show as tests.
 
 Source: the schema of the Jenkins xUnit plugin (junit-10.xsd), which others follow; XML 1.0, Char.
-junitparser writes it; the characters that no XML may hold it leaves to its callers.
+junitparser writes it, and leaves characters that XML forbids to its callers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .model import Exchange, Judged, Report, SubjectReport
 
 _ILLEGAL: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML may hold, not even escaped; and \\r, which readers turn into a line break."""
+"""Characters that XML forbids even when escaped; and \\r, which readers turn into a line break."""
 _JUDGED: Final = "subject_can_be_judged"
 """Name of the test that fails where a subject could not be judged at all, or hardly."""
 _DIGITS: Final = 3  # of a time, after the point [seconds]
@@ -36,7 +36,7 @@ _DIGITS: Final = 3  # of a time, after the point [seconds]
 def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
     """Return a report as JUnit XML: a suite per subject, a test per item; one more for the grid.
 
-    What a subject has not is skipped, and so are a known failure, with its reason, and a QUIRK.
+    Items that do not apply, known failures (with their reason) and QUIRKs are skipped.
     An unexpected failure is a failure where a check found it, and an error where the library
     raised, crashed, hung or ended; a known failure that happens no more is a failure.
 
@@ -70,7 +70,7 @@ def _line(text: str) -> str:
 
 
 def _set_times(root: JUnitXml, seconds: list[float]) -> None:
-    """Say how long the suites took: less than their tests, several of which run at once."""
+    """Set the times of the suites: less than those of their tests, which run in parallel."""
     for suite, time in zip(root, seconds, strict=False):
         suite.time = round(time, _DIGITS)
     root.time = round(sum(seconds), _DIGITS)
@@ -142,14 +142,14 @@ def _dotless(name: str) -> str:
 
 
 def _ended(result: FinalResult, text: str) -> FinalResult:
-    """Return how a test ended, with all that there is to say."""
+    """Return the result of a test, with its details."""
     if text:
         result.text = _legal(text)
     return result
 
 
 def _details(subject: SubjectReport, judged: Judged, check: CheckFacts) -> str:
-    """Return all that somebody has to know who only sees the XML."""
+    """Return the details of a failure, complete for readers of the XML alone."""
     rows = {
         "status": state_of(judged).word,
         "due": check.claim,

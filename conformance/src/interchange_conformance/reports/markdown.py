@@ -135,7 +135,7 @@ def _cell(cell: Cell) -> str:
 
 
 def grid_table(report: Report) -> str:
-    """Return producers by consumers, or nothing where nobody asked for it.
+    """Return producers by consumers, or nothing without ``--grid``.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _address(link: str) -> str:
 
 
 def _unexpected(report: Report, catalogue: Catalogue) -> list[str]:
-    """Return the entries of the list of what nobody expected."""
+    """Return the entries of the list of unexpected findings."""
     entries = [
         f"**{plain(subject.name)}** could not be judged: {plain(subject.broken)}"
         for subject in report.subjects

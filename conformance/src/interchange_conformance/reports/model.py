@@ -1,4 +1,4 @@
-"""What a run found, as data: every report is made from this and from the registry.
+"""The result of a run, as data: every report is made from this and from the registry.
 
 ``reports/report.schema.json`` describes its JSON.
 """
@@ -14,7 +14,7 @@ SCHEMA: Final = 1
 """Version of the JSON form: it grows by one when a reader of the old form would misread the new."""
 
 Standing = Literal["as-expected", "allowed", "unexpected-failure", "unexpected-pass"]
-"""``allowed``: a QUIRK, which nobody listed as known, and which does not decide how a run ends."""
+"""``allowed``: a QUIRK that is not listed as known, and does not decide the exit code."""
 DECISIVE: Final[frozenset[Standing]] = frozenset({"unexpected-failure", "unexpected-pass"})
 """What makes a run fail."""
 
@@ -100,12 +100,12 @@ class Exchange(NamedTuple):
 
     @property
     def is_bad(self) -> bool:
-        """Whether nobody can expect it: to share, to copy and to refuse are answers."""
+        """Whether it is an error: sharing, copying and refusing are valid results."""
         return self.status in {"wrong", "crash", "hang"}
 
 
 class Report(NamedTuple):
-    """What a run found.
+    """The result of a run.
 
     Attributes
     ----------

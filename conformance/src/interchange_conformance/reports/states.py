@@ -18,7 +18,7 @@ Group = Literal["unexpected", "known", "quirk", "pass", "not-applicable"]
 
 
 class State(NamedTuple):
-    """What a cell shows.
+    """The content of a cell.
 
     Attributes
     ----------
@@ -45,14 +45,14 @@ STATES: Final[tuple[State, ...]] = (
     State("crash", "✗", "crash", "unexpected", "a signal ended the process"),
     State("hang", "✗", "hang", "unexpected", "it was cut after its time"),
     State("exit", "✗", "exit", "unexpected", "the library ended the process"),
-    State("raised", "✗", "raised", "unexpected", "an error that nobody foresaw"),
+    State("raised", "✗", "raised", "unexpected", "an unexpected error"),
     State("fail", "✗", "fail", "unexpected", "the rule is broken"),
     State("broken-subject", "✗", "broken", "unexpected", "the subject is described wrongly"),
     State("now-passes", "▲", "now passes", "unexpected", "a known failure is one no longer"),
     State("known", "◆", "known", "known", "a failure that is known, with its reason"),
     State("quirk", "≠", "quirk", "quirk", "the standards allow it, and libraries differ"),
     State("pass", "✓", "pass", "pass", "the rule is kept"),
-    State("not-applicable", "—", "n/a", "not-applicable", "nothing that the rule speaks of"),
+    State("not-applicable", "—", "n/a", "not-applicable", "the rule does not apply"),
 )
 """From the worst to the best: of several results, the first is shown."""
 BY_KEY: Final = {state.key: state for state in STATES}

@@ -40,7 +40,7 @@ class Cell(NamedTuple):
     passed : int
         How many items pass.
     applicable : int
-        How many there are that speak of something the subject has.
+        How many apply to the subject.
     """
 
     state: State | None
@@ -67,7 +67,7 @@ class Row(NamedTuple):
 
     @property
     def says(self) -> str:
-        """What the rule says, as a sentence."""
+        """The text of the rule, as a sentence."""
         return sentence(self.rule.text)
 
 
@@ -182,7 +182,7 @@ def _cell(judged: Iterable[Judged]) -> Cell:
 
 
 def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Judged, ...]]:
-    """Return what nobody expected of a subject, the worst and gravest first.
+    """Return the unexpected findings of a subject, the worst and gravest first.
 
     Items of the same cause are one finding, whatever their checks; where no cause is known, cases
     of one check that ended in the same way, with the same evidence.
@@ -337,7 +337,7 @@ class Grid(NamedTuple):
     producers, consumers : tuple of str
         Rows and columns.
     cells : mapping
-        (producer, consumer) -> what became of it; pairs that nobody tried are missing.
+        (producer, consumer) -> the result; pairs that were not tried are missing.
     """
 
     producers: tuple[str, ...]

@@ -139,7 +139,7 @@ def _summary(subject: SubjectReport, name: str) -> Piece:
 def _finding(
     subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue, width: int
 ) -> Iterator[Piece]:
-    """Yield what there is to say of items that ended alike."""
+    """Yield the details of items with the same result."""
     judged = alike[0]
     check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
     rule = catalogue.rules[check.rule]
@@ -164,7 +164,7 @@ def _finding(
 
 
 def _bad_exchange(one: Exchange, report: Report, width: int) -> Iterator[Piece]:
-    """Yield what there is to say of an array that did not arrive."""
+    """Yield the details of a failed exchange."""
     specs = {subject.name: subject.spec for subject in report.subjects}
     names = [one.producer, one.consumer]
     command = shlex.join(["interchange", "check", *(specs.get(name, name) for name in names)])

@@ -166,7 +166,7 @@ class Rules(NamedTuple):
     role : str
         What libraries were judged as.
     note : str
-        What a reader should know.
+        Remarks about the table.
     meanings : sequence of tuple
         Group, symbol, word and meaning of the states that there are.
     heads : sequence of tuple
@@ -254,7 +254,7 @@ class Reason(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What nobody expected: items that ended alike.
+    """An unexpected finding: items with the same result.
 
     Attributes
     ----------
@@ -273,7 +273,7 @@ class Finding(NamedTuple):
     known : Reason
         Why it was known, of one that happens no more.
     advice, command : str
-        What somebody can do, and what runs it again.
+        The fix, and the command that runs it again.
     """
 
     library: str
@@ -313,7 +313,7 @@ def _reason(text: str, link: str) -> Reason:
 
 
 class Known(NamedTuple):
-    """What a library is known to do wrong.
+    """A known failure of a library.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 Source: each library's documentation.  A module's name is what a command line calls it, with ``-``
 for ``_``.  None imports its library before it is asked for an array.
 
-A new library is described in some ten lines.  Here NumPy stands for it:
+A new library is described in some ten lines.  This example describes NumPy as ``mylib``:
 
 >>> import numpy as mylib
 >>> from interchange_conformance.findings import CannotMakeError
@@ -19,7 +19,7 @@ A new library is described in some ten lines.  Here NumPy stands for it:
 ...     distribution="numpy", preload=("numpy",),
 ... )
 
-What the description promises can be tried by hand:
+A description can be tried interactively:
 
 >>> subject.read(subject.take(subject.make((2, 1), "float32", "cpu", False)))
 [0.0, 0.0]
@@ -42,7 +42,7 @@ HOOKS: Final = (
     "take_capsule", "take_buffer", "take_array_interface", "make_on", "take_on",
     "make_arrow", "take_arrow", "read_arrow", "release",
 )  # fmt: skip
-"""What a description may have, in the order of the documentation."""
+"""Fields of a description, in the order of the documentation."""
 
 
 def described() -> dict[str, Subject]:

@@ -124,7 +124,7 @@ def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
 
 
 def take(x: Any) -> Any:
-    """Import by DLPack, without a wait: which stream it is for, nobody has said."""
+    """Import by DLPack, without a wait: no stream was given."""
     return take_on(_UNORDERED, x)
 
 

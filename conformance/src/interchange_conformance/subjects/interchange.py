@@ -2,7 +2,7 @@
 
 Source: its API reference (``docs/api``).
 
-The kit knows it by its name only, and asks it for what a stranger could.
+The kit imports it by its name, and uses public functions only.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def read(y: Any) -> list[Any]:
     if kind != 1:
         raise NotApplicable(f"the memory is on a device of type {kind}")
     if element not in _NAMES:
-        raise BufferError(f"nobody here knows elements of code, bits, lanes {element}")
+        raise BufferError(f"unsupported elements of code, bits, lanes {element}")
     return elements(address, shape, strides, _NAMES[element])
 
 

@@ -1,4 +1,4 @@
-"""numba-cuda: device arrays that speak the CUDA Array Interface, and no DLPack.
+"""numba-cuda: device arrays that support the CUDA Array Interface, and not DLPack.
 
 Source: https://nvidia.github.io/numba-cuda/user/cuda_array_interface.html
 """

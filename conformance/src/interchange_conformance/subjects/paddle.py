@@ -21,7 +21,7 @@ _DTYPES: Final = frozenset({
     "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e5m2",
 })  # fmt: skip
 _WITHOUT_NUMBERS: Final = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
-"""What is read as float32, since Python has no such numbers."""
+"""Element types that are read as float32, since Python has no such numbers."""
 _MOST_AXES: Final = 9
 
 

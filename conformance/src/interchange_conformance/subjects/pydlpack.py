@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _WithInterface(Interfaced):
-    """An object with the array interface, which keeps the array that it speaks for."""
+    """An object with the array interface, which keeps its array alive."""
 
     def __init__(self, array: Any) -> None:
         super().__init__(**array.__array_interface__)

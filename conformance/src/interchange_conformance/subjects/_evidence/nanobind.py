@@ -24,7 +24,7 @@ def taken_capsules_are_renamed() -> None:
 
 
 def a_capsule_is_taken_once() -> None:
-    """A producer that hands out its capsule again has it taken again."""
+    """A capsule that a producer exports twice is imported twice."""
     x = host((6,)).but(repeat=True)
     first, second = extension.take(x), extension.take(x)
     assert extension.describe(first)[0] == extension.describe(second)[0]

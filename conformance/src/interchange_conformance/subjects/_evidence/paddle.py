@@ -61,7 +61,7 @@ streams_are_sent_as_ints = memory_of_a_device_is_not_taken_for_host_memory
 
 
 def views_keep_the_memory() -> None:
-    """A tensor of a tensor of somebody else's memory hangs when it dies."""
+    """A tensor of a tensor over foreign memory hangs when it is deleted."""
     first = paddle.from_dlpack(np.arange(6.0))
     second = paddle.from_dlpack(first)
     del first
