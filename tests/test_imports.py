@@ -43,7 +43,7 @@ GRAPH = {name: imported(name, path) for name, path in FILES.items()}
 
 def test_imports_are_found():
     """Absolute and relative ones, of modules and of names, under ``TYPE_CHECKING`` as well."""
-    assert {"interchange._array.described", "interchange._array.backing"} <= GRAPH[
+    assert {"interchange._array.array_base", "interchange._array.native_arrays"} <= GRAPH[
         "interchange._array.transfers"
     ]
     assert "interchange._protocols.host" in GRAPH["interchange._array.host_copies"]

@@ -147,7 +147,7 @@ _THIS = _sys.modules[__name__]
 
 
 def _publish(name: str, value: _typing.Any) -> None:
-    """Keep a public object under its name; what somebody put there before stays, such as a double.
+    """Store a public object under its name, unless the name is set already, as by a test double.
 
     Functions say that they are from here, where users import them; classes say so themselves.
     """

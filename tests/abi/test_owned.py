@@ -72,7 +72,7 @@ LOADED = {
     "name",  # of a runtime of CUDA or HIP, some of which the environment decides
     "str(emulator.library)",  # what `building.build` returned, or LD_LIBRARY_PATH names
     "str(library)",  # likewise
-    "str(kept(library, functools.partial(_compile, compiler, source)))",
+    "str(get_or_build(library, functools.partial(_compile, compiler, source)))",
     "_NAME",  # the extension of nanobind, from `building.kept`
 }
 LOADERS = {"CDLL", "PyDLL", "ExtensionFileLoader"}

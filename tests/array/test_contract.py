@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import interchange as ix
 from interchange import _core
-from interchange._array.contract import Held, are_met, plans_of
+from interchange._array.contract import CheckedArgument, are_met, plans_of
 from interchange._array.contract_errors import contract_error
 from interchange._types.dtypes import all_dtypes
 
@@ -198,7 +198,7 @@ def test_a_contract_can_be_copied_and_sent(again):
     """It holds there as here."""
     contract = again(ix.Contract(dtype=("bool", np.float32), shape=("n", ...), align=4))
 
-    assert are_met([Held("x", HOST, contract, is_ours=True)])
+    assert are_met([CheckedArgument("x", HOST, contract, is_ours=True)])
     assert repr(contract).startswith("Contract(dtype=('bool', <class 'numpy.float32'>)")
 
 
@@ -299,7 +299,7 @@ def held_of(pairs):
     """Return arrays of these shapes, and contracts of these patterns."""
     names = "xyz"
     return [
-        Held(
+        CheckedArgument(
             name=names[place],
             array=ix.asarray(np.zeros(shape, "u1")),
             contract=ix.Contract(shape=pattern),
@@ -395,7 +395,7 @@ def is_of_other_width(x, dtype):
 @given(arrays(), CONTRACTS)
 def test_every_word_holds_as_numpy_says(x, words):
     """Of what NumPy knows: type, axes, order, right to write and address."""
-    held = Held("x", ix.asarray(x), ix.Contract(**words), is_ours=False)
+    held = CheckedArgument("x", ix.asarray(x), ix.Contract(**words), is_ours=False)
     expected = is_met(x, **words)
 
     assert are_met([held]) is expected
@@ -427,7 +427,7 @@ def test_a_contract_is_held_against_memory_of_every_kind(array, words, met):
     contract = ix.Contract(**words)
     function = ix.viewable(x=contract)(lambda x: x is array)
 
-    assert are_met([Held("x", array, contract, is_ours=True)]) is met
+    assert are_met([CheckedArgument("x", array, contract, is_ours=True)]) is met
     if met:
         assert function(array)
     else:
@@ -460,7 +460,7 @@ def test_a_contract_is_held_against_each_array_anew():
     frozen.flags.writeable = False
     arrays = [HOST, ix.asarray(frozen), HOST, ix.asarray(np.zeros((2, 3)))]
 
-    assert [are_met([Held("x", x, contract, is_ours=True)]) for x in arrays] == [
+    assert [are_met([CheckedArgument("x", x, contract, is_ours=True)]) for x in arrays] == [
         *(True, False, True, False)
     ]
 
@@ -486,7 +486,7 @@ def test_words_that_only_compare_equal_are_told_apart():
 
 def test_many_contracts_are_not_all_kept():
     """Shapes that are made for each call leave nothing behind for long."""
-    from interchange._array.requiring import _kept
+    from interchange._array.contract_checks import _kept
 
     for count in range(600):
         ix.asarray(np.zeros((2, 3))).require(shape=(None, 3), align=1, name=f"x{count}")

@@ -10,7 +10,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._array.backing import native_of
+from interchange._array.native_arrays import native_of
 
 
 class Owner:

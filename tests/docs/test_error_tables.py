@@ -46,7 +46,7 @@ OTHER_LIBRARIES = {
     "torch",
 }
 LOOKS_LIKE_CODE = re.compile(r"\w\(|\b[a-z_]+=")
-WORDED_BY_CONTRACTS = {  # whose fixes are run by test_contract_mending.py
+WORDED_BY_CONTRACTS = {  # whose fixes are run by test_contract_suggestions.py
     *(f"_array/contract{part}.py" for part in ("", "_errors", "_mending", "_words")),
     "_functions/viewable.py",
 }

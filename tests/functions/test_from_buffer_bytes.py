@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange as ix
-from interchange._array.reinterpreting import width_of
+from interchange._array.dtype_views import width_of
 from interchange._types.dtypes import all_dtypes
 
 PLAIN = ["b1", "i1", "u1", "i2", "u2", "f2", "i4", "f4", "i8", "f8", "c8", "c16"]

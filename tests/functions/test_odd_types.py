@@ -135,8 +135,8 @@ def test_an_operand_is_told_by_what_it_is(meta, use):
 
 
 def test_a_list_of_what_has_no_hash_is_refused():
-    """As any other list of what is no number."""
-    with pytest.raises(ix.ArgumentError, match="is no number"):
+    """As any other list of what is not a number."""
+    with pytest.raises(ix.ArgumentError, match="is not a number"):
         xp.asarray([WithoutHash("Odd", (), {})()])
 
 

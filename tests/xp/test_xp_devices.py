@@ -7,7 +7,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._array.backing import backend_of_array, native_of
+from interchange._array.native_arrays import backend_of_array, native_of
 
 
 def on(device, values=(1.0, 2.0, 3.0)):

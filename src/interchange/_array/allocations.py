@@ -1,4 +1,4 @@
-"""Fresh memory of a driver: who gives it back, and what has to outlive the work on it.
+"""Memory that a driver allocates: how it is freed, and what is kept alive until then.
 
 Source: CUDA driver API, Memory Management; Python's gc module.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Allocation:
-    """One allocation of a driver, given back when asked or when this object dies.
+    """One allocation of a driver, freed by `release` or when this object is destroyed.
 
     The collector must not see it: it would call the finaliser of one in garbage before those of
     other objects there, which may still read the memory.  So it refers to nothing that could refer
@@ -106,7 +106,7 @@ def allocate_managed(driver: Driver, nbytes: int, ordinal: int, call: str) -> Al
 
 
 class CopyInProgress:
-    """What keeps a copy's memory alive, and with it what a stream may still be copying from.
+    """The owner of a copy's memory, which keeps the source alive until the copy is complete.
 
     Nobody else may refer to the allocation: the source goes last, when giving back the allocation
     has waited for the copy.

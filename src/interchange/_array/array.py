@@ -1,4 +1,4 @@
-"""`Array`: memory of any library, described, kept alive, and spoken for in every protocol.
+"""`Array`: memory of any library, with an owner and with every exchange protocol.
 
 Source: array API standard 2025.12 (array object); dlpack.h 1.3; PEP 688.  Exchange moves no
 elements unless a method's name says so.  Operators are done by the library that computes where the
@@ -21,14 +21,14 @@ from interchange._types.errors import (
 
 from . import transfers
 from .arguments import check_order, resolve_shape
-from .backing import describe
-from .elements import Elements
 from .indexing import assign, select
 from .namespace import namespace_of
+from .native_arrays import describe
 from .operators import Operators
 from .pickling import reduce_array
 from .printing import describe_array
 from .protocols import Protocols
+from .scalars import ScalarMethods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ _TWO_AXES = 2
 
 
 @_core.array_type
-class Array(Elements, Operators, Protocols):
+class Array(ScalarMethods, Operators, Protocols):
     """A block of memory with a shape: where it is, who keeps it alive, who may write it.
 
     Arrays are made by `from_dlpack`, `from_cai`, `asarray`, `from_buffer`, `from_array_interface`,
@@ -176,7 +176,7 @@ class Array(Elements, Operators, Protocols):
         Raises
         ------
         UnsupportedDeviceError
-            Nobody here can read the memory (DLP-DEV-6).
+            The host cannot access the memory (DLP-DEV-6).
         DriverUnavailableError
             The driver of the device is not installed (IX-DRIVER-1).
 
@@ -280,7 +280,7 @@ class Array(Elements, Operators, Protocols):
         Raises
         ------
         ContractError
-            Something differs: the error says what, and which calls would mend it (IX-REQUIRE-1).
+            Something differs: the error says what, and which calls fix it (IX-REQUIRE-1).
         ArgumentError, UnsupportedDTypeError, UnsupportedDeviceError
             As `Contract` does.
 
@@ -290,7 +290,7 @@ class Array(Elements, Operators, Protocols):
         >>> ix.from_buffer(b"abc").require(dtype="uint8", shape=("n",)).shape
         (3,)
         """
-        from .requiring import check_contract  # few need it
+        from .contract_checks import check_contract  # few need it
 
         check_contract(self, (dtype, ndim, shape, order, device, writable, align), name)
         return self

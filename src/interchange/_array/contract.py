@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from interchange._types.dtypes import DType
     from interchange._types.spec import Spec
 
-    from .described import Described
+    from .array_base import ArrayBase
     from .shape_pattern import Bound
 
 WORDS: Final = ("dtype", "ndim", "shape", "order", "device", "writable", "align")
@@ -151,7 +151,7 @@ class Contract:
 
     # ------------------------------------------------------------ whether an array meets it
 
-    def _is_met(self, array: Described, extents: dict[str, int]) -> bool:
+    def _is_met(self, array: ArrayBase, extents: dict[str, int]) -> bool:
         """Return whether an array meets it; names that are new are bound to extents [elements]."""
         spec = array._spec
         if spec is not self._passed:
@@ -217,7 +217,7 @@ class Contract:
 
     # ------------------------------------------------------------ what is wrong, in words
 
-    def _complaints(self, array: Described, bound: dict[str, Bound], name: str) -> dict[str, str]:
+    def _complaints(self, array: ArrayBase, bound: dict[str, Bound], name: str) -> dict[str, str]:
         """Return what differs: word of the contract -> what came, and what was wanted."""
         spec = array._spec
         shape, pattern = spec.shape, self._pattern
@@ -265,7 +265,7 @@ def _order_of(spec: Spec, order: str) -> str:
     return f"wanted {order} order: axis {axis} steps {strides[axis]}, not {dense[axis]}"
 
 
-class Held(NamedTuple):
+class CheckedArgument(NamedTuple):
     """An argument that is held against its contract.
 
     Attributes
@@ -286,7 +286,7 @@ class Held(NamedTuple):
     is_ours: bool
 
 
-def are_met(held: Sequence[Held]) -> bool:
+def are_met(held: Sequence[CheckedArgument]) -> bool:
     """Return whether all arguments meet their contracts, and names agree between them."""
     extents: dict[str, int] = {}
     return all(one.contract._is_met(one.array, extents) for one in held)

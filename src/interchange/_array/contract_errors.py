@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from interchange._types.errors import ContractError, explain
 from interchange.abi._show import module_of
 
-from .contract import Held
+from .contract import CheckedArgument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .described import Described
+    from .array_base import ArrayBase
     from .shape_pattern import Bound
 
 
-def contract_error(held: Sequence[Held], call: str) -> ContractError:
-    """Return the error that says what is wrong with which argument, and what would mend it."""
-    from .contract_mending import hint_for  # takes long
+def contract_error(held: Sequence[CheckedArgument], call: str) -> ContractError:
+    """Return the error that names the arguments, what is wrong with them, and the fix."""
+    from .contract_suggestions import hint_for  # takes long
 
     bound: dict[str, Bound] = {}
     extents: dict[str, int] = {}
@@ -41,7 +41,7 @@ def contract_error(held: Sequence[Held], call: str) -> ContractError:
     return ContractError(call, "; ".join(wrong), "IX-REQUIRE-1", hint)
 
 
-def _origin(array: Described) -> str:
+def _origin(array: ArrayBase) -> str:
     """Return where the memory came from, in the words of an error."""
     if array.owner is None:
         return "of memory without an owner"
@@ -51,10 +51,10 @@ def _origin(array: Described) -> str:
 
 def name_argument(error: ContractError, name: str) -> None:
     """Call the argument by its name in an error of `Array.require`, which did not know it."""
-    held = error._held
-    if not isinstance(held, Held):
+    held = error._checked
+    if not isinstance(held, CheckedArgument):
         return
     named = contract_error([held._replace(name=name, is_ours=False)], error.call)
     error.what, error.hint = named.what, named.hint
     error.args = (explain(error.call, error.what, error.rule, error.hint),)
-    error._held = None
+    error._checked = None

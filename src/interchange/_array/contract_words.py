@@ -20,7 +20,7 @@ _MOST_AXES: Final = 64
 
 
 def kept(value: Any) -> Any:
-    """Return a word that nobody changes later: tuples for lists, ints for whole numbers."""
+    """Return an immutable value: tuples for lists, ints for whole numbers."""
     if isinstance(value, (list, set, frozenset, tuple)):
         found = tuple(map(kept, value))
         is_same = type(value) is tuple and all(map(is_, found, value))

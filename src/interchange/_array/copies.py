@@ -1,4 +1,4 @@
-"""Copies and moves of described memory: who makes them, the host or the driver of a device.
+"""Copies and moves of arrays: chooses between the host and the driver of a device.
 
 Source: array API standard 2025.12 (``to_device``).
 """
@@ -57,7 +57,7 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any =
     StreamError
         `stream` is none on that device (DLP-STREAM-1 to DLP-STREAM-4).
     UnsupportedDeviceError
-        Nobody here can read the memory (DLP-DEV-6).
+        The host cannot access the memory (DLP-DEV-6).
     """
     if array._spec.device.type in COPIED_BY_DRIVERS:
         from . import device_copies
@@ -100,7 +100,7 @@ def move_array(array: T, device: Any, stream: Any, call: str, *, copy: bool | No
     CopyNeededError
         A copy is needed, and `copy` is False (DLP-COPY-1).
     UnsupportedDeviceError
-        Nobody here copies between these devices (DLP-DEV-6).
+        There is no copy between these devices (DLP-DEV-6).
     """
     target = Device.of(device, call)
     there = array._spec.device
@@ -113,7 +113,7 @@ def move_array(array: T, device: Any, stream: Any, call: str, *, copy: bool | No
 
 
 def _check_unused(stream: Any, device: Device, call: str) -> None:
-    """Refuse what is no stream anywhere, though nothing is done on it."""
+    """Refuse a value that is not a stream, although nothing runs on it."""
     if streams_of(device) is not None:
         check_named(stream, device, call)
         return

@@ -25,7 +25,7 @@ from . import copies
 if TYPE_CHECKING:
     from interchange._types.devices import Device
 
-    from .described import Described
+    from .array_base import ArrayBase
 
 CALL: Final = "Array.__dlpack__()"
 
@@ -57,12 +57,12 @@ def _check_consumer(stream: int | None, source: Device, target: Device) -> int |
     return check_stream(stream, target, CALL)
 
 
-def _shares(moved: Described, array: Described) -> bool:
+def _shares(moved: ArrayBase, array: ArrayBase) -> bool:
     """Whether one is the memory of the other under another device's name."""
     return moved._keepalive is array._keepalive
 
 
-def _move(array: Described, target: Device, consumer: int | None, copy: bool | None) -> Described:
+def _move(array: ArrayBase, target: Device, consumer: int | None, copy: bool | None) -> ArrayBase:
     """Return the memory where it is wanted, copied if it must be."""
     try:
         if target is not array.device:

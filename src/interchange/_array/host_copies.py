@@ -73,7 +73,7 @@ def copy_into(target: Tensor, source: Tensor, call: str) -> None:
 
 
 def check_alike(spec: Spec, target: Layout, call: str) -> None:
-    """Refuse to rearrange elements that share bytes: they are copied as a whole, or not at all."""
+    """Refuse to rearrange packed elements, which are copied as contiguous bytes only."""
     layout = spec.layout
     by_rows = layout.is_c_contiguous and target.is_c_contiguous
     if not by_rows and not (layout.is_f_contiguous and target.is_f_contiguous):
@@ -82,7 +82,7 @@ def check_alike(spec: Spec, target: Layout, call: str) -> None:
 
 
 def share_with_host(array: T, stream: Any, call: str) -> T:
-    """Return host-accessible memory as the CPU's, after all work on it; -1 vouches for that."""
+    """Return host-accessible memory as CPU memory, after all work on it; -1 skips the wait."""
     spec = array._spec
     if check_named(stream, spec.device, call) != NO_SYNC:
         wait_on_host(array, call)

@@ -17,14 +17,14 @@ from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBou
 from interchange._types.indices import slice_indices, way_to_index, way_within
 from interchange._types.numpy_dtypes import load_numpy
 
-from .backing import backend_of_array
-from .elements import INTEGERS
+from .native_arrays import backend_of_array
 from .operands import as_scalar, foreign, is_foreign, mixed, operand
+from .scalars import INTEGERS
 
 if TYPE_CHECKING:
     from interchange._libraries.backend import Backend
 
-    from .described import Described
+    from .array_base import ArrayBase
 
 _SEQUENCES: Final = (list, tuple, range)
 _INDEXING: Final = frozenset("biu")
@@ -38,7 +38,7 @@ def is_basic(part: object) -> bool:
     return kind is int or kind is slice or part is None or part is Ellipsis
 
 
-def read_part(part: Any, array: Described, call: str) -> Any:
+def read_part(part: Any, array: ArrayBase, call: str) -> Any:
     """Return a part of a key as something basic, an Array or an ndarray.
 
     Raises
@@ -67,7 +67,7 @@ def read_part(part: Any, array: Described, call: str) -> Any:
         raise _selects_nothing(call, part) from None
 
 
-def _read_array(part: Any, array: Described, call: str) -> Any:
+def _read_array(part: Any, array: ArrayBase, call: str) -> Any:
     """Return an Array of one whole number without axes as an int, which selects a view."""
     if part.shape or part.dtype.category not in INTEGERS:
         return part
@@ -88,11 +88,11 @@ def is_ndarray(part: object) -> bool:
 
 
 def _holds_bools(part: Any) -> bool:
-    """Whether a part is an array of somebody's, without axes, whose element is a truth value."""
+    """Whether a part is a 0-dimensional array of any library whose element is a bool."""
     return is_foreign(part) and str(getattr(part, "dtype", "")).endswith("bool")
 
 
-def _read_elements(part: Any, array: Described, call: str) -> Any:
+def _read_elements(part: Any, array: ArrayBase, call: str) -> Any:
     """Return a list or an ndarray as an ndarray of integers or bools, or as the int it stands for.
 
     Raises
@@ -119,12 +119,12 @@ def _read_elements(part: Any, array: Described, call: str) -> Any:
 
 
 def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
-    """Return the error for what is no index."""
+    """Return the error for an invalid index."""
     what = f"index {show(part)} is not a valid index"
     return OutOfBoundsError(call, what, "IX-INDEX-1", way_to_index(part))
 
 
-def pick(array: Described, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
+def pick(array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
     """Return the elements that parts select, some of them arrays, in an array of the library.
 
     Parameters
@@ -152,7 +152,7 @@ def pick(array: Described, backing: tuple[Backend, Any], parts: tuple[Any, ...],
 
 
 def put(
-    array: Described, backing: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
+    array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
 ) -> None:
     """Write elements of the library, or a number, to what parts select.
 
@@ -170,7 +170,7 @@ def put(
 
 
 def _native_key(
-    array: Described, backend: Backend, parts: tuple[Any, ...], call: str
+    array: ArrayBase, backend: Backend, parts: tuple[Any, ...], call: str
 ) -> tuple[Any, ...]:
     """Return a key of parts that were read as the library takes it."""
     cls = type(array)
@@ -250,7 +250,7 @@ def _as_index(part: Any, backend: Backend, cls: type[Any], call: str) -> Any:
     return backend.as_index(backend.from_host(part.astype(wanted, order="C")))
 
 
-def _check_as_numpy(array: Described, parts: tuple[Any, ...], call: str) -> None:
+def _check_as_numpy(array: ArrayBase, parts: tuple[Any, ...], call: str) -> None:
     """Refuse ndarrays that NumPy would refuse, where a library cuts off what leaves the shape.
 
     Raises

@@ -1,6 +1,6 @@
 """Elements picked and written: views by basic indices, copies by integer arrays and masks.
 
-Source: array API standard 2025.12, Indexing.  A basic index always gives a view, whoever makes it.
+Source: array API standard 2025.12, Indexing.  A basic index always gives a view.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from interchange._protocols.host import import_array_interface
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, show
 
-from .backing import backend_of_array, computing_with, native_or_none, sharing_with, wrap
 from .index_keys import is_basic, is_ndarray, pick, put, read_part
+from .native_arrays import backend_of_array, computing_with, native_or_none, sharing_with, wrap
 from .operands import SCALARS, as_scalar, operand
 from .operators import check_shared, check_writable
 
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from .described import Described
+    from .array_base import ArrayBase
 
-    T = TypeVar("T", bound="Described")
+    T = TypeVar("T", bound="ArrayBase")
 
 _GET = "Array.__getitem__()"
 _SET = "Array.__setitem__()"
@@ -57,7 +57,7 @@ _WIDE: Final = {1: "int64", 2: "float64", 3: "complex128"}
 """How much elements can hold -> the widest type that holds as much."""
 
 
-def _check_kind(array: Described, value: Any) -> None:
+def _check_kind(array: ArrayBase, value: Any) -> None:
     """Refuse to write what elements of that kind cannot hold, rather than cut it off.
 
     Raises
@@ -78,7 +78,7 @@ def _check_kind(array: Described, value: Any) -> None:
         raise ArgumentError(_SET, what, "IX-XP-4", hint)
 
 
-def _may_overlap(array: Described, other: Described) -> bool:
+def _may_overlap(array: ArrayBase, other: ArrayBase) -> bool:
     """Whether two arrays may share memory."""
     (low, high), (start, end) = (
         tuple(x.ptr + bound for bound in x._spec.layout.byte_bounds(x.itemsize))
@@ -87,7 +87,7 @@ def _may_overlap(array: Described, other: Described) -> bool:
     return bool(low < end and start < high)
 
 
-def _is_plain(array: Described) -> bool:
+def _is_plain(array: ArrayBase) -> bool:
     """Whether the library describes memory as we do: the host's, with flags that are known."""
     return array._flags is not None and (array._known is None or array._known.device is CPU)
 
@@ -99,16 +99,16 @@ def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:
     try:
         found = native[wanted]
     except (IndexError, TypeError, ValueError):
-        return None  # worded by whoever makes views of descriptions
+        return None  # the function that makes views raises the error
     view = wrap(found, backend_of_array(array), type(array), array)
     view._owner = array._owner
     return view
 
 
-def assign(array: Described, key: Any, value: Any) -> None:
+def assign(array: ArrayBase, key: Any, value: Any) -> None:
     """Write a scalar or the elements of an Array to what a key selects.
 
-    Those of an ndarray, too, where the host reaches both: they are copied, and nobody waits.
+    Those of an ndarray, too, where the host reaches both: they are copied, without synchronization.
 
     Raises
     ------

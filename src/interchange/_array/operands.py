@@ -1,7 +1,7 @@
 """What may meet in a computation: which library computes, and what it is given.
 
 Source: array API standard 2025.12, Type Promotion Rules (scalars) and Device Support.  Foreign
-arrays are refused, since nobody could say who waits for whom; so are arrays of two devices.
+arrays are refused, since their streams are unknown; so are arrays of two devices.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from interchange._types.errors import ArgumentError, MixedDevicesError, show
 from interchange._types.libraries import libraries_of
 from interchange.abi._show import name_of
 
-from .backing import backend_of_array, computing_with, view_by
+from .native_arrays import backend_of_array, computing_with, view_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,7 @@ _ARRAY_WORDS: Final = (
 
 
 def is_foreign(x: object) -> bool:
-    """Whether `x` is an array of somebody else's."""
+    """Whether `x` is an array of another library."""
     return any(hasattr(type(x), word) for word in _ARRAY_WORDS)
 
 
@@ -65,7 +65,7 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
     if type(x) is cls:
         known = getattr(x, "_library", None)
         if known is None or known[0] is not backend:  # where it is is asked first: who computes
-            there = CPU if x.device.is_host_accessible else x.device  # there may be nobody
+            there = CPU if x.device.is_host_accessible else x.device  # which may have no library
             if there is not backend.device:
                 raise mixed(call, backend.device, x.device)
         if backend_of_array(x) is backend:

@@ -14,7 +14,7 @@ from interchange._libraries.standard_names import OPERATORS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
-from .backing import backing_of, computing_with, finish, native_of, sharing_with, wrap
+from .native_arrays import backing_of, computing_with, finish, native_of, sharing_with, wrap
 from .operands import SCALARS, as_scalar, computes_itself, is_foreign, operand
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from .transfers import copy, move
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from .described import Described
+    from .array_base import ArrayBase
 
-    T = TypeVar("T", bound="Described")
+    T = TypeVar("T", bound="ArrayBase")
 
 LOAD_DEVICE: Final = "INTERCHANGE_LOAD_DEVICE"
 """The variable that says where arrays come back that were pickled on a device."""
@@ -35,12 +35,12 @@ _LOADS: Final = "pickle.loads()"
 _OUT_OF_BAND: Final = 5  # the first pickle protocol with buffers
 
 
-def reduce_array(array: Described, protocol: int) -> Any:
+def reduce_array(array: ArrayBase, protocol: int) -> Any:
     """Return how to pickle an Array, for ``__reduce_ex__``."""
     from pickle import PickleBuffer
 
     dense, order = fetch(array, _DUMPS)
-    # Where nobody said whether memory may be written, its copy in the pickle may.
+    # If it is unknown whether memory may be written, its copy in the pickle may.
     view = bytes_of(dense, readonly=bool(array.readonly))
     is_buffer = protocol >= _OUT_OF_BAND
     data: Any = PickleBuffer(view) if is_buffer else bytes(view)
@@ -63,7 +63,7 @@ def fetch(array: T, call: str) -> tuple[T, str]:
     Raises
     ------
     UnsupportedDeviceError
-        Nobody here can read the memory (DLP-DEV-6).
+        The host cannot access the memory (DLP-DEV-6).
     DriverUnavailableError
         The driver of the device is not installed (IX-DRIVER-1).
     """
@@ -73,7 +73,7 @@ def fetch(array: T, call: str) -> tuple[T, str]:
     return array if array.is_contiguous(order) else copy(array, order, call, None), order
 
 
-def bytes_of(dense: Described, *, readonly: bool) -> memoryview:
+def bytes_of(dense: ArrayBase, *, readonly: bool) -> memoryview:
     """Return the memory of a host array whose elements lie side by side."""
     return memoryview(host.raw_bytes(dense, readonly=readonly))
 
@@ -102,7 +102,7 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
     order : {"C", "F"}
         Which axis runs fastest.
     readonly : bool or None
-        Whether the memory must not be written; None where nobody knows.
+        Whether the memory is read-only; None if unknown.
     device : str, default "cpu"
         Where the array was.  It is brought there again, or to where the environment says.
     """

@@ -14,13 +14,13 @@ from interchange._types.numpy_dtypes import numpy_dtype
 from interchange.abi._show import name_of
 
 if TYPE_CHECKING:
-    from .described import Described
+    from .array_base import ArrayBase
 
 _EDGE = 3  # elements at each end of an axis
 _MOST = 100  # elements shown without an ellipsis
 
 
-def describe_array(array: Described) -> str:
+def describe_array(array: ArrayBase) -> str:
     """Return the repr of an Array."""
     name = name_of(type(array.owner))
     head = (
@@ -31,7 +31,7 @@ def describe_array(array: Described) -> str:
     return f"{head})" if preview is None else f"{head},\n{preview})"
 
 
-def _preview(array: Described) -> str | None:
+def _preview(array: ArrayBase) -> str | None:
     """Return the elements as text, indented, or None where they cannot be read."""
     if array.device is not CPU or array.dtype.is_packed or not array.size:
         return None

@@ -11,12 +11,12 @@ from typing import Any
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._types.errors import CopyNeededError, UnsupportedDTypeError, show
 
-from .described import Described
+from .array_base import ArrayBase
 from .dlpack_export import export_array
 from .namespace import namespace_of
 
 
-class Protocols(Described):
+class Protocols(ArrayBase):
     """What other libraries ask an Array for."""
 
     __slots__ = ()

@@ -18,14 +18,14 @@ from interchange._types.errors import (
 )
 
 from . import copies
-from .backing import computing_with, wrap
+from .native_arrays import computing_with, wrap
 
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from .described import Described
+    from .array_base import ArrayBase
 
-    T = TypeVar("T", bound="Described")
+    T = TypeVar("T", bound="ArrayBase")
 
 
 def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:
@@ -46,7 +46,7 @@ def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = N
         return copies.move_array(array, target, stream, call, copy=copy)
     except (UnsupportedDeviceError, DriverUnavailableError):
         if stream is not None:
-            raise  # which is a driver's word
+            raise  # only a driver has streams
         found = _by_libraries(array, target, call)
         if found is None:
             raise
@@ -103,14 +103,14 @@ def place(
 
     Parameters
     ----------
-    array : Described
+    array : ArrayBase
         Fresh from its producer.
     target : Device or None
         Where it is wanted; None for where it is.
     copy : bool or None
         What the caller said.
     needs_copy : bool
-        Whether a copy was asked for, and nobody made one.
+        Whether a copy was requested and is still to be made.
     stream : None, int or stream object
         On which to copy.
     call : str
@@ -132,7 +132,7 @@ def _by_libraries(array: T, target: Device, call: str) -> T | None:
     """Return a copy that libraries make, or None where there are none for these devices."""
     there = array.device
     if target.is_host_accessible and (target is not CPU or there.is_host_accessible):
-        return None  # memory of the host under another name is nothing that a library makes
+        return None  # no library makes host memory of another kind
     try:
         backend_of(there, call)
         sink = backend_of(target, call)

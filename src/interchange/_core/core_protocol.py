@@ -66,7 +66,7 @@ class Tensor(Protocol):
     _keepalive : object
         Keeps the memory alive; views and exports share it.
     _library : tuple
-        The backend and its array: see `interchange._array.backing`; unset until the first
+        The backend and its array: see `interchange._array.native_arrays`; unset until the first
         computation.
     _pending_work : PendingWork
         The stream on which work may be pending; unset where none is, as on the host.

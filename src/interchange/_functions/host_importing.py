@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._array.arguments import check_ints
-from interchange._array.reinterpreting import check_aligned, width_of
+from interchange._array.dtype_views import check_aligned, width_of
 from interchange._protocols import host
 from interchange._types.dtypes import DType
 from interchange._types.errors import (

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 from interchange import _core
-from interchange._array.contract import Contract, Held, are_met, plans_of
+from interchange._array.contract import CheckedArgument, Contract, are_met, plans_of
 from interchange._array.contract_errors import contract_error, name_argument
 from interchange._protocols.export_guards import hint_for_call
 from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
@@ -331,17 +331,17 @@ class _Arguments:
 
         return _core.fast_checks(take_any if starred else take, plans_of(contracts))
 
-    def _held(self, values: Iterable[Any], arrays: Iterable[Any]) -> list[Held]:
+    def _held(self, values: Iterable[Any], arrays: Iterable[Any]) -> list[CheckedArgument]:
         """Return the Arrays of a call that have to meet contracts."""
         given = zip(self._each, values, arrays, strict=True)
         return [
-            Held(name, array, contract, array is value)
+            CheckedArgument(name, array, contract, array is value)
             for (name, _, contract), value, array in given
             if contract is not None and array is not None
         ]
 
     def _refuse(
-        self, held: list[Held], arrays: list[Any], values: Iterable[Any], taken: Taken
+        self, held: list[CheckedArgument], arrays: list[Any], values: Iterable[Any], taken: Taken
     ) -> NoReturn:
         """Raise the error of Arrays that do not meet their contracts, and let them go."""
         error = contract_error(held, self._call)
@@ -367,7 +367,7 @@ class _Arguments:
 
     def take(self, debts: contextlib.ExitStack | None, handle: Any, *values: Any) -> Any:
         """Return an Array of each value, which meets its contract; of one value no tuple."""
-        held: list[Held] = []
+        held: list[CheckedArgument] = []
         found: list[Any] = []
         notes: Taken = []
         use = _Use(debts, handle, notes)
@@ -381,7 +381,7 @@ class _Arguments:
                 else:
                     taken = self._take_one(name, value, use, name)
                     if contract is not None:
-                        held.append(Held(name, taken, contract, taken is value))
+                        held.append(CheckedArgument(name, taken, contract, taken is value))
                 found.append(taken)
         except BaseException as error:
             held.clear()  # the traceback keeps this frame
@@ -402,7 +402,7 @@ class _Arguments:
         values: Any,
         contract: Contract | None,
         use: _Use,
-        held: list[Held],
+        held: list[CheckedArgument],
     ) -> Any:
         """Return an Array of each value of a starred parameter; note what is held to a contract."""
         taken: dict[Any, Array | None] = {}
@@ -412,7 +412,7 @@ class _Arguments:
                 if value is not None:
                     taken[key] = array = self._take_one(said, value, use, name)
                     if contract is not None:
-                        held.append(Held(said, array, contract, array is value))
+                        held.append(CheckedArgument(said, array, contract, array is value))
         except BaseException:
             taken.clear()  # the traceback keeps this frame
             array = None
@@ -453,7 +453,7 @@ class _Arguments:
     def tell(self, *values: Any) -> None:
         """Name the argument in the error of an Array that does not meet what the body requires."""
         error = sys.exc_info()[1]
-        array = getattr(getattr(error, "_held", None), "array", None)
+        array = getattr(getattr(error, "_checked", None), "array", None)
         if not isinstance(error, ContractError) or array is None:
             return
         found = []

@@ -177,7 +177,7 @@ class OutOfBoundsError(InterchangeError, IndexError):
 class ContractError(InterchangeError, ValueError):
     """An argument does not meet the contract that `Array.require` states."""
 
-    _held: object = None  # what was held against it, where nobody said what the argument is called
+    _checked: object = None  # the argument that was checked, if its name is not known
 
 
 for _error in [one for one in vars().copy().values() if isinstance(one, type)]:

@@ -1,4 +1,4 @@
-"""Equal values as one object, for as long as anybody has it, in whichever thread; its words.
+"""Interning: equal values are one object while it is referenced, in all threads.
 
 Source: weakref.WeakValueDictionary, whose ``setdefault`` is two steps, so that two
 threads that meet a value for the first time get an object each.
@@ -71,7 +71,7 @@ def intern(
 
 
 def find(known: dict[Any, Known[T]], key: Any) -> T | None:
-    """Return the one object of a key, or None if nobody has it."""
+    """Return the object of a key, or None if no object is referenced."""
     reference = known.get(key)
     return None if reference is None else reference()
 

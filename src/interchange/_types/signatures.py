@@ -1,9 +1,9 @@
-"""Parameters of functions of others, read without evaluating their annotations.
+"""Parameters of foreign functions, read without evaluating their annotations.
 
-Source: Python, "inspect.signature"; PEP 649.  From CPython 3.14 on annotations are evaluated when
-somebody asks for them, and names in them may exist for type checkers only.  Up to CPython 3.11
-threads that parse at once, as is done for signatures of functions in C, disturb each other: one is
-told "AST constructor recursion depth mismatch", for nothing that it did (CPython issue 106905).
+Source: Python, "inspect.signature"; PEP 649.  From CPython 3.14 on annotations are evaluated on
+access, and names in them may exist for type checkers only.  Up to CPython 3.11 threads that parse
+at the same time, as for signatures of C functions, may raise "AST constructor recursion depth
+mismatch" (CPython issue 106905).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def demanded_of(function: Any, names: Collection[str]) -> inspect.Signature:
     """Return a signature with some parameters, that demands no more than the function itself does.
 
     A decorator that passes on whatever comes may add arguments, as ``unittest.mock.patch`` does:
-    nobody but the function knows which of those behind the named ones a caller leaves out.
+    only the function knows which of those after the named ones a caller omits.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Source: Python, ``typing.NamedTuple``, which type checkers read this as, and
 ``collections.namedtuple``, which makes them here.  ``typing`` turns each annotation into an object
-that nobody asks for: it takes twice as long, and imports ``ast`` from CPython 3.14 on.
+that is never used here: it takes twice as long, and imports ``ast`` from CPython 3.14 on.
 """
 
 from __future__ import annotations

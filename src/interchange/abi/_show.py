@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 NO_ROOM: Final = (RecursionError, MemoryError)
-"""Errors that say nothing about the value at hand, whoever raised them."""
+"""Errors that say nothing about the value."""
 
 _MOST_BITS: Final = 4096  # of an int that is written out: well below what CPython refuses to
 _AROUND: Final[dict[Callable[..., str], tuple[str, str, str]]] = {

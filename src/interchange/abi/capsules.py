@@ -69,7 +69,7 @@ set_capsule_destructor: Final = python_function(
 free: Final = python_function("PyMem_Free", None, ctypes.c_void_p)
 
 anchor: Final = ctypes.create_string_buffer(1)
-"""A byte that is always there, for addresses that nobody follows."""
+"""A static byte, for addresses that are never dereferenced."""
 PyCapsule: Final[type[Any]] = type(new_capsule(ctypes.addressof(anchor), None, None))
 """The type of every capsule."""
 

@@ -17,7 +17,7 @@ DLPACK_MINOR_VERSION: Final = 3
 DLPACK_VERSION: Final = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
 
 DLPACK_FLAG_BITMASK_READ_ONLY: Final = 1 << 0
-"""The memory must not be written (since 1.0)."""
+"""The memory is read-only (since 1.0)."""
 DLPACK_FLAG_BITMASK_IS_COPIED: Final = 1 << 1
 """The producer made this copy for the consumer alone (since 1.0)."""
 DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: Final = 1 << 2

@@ -38,7 +38,7 @@ class ExchangeTable:
     __slots__ = ("_current", "_managed_to", "_tensor_from", "address", "make_managed", "version")
 
     make_managed: Any
-    """``f(x, byref(pointer))`` -> 0, and the pointer is to a struct for `x` that nobody owns yet.
+    """``f(x, byref(pointer))`` -> 0; the pointer is to a new struct for `x`, owned by the caller.
 
     Any other result, or an exception, is a failure.  False where the table has none.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.backing import backend_of_array, computing_with, finish, wrap
+from interchange._array.native_arrays import backend_of_array, computing_with, finish, wrap
 from interchange._array.operands import (
     array_of,
     as_scalar,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.backing import wrap
+from interchange._array.native_arrays import wrap
 from interchange._array.operands import SCALARS, array_of, as_scalar, operand
 from interchange._functions import importing
 from interchange._protocols.array_method import without_copies

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interchange._array import Array
-from interchange._array.backing import backend_of_array
+from interchange._array.native_arrays import backend_of_array
 from interchange._array.operands import SCALARS, as_scalar, operand
 from interchange._libraries.selection import backend_of
 from interchange._types.devices import CPU

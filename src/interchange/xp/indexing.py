@@ -6,7 +6,7 @@ Source: array API standard 2025.12, Indexing Functions.
 from __future__ import annotations
 
 from interchange._array import Array
-from interchange._array.backing import wrap
+from interchange._array.native_arrays import wrap
 from interchange._array.operands import array_of
 from interchange._types.errors import ViewError
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from interchange._array import Array
-from interchange._array.backing import backend_of_array
+from interchange._array.native_arrays import backend_of_array
 from interchange._array.operands import array_of, operand
 from interchange._types.errors import ViewError
 

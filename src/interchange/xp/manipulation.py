@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
 from interchange._array.arguments import check_ints, resolve_shape
-from interchange._array.backing import computing_with, wrap
+from interchange._array.native_arrays import computing_with, wrap
 from interchange._array.operands import array_of, foreign, is_foreign
 from interchange._protocols.dlpack import check_copy
 from interchange._types.errors import ArgumentError, ViewError, show

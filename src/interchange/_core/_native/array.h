@@ -19,7 +19,7 @@ typedef struct {
     PyObject *dtype;    /* set where `dims` is */
     PyObject *owner;    /* the object that gave the memory, for users to read */
     PyObject *keep;     /* keeps the memory alive; NULL where `managed` does */
-    PyObject *library;  /* (backend, its array, ...), or NULL: see _array/backing.py */
+    PyObject *library;  /* (backend, its array, ...), or NULL: see _array/native_arrays.py */
     PyObject *work;     /* where work may be pending; NULL: none is */
     PyObject *weakrefs;
     void *managed;      /* the struct or storage that is owned, or NULL */

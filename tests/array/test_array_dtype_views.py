@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange as ix
-from interchange._array.reinterpreting import alignment_of, width_of
+from interchange._array.dtype_views import alignment_of, width_of
 from interchange._types.dtypes import all_dtypes
 from interchange._types.layout import Layout
 from interchange._types.spec import Spec

@@ -1,7 +1,7 @@
-"""Described memory: where it is, what it holds, who may write it; and views of it.
+"""The base class of `Array`: attributes of its memory, and views of it.
 
-Source: array API standard 2025.12 (array object); dlpack.h 1.3.  No element is
-touched: views are made by integers alone.
+Source: array API standard 2025.12 (array object); dlpack.h 1.3.  Views are computed from integers;
+no element is accessed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TWO_AXES = 2
 _OF_ONE_AXIS = "leave it out: what has one axis or none is its own transpose"
 
 
-def _transposed(array: Described) -> str:
+def _transposed(array: ArrayBase) -> str:
     """Return what transposes an array that has not two axes."""
     if array.ndim < _TWO_AXES:
         return _OF_ONE_AXIS
@@ -37,7 +37,7 @@ def _transposed(array: Described) -> str:
     return f"use `x.mT` for the last two axes, or `x.permute_dims({reverse})` for all"
 
 
-class Described(_core.Tensor):
+class ArrayBase(_core.Tensor):
     """What an Array says of its memory, and the views that need no elements."""
 
     __slots__ = ()
@@ -153,7 +153,7 @@ class Described(_core.Tensor):
         Notes
         -----
         The rules are those of ``numpy.ndarray.view``.  Complex numbers are two real ones, the real
-        part first.  Bytes other than 0 and 1 are no bools, and nobody looks.  Packed elements are
+        part first.  Bytes other than 0 and 1 are not bools (not checked).  Packed elements are
         viewed as bytes, and bytes as packed elements, where the array is contiguous and its last
         axis has whole ones of both.
 
@@ -163,7 +163,7 @@ class Described(_core.Tensor):
         >>> ix.from_buffer(bytearray(8)).view("float32").tolist()
         [0.0, 0.0]
         """
-        from .reinterpreting import alignment_of, check_aligned, reinterpret  # which few need
+        from .dtype_views import alignment_of, check_aligned, reinterpret  # which few need
 
         call = "Array.view()"
         spec, wanted, ptr = self._spec, DType.of(dtype, call), self.ptr

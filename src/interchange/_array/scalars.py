@@ -1,4 +1,4 @@
-"""Elements as Python's numbers.
+"""Conversion of elements to Python scalars.
 
 Source: array API standard 2025.12, ``array.__bool__``, ``__int__``, ``__float__``, ``__complex__``,
 ``__index__``; Python's data model, ``__str__`` and ``__format__``.
@@ -14,7 +14,7 @@ from interchange._types.dtype_table import KINDS
 from interchange._types.errors import ArgumentError, ViewError
 from interchange._types.numpy_dtypes import numpy_dtype
 
-from .backing import computing_with
+from .native_arrays import computing_with
 from .pickling import bytes_of, fetch
 from .transfers import copy
 
@@ -23,8 +23,8 @@ _ASKING = frozenset({"index", "as_index", "range"})
 """Names of what asks for an index alone."""
 
 
-class Elements:
-    """What turns elements into Python's numbers; the host waits for them."""
+class ScalarMethods:
+    """Methods that convert elements to Python scalars; the host waits for pending work."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class Elements:
         Raises
         ------
         UnsupportedDeviceError
-            Nobody here can read the memory (DLP-DEV-6).
+            The host cannot access the memory (DLP-DEV-6).
         DriverUnavailableError
             The driver of the device is not installed (IX-DRIVER-1).
 
@@ -115,7 +115,7 @@ class Elements:
     def __str__(self) -> str:
         """Return the element of a 0-d array as NumPy's scalars are written, else the repr.
 
-        The repr stands for elements that nobody here can read, too.
+        The repr is also returned for elements that cannot be read here.
         """
         array: Any = self
         if array.shape or not _is_readable(array):
@@ -134,7 +134,7 @@ class Elements:
 
 
 def _one_element(array: Any) -> str:
-    """Return how one number is had from an array that is not one."""
+    """Return how to get one number from an array that has axes."""
     if array.size == 1:
         return "use its only element, `x.item()`"
     if not array.size:
@@ -144,7 +144,7 @@ def _one_element(array: Any) -> str:
 
 
 def _one_truth(array: Any) -> str:
-    """Return how one truth is had from an array that has axes."""
+    """Return how to get one truth value from an array that has axes."""
     if array.size == 1:
         return "use its only element, `x.item()`"
     if not array.size:
@@ -153,7 +153,7 @@ def _one_truth(array: Any) -> str:
 
 
 def _is_readable(array: Any) -> bool:
-    """Whether elements can be shown: on the host, or by who computes, in a type of NumPy's."""
+    """Whether elements can be shown: by the host or the computing library, in a NumPy type."""
     if array.dtype.is_packed or numpy_dtype(array.dtype) is None:
         return False
     return array.device.is_host_accessible or hasattr(array, "_library")

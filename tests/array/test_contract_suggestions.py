@@ -20,7 +20,7 @@ def refusal(x, contract, name="x"):
     return caught.value
 
 
-def mended(hint, **names):
+def suggested(hint, **names):
     """Return what the calls of a fix make of the arguments."""
     calls = hint.split("`")[1]
     space = {"ix": ix, **names}
@@ -31,7 +31,7 @@ def mended(hint, **names):
 def check_mending(x, contract):
     """Make the calls that an error names; the result meets the contract."""
     hint = refusal(x, contract).hint
-    found = mended(hint, x=x)["x"]
+    found = suggested(hint, x=x)["x"]
 
     assert "pass x" not in hint
     assert ix.viewable(x=contract)(lambda x: x)(found) is found
@@ -139,7 +139,7 @@ def test_each_argument_is_mended():
 
     with pytest.raises(ix.ContractError) as caught:
         function(HOST[0], HOST[1:], HOST[0])
-    found = mended(caught.value.hint, x=HOST[0], y=HOST[1:], z=HOST[0])
+    found = suggested(caught.value.hint, x=HOST[0], y=HOST[1:], z=HOST[0])
     function(**found)
     with pytest.raises(ix.ContractError) as caught:
         function(HOST[0], HOST, HOST[0].astype("f8"))
@@ -150,7 +150,7 @@ def test_each_argument_is_mended():
 
 
 def test_names_hold_for_what_was_mended():
-    """An argument is not reshaped to what another one has only until it is mended."""
+    """An argument is not reshaped to what another one has only until it is suggested."""
 
     @ix.viewable(x=ix.Contract(shape=("n", 4)), y=ix.Contract(shape=("n",)))
     def function(x, y):
@@ -160,7 +160,7 @@ def test_names_hold_for_what_was_mended():
     with pytest.raises(ix.ContractError) as caught:
         function(**arguments)
 
-    assert function(**mended(caught.value.hint, **arguments)) == ((5, 4), (5,))
+    assert function(**suggested(caught.value.hint, **arguments)) == ((5, 4), (5,))
 
 
 def test_values_of_starred_parameters_are_mended():
@@ -173,7 +173,7 @@ def test_values_of_starred_parameters_are_mended():
     rest = [HOST, HOST.T]
     with pytest.raises(ix.ContractError) as caught:
         function(*rest, left=HOST[:1])
-    found = mended(caught.value.hint, rest=rest, left=HOST[:1])
+    found = suggested(caught.value.hint, rest=rest, left=HOST[:1])
 
     assert re.findall(r"argument '(.+?)'", str(caught.value)) == ["rest[1]", "left"]
     assert function(*found["rest"], left=found["left"])
@@ -231,4 +231,4 @@ def test_whatever_is_named_mends(values, contracts):
         function(**names)
     except ix.ContractError as error:
         if "pass " not in error.hint:
-            function(**mended(error.hint, **names))
+            function(**suggested(error.hint, **names))

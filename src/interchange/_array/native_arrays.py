@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from interchange._libraries.backend import Backend
     from interchange._types.spec import Spec
 
-    from .described import Described
+    from .array_base import ArrayBase
 
-    T = TypeVar("T", bound="Described")
+    T = TypeVar("T", bound="ArrayBase")
 
 Backing = tuple["Backend", Any, Any]
 """Who computes; its array over the memory; and what makes that anew where it is None, if anything.
@@ -40,8 +40,8 @@ Backing = tuple["Backend", Any, Any]
 _CALL: Final = "Array"
 
 
-def wrap(native: Any, backend: Backend, cls: type[T], like: Described | None = None) -> T:
-    """Return an Array of a result; what it describes is found out when somebody asks.
+def wrap(native: Any, backend: Backend, cls: type[T], like: ArrayBase | None = None) -> T:
+    """Return an Array of a result; its attributes are read on first access.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Described | None = N
         The library.
     cls : type
         What to return.
-    like : Described, optional
+    like : ArrayBase, optional
         Whose memory the result may share, if the library does not know what must not be written.
     """
     if backend._uses_streams:
@@ -59,7 +59,7 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Described | None = N
     native = native if type(native) is backend.plain_type else backend.as_native(native)
     flags: int | None = 0
     if backend.keeps_readonly:
-        unknown = like is not None and like._flags is None  # nobody could say, of either
+        unknown = like is not None and like._flags is None  # unknown for both
         flags = 0 if native.flags.writeable else None if unknown else READ_ONLY
     elif not backend.is_mutable:
         flags = READ_ONLY
@@ -122,7 +122,7 @@ def _owned(found: T, like: T) -> T:
     return view
 
 
-def describe(array: Described) -> Spec:
+def describe(array: ArrayBase) -> Spec:
     """Fill in what describes the memory of a result; several threads fill in the same."""
     backend, native, _ = array._library
     said = array._flags
@@ -136,7 +136,7 @@ def describe(array: Described) -> Spec:
 
 
 def backend_of_array(array: Any) -> Backend:
-    """Return who computes with an Array: who did before, if somebody did."""
+    """Return the library that computes with an Array: the previous one, if any."""
     found: Backing | None = getattr(array, "_library", None)
     return backend_of(array.device, _CALL) if found is None else found[0]
 
@@ -155,7 +155,7 @@ def backing_of(array: Any) -> Backing:
     return found
 
 
-def _make_backing(array: Described) -> Backing:
+def _make_backing(array: ArrayBase) -> Backing:
     """Return what backs an Array: of the library that computes where it is."""
     backend = backend_of(array.device, _CALL)
     if pending_work_of(array) is not None:  # where more may be pending by the next use
@@ -192,7 +192,7 @@ def native_of(array: Any) -> Any:
     return computing_with(array)[1]
 
 
-def view_by(array: Described, backend: Backend) -> Any:
+def view_by(array: ArrayBase, backend: Backend) -> Any:
     """Return the array of a library, on the same device, over the memory of an Array or a copy."""
     try:
         return backend.view(array)

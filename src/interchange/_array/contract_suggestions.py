@@ -1,7 +1,6 @@
-"""What would make an argument meet its contract: calls, as somebody would write them.
+"""Calls that make an argument meet its contract, as a user would write them.
 
-Rule: IX-REQUIRE-1.  A call is named only where it mends: whoever makes it has an
-array that meets the contract.
+Rule: IX-REQUIRE-1.  A call is suggested only if its result meets the contract.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from interchange._types.devices import Device
 
-    from .contract import Contract, Held
+    from .contract import CheckedArgument, Contract
 
 _COPY_ALIGNMENT: Final = 64  # [bytes], of copies made here
 _MATRIX: Final = 2  # [axes]
@@ -41,7 +40,9 @@ _OF_KIND: Final = {
 """Kind -> the type of it that arrays are cast to."""
 
 
-def hint_for(found: Sequence[tuple[Held, dict[str, str]]], extents: dict[str, int]) -> str:
+def hint_for(
+    found: Sequence[tuple[CheckedArgument, dict[str, str]]], extents: dict[str, int]
+) -> str:
     """Return what to do, for every argument that does not meet its contract.
 
     Parameters
@@ -83,7 +84,7 @@ class _Chain:
         Whether elements are copied.
     """
 
-    def __init__(self, held: Held, wrong: set[str], extents: dict[str, int]) -> None:
+    def __init__(self, held: CheckedArgument, wrong: set[str], extents: dict[str, int]) -> None:
         self.array = held.array
         self.contract: Contract = held.contract
         self.calls: list[str] = []

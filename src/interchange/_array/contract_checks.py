@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import ArgumentError, show
 
-from .contract import WORDS, Contract, Held
+from .contract import WORDS, CheckedArgument, Contract
 from .contract_errors import contract_error
 
 if TYPE_CHECKING:
     from interchange._types.errors import ContractError
 
-    from .described import Described
+    from .array_base import ArrayBase
 
 UNNAMED: Final = "array"
-"""What an argument is called of which nobody said the name."""
+"""The name of an argument in errors if the caller gives none."""
 _CALL: Final = "Array.require()"
 _MOST_KEPT: Final = 256
 _LASTING: Final = frozenset({str, tuple, int, bool, type, type(None)})
@@ -43,7 +43,7 @@ def _contract_of(values: tuple[Any, ...]) -> Contract:
     return found
 
 
-def check_contract(array: Described, values: tuple[Any, ...], name: str) -> None:
+def check_contract(array: ArrayBase, values: tuple[Any, ...], name: str) -> None:
     """Raise ContractError with everything that differs, or return None.
 
     Parameters
@@ -61,13 +61,13 @@ def check_contract(array: Described, values: tuple[Any, ...], name: str) -> None
     raise _refusal(array, contract, name)
 
 
-def _refusal(array: Described, contract: Contract, name: str) -> ContractError:
+def _refusal(array: ArrayBase, contract: Contract, name: str) -> ContractError:
     """Return the error; in a variable of the frame that raises it, it would hold itself."""
     if not isinstance(name, str):
         what = f"name={show(name)} is not a name"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass a str")
-    held = Held(name, array, contract, is_ours=True)
+    held = CheckedArgument(name, array, contract, is_ours=True)
     error = contract_error([held], _CALL)
     if name == UNNAMED:
-        error._held = held
+        error._checked = held
     return error
