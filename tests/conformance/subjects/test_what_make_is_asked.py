@@ -56,7 +56,7 @@ def test_no_array_has_more_axes_than_the_guide_says(asked):
 
     assert max(map(len, shapes)) == 64
     assert {math.prod(shape) for shape in shapes if len(shape) > 8} == {1}
-    assert "up to 64 axes of one element" in GUIDE.read_text(encoding="utf-8")
+    assert "up to 64 axes with one element" in GUIDE.read_text(encoding="utf-8")
 
 
 def test_devices_are_those_of_the_table(asked):
