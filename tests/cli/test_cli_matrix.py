@@ -106,7 +106,9 @@ def test_a_copy_has_a_rule(
     cell = _hand_over(kind_named("bytes"), forgetful)
 
     assert (cell.verdict, cell.rule) == ("copied", "DLP-RO-3")
-    assert cell.reason.startswith("read-only memory, of which liar would not know")
+    assert cell.reason.startswith(
+        "liar arrays cannot be marked read-only, and this is read-only memory"
+    )
     assert cell.reason.endswith("; pass `copy=True`")
     assert cell.received != cell.sent
 

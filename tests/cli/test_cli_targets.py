@@ -119,7 +119,7 @@ def test_what_a_producer_refuses_has_a_rule() -> None:
         def __dlpack_device__(self) -> tuple[int, int]:
             return (1, 0)
 
-    with pytest.raises(ix.ExchangeError, match="Refuses gives no memory") as caught:
+    with pytest.raises(ix.ExchangeError, match="Refuses refused to export its memory") as caught:
         ix.convert(Refuses(), "numpy")
 
     assert caught.value.rule == "IX-PROTOCOL-1"

@@ -1,4 +1,4 @@
-"""`compat.upgrade` with a library that has arrays on devices alone: a stand-in for CuPy."""
+"""`compat.upgrade` with a library that has arrays on devices only: a stand-in for CuPy."""
 
 from __future__ import annotations
 
@@ -194,5 +194,5 @@ def test_results_come_back_as_its_arrays():
     found = like(result, NDArray("memory", Device(0)))
 
     assert (type(found), found.source.ptr) == (NDArray, result.ptr)
-    with pytest.raises(ix.UnsupportedDeviceError, match="cupy has arrays on devices alone"):
+    with pytest.raises(ix.UnsupportedDeviceError, match="cupy has arrays on devices only"):
         like(np.ones(3), NDArray("memory", Device(0)))

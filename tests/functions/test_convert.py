@@ -162,7 +162,9 @@ def test_memory_that_the_library_would_write_is_refused(library, make, kind, hin
     error = refusal(ix.ReadOnlyError, make(), MINE)
 
     assert (error.rule, error.hint) == ("DLP-RO-3", hint)
-    assert error.what.startswith(f"{kind}, of which {MINE} would not know (a write through it ")
+    assert error.what.startswith(
+        f"{MINE} arrays cannot be marked read-only, and this is {kind} (a write "
+    )
     assert library.given == []
 
 

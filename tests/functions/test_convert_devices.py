@@ -84,7 +84,7 @@ def test_device_memory_is_not_handed_to_a_library_of_the_host(name):
     error = refusal(ix.UnsupportedDeviceError, on_device(), name)
 
     assert error.rule == "DLP-DEV-6"
-    assert error.what == f"{name} has arrays on the host alone, and the memory is on cuda:0"
+    assert error.what == f"{name} has arrays on the host only, and the memory is on cuda:0"
     assert "pass `copy=True`" in error.hint
 
 
@@ -96,7 +96,7 @@ def test_host_memory_is_not_handed_to_a_library_of_devices(name):
     error = refusal(ix.UnsupportedDeviceError, bytearray(3), name)
 
     assert error.rule == "IX-CONVERT-2"
-    assert error.what == f"{name} has arrays on devices alone, and the memory is on cpu"
+    assert error.what == f"{name} has arrays on devices only, and the memory is on cpu"
     assert "pass `copy=True`" in error.hint
 
 

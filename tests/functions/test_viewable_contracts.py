@@ -243,7 +243,7 @@ class Hidden:
         ({}, classmethod(len), "it was put above @classmethod", "put @classmethod above"),
         ({}, property(len), "it was put above @property", "put @property above"),
         ({}, 7, "7 is no function", "decorate a function"),
-        ({}, Hidden(), "Hidden() does not tell its parameters", "decorate a function with"),
+        ({}, Hidden(), "the signature of Hidden() cannot be read", "decorate a function with"),
         (
             {"stream": "s"},
             lambda x, *s: (x, s),

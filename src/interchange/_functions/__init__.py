@@ -1,1 +1,1 @@
-"""Layer 6: the functions that people come in by."""
+"""Layer 6: the public functions."""

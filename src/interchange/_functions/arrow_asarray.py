@@ -1,4 +1,4 @@
-"""What `asarray` makes of columns: Arrow's memory, or what else they speak where that is right.
+"""How `asarray` imports columns: by Arrow, or by another protocol where that loses nothing.
 
 Source: The Arrow PyCapsule interface; Interoperability with NumPy, ``__array__``.
 """
@@ -24,12 +24,12 @@ from .arrow_columns import import_arrow
 
 
 def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:
-    """Return an Array of what speaks Arrow, and whether it is a copy; None where DLPack says why.
+    """Return an Array of a column, and whether it is a copy; None where DLPack raises the error.
 
     Parameters
     ----------
     x : object
-        Has a method of Arrow's; DLPack has refused it, or it does not speak that.
+        Has a method of Arrow; it does not support DLPack, or refused to export.
     copy, call, stream
         As in `interchange.asarray`, which is the call that errors name.
 
@@ -70,7 +70,7 @@ def _is_final(refused: BufferError, x: Any, copy: bool | None) -> bool:
 
 
 def _is_clearer(refused: BufferError) -> bool:
-    """Whether Arrow told of the elements, where ``__array__`` tells what NumPy made of them."""
+    """Whether Arrow describes the elements, where ``__array__`` converts them."""
     if isinstance(refused, (CopyNeededError, UnsupportedDTypeError)):
         return True
     return isinstance(refused, ExchangeError) and refused.rule == "ARROW-NULL-2"

@@ -69,7 +69,7 @@ class _Import:
     # ------------------------------------------------------------ bytes of the host
 
     def on_host(self, chunk: Chunk, address: int, start: int, stop: int) -> tuple[int, Any]:
-        """Return an address by which some bytes of a buffer can be read, and who keeps them."""
+        """Return an address by which some bytes of a buffer can be read, and their owner."""
         if (chunk.device is CPU and not chunk.event) or start == stop:
             return address, None
         block = host.describe_memory(
@@ -184,7 +184,7 @@ class _Import:
             wait_for_foreign_event(array, chunk.event, self.handle, self.stream, self.call)
         except BaseException:
             if not self.taken.is_read_once:
-                chunk.owner.release()  # nobody has begun to use it
+                chunk.owner.release()  # it is not in use yet
             raise
 
     def mask(self, chunk: Chunk, bits: nulls.Bits) -> Array:
@@ -230,7 +230,7 @@ def import_arrow(
     stream: Any = None,
     call: str,
 ) -> Any:
-    """Return an Array of what speaks Arrow; with `separate` a tuple of data and mask.
+    """Return an Array of a column; with `separate` a tuple of data and mask.
 
     Parameters
     ----------
@@ -270,11 +270,11 @@ def import_arrow(
     try:
         raise told from cause  # out here, where no traceback keeps what was refused
     finally:
-        told = taken = None  # the error has this frame, and may be told to let go
+        told = taken = None  # the error refers to this frame, and can release what it holds
 
 
 def _told(error: InterchangeError, taken: Any) -> InterchangeError:
-    """Return an error that says what it keeps, if it keeps anything."""
+    """Return an error that owns what was imported, if anything was."""
     return error if taken is None else cast("Taken", taken).tell(error)
 
 

@@ -41,7 +41,7 @@ _HOST: Final = (int(CPU.type), -1, 0)
 
 
 class ArrowExport:
-    """An array, or a table of arrays, that speaks Arrow; made by `to_arrow`.
+    """An array, or a table of arrays, with the methods of Arrow; made by `to_arrow`.
 
     Whoever takes a capsule shares the memory, which lives until they release it.
     """

@@ -113,13 +113,13 @@ def from_cai(
         must name it or see to it.
     stream : None, int or stream object, optional
         Order at once: this stream waits for the producer's, and the Array is ready on it.  Left
-        out, the wait is enqueued when somebody takes the Array, on the stream that they name.
+        out, the wait is enqueued when the Array is exported, on the stream of the consumer.
         -1 waits for nothing.
     sync : bool, default True
         False: the producer's stream does not count, and you see to the order.  So it is everywhere
         with ``INTERCHANGE_CAI_SYNC=0`` in the environment when interchange is imported.
     dtype : dtype-like, optional
-        What the elements are, where the type string does not tell: ``"<V2"``, ``"|V1"``,
+        The element type, where the type string does not determine it: ``"<V2"``, ``"|V1"``,
         ``"<f1"``.  Nothing is cast.
     mask : {"refuse", "separate"}
         Whether a record with a mask is refused, or handed out as two Arrays.
@@ -153,7 +153,7 @@ def from_cai(
 
     Examples
     --------
-    An array without elements has no address that anybody could look at:
+    An array without elements has no address:
 
     >>> record = {"shape": (0, 3), "typestr": "<f4", "data": (0, False), "version": 3}
     >>> from_cai(record).shape
@@ -263,9 +263,9 @@ def _import_mask(masked: Any, owner: Any, array: Array, *, sync: bool, unsynced:
 
 
 class CudaArrayView:
-    """Device memory that speaks the CUDA Array Interface, and keeps it alive.
+    """Device memory with the CUDA Array Interface; it keeps the memory alive.
 
-    `to_cai` makes them.  The record is written afresh whenever it is read.
+    `to_cai` makes them.  The record is made at each access.
 
     Attributes
     ----------
@@ -287,12 +287,12 @@ class CudaArrayView:
         return cai.describe_record(self.array, self.version, "to_cai()")
 
     def __interchange__(self) -> Array:
-        """Return the memory, with all that is known of the work on it."""
+        """Return the memory, with the work that is pending on it."""
         return self.array
 
     @property
     def dtype(self) -> DType:
-        """Element type, for consumers of type strings that do not tell."""
+        """Element type, for consumers whose type string does not determine it."""
         return self.array.dtype
 
     @property
@@ -370,7 +370,7 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
     except BufferError as error:
         if isinstance(error, InterchangeError):
             raise
-        what = f"{type(x).__name__} gives no memory ({error})"
+        what = f"{type(x).__name__} refused to export its memory ({error})"
         raise ExchangeError(_TO, what, "IX-PROTOCOL-1") from error
     cai.check_describable(array, _TO)
     if not is_told and type(x) is not PyCapsule:

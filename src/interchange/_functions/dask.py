@@ -1,4 +1,4 @@
-"""What Dask is told of Arrays: their size, their token, how they are sent and put together.
+"""Functions registered with Dask: size, token, serialization and concatenation of Arrays.
 
 Source: Dask, ``dask.sizeof``, ``dask.tokenize``, ``dask.array.dispatch``; distributed, Custom
 Serialization.  Arrays are pickled without any of this.  But distributed's scheduler speaks pickle
@@ -51,7 +51,7 @@ def _tell_tokens(module: Any) -> None:
     hashing = importlib.import_module("dask.hashing")
 
     def token_of(array: Array) -> Any:
-        """Return what identifies the elements; something unique, where nobody can read them."""
+        """Return a token of the elements; a unique one, where the host cannot read them."""
         try:
             dense, order = pickling.fetch(array, "dask.tokenize()")
         except ExchangeError:
@@ -175,7 +175,7 @@ def _tell_device_frames(module: Any) -> None:
 def to_device_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
     """Return the facts of an Array and its device memory, for the serializer family ``cuda``.
 
-    The transport is told of no stream, so the host waits for the work on the memory.
+    The transport knows no streams, so the host waits for the work on the memory.
 
     Raises
     ------
@@ -228,4 +228,4 @@ TELL: Final[dict[str, Callable[[Any], None]]] = {
     "distributed.protocol.serialize": _tell_frames,
     "distributed.protocol.cuda": _tell_device_frames,
 }
-"""Module of Dask -> how to tell it of Arrays."""
+"""Module of Dask -> what registers functions of Array with it."""

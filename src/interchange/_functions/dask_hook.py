@@ -1,4 +1,4 @@
-"""An import hook: Dask is told of Arrays when both are imported, in either order.
+"""An import hook: functions of Array are registered with Dask when both are imported.
 
 Source: Python, "importlib", "sys.meta_path".  What it is told is in `dask`, which is not
 imported without Dask.  The compiler of PyTorch is told to leave our functions to Python: its graph
@@ -22,11 +22,11 @@ _waiting: Final = {
     "distributed.protocol.cuda",
     _DYNAMO,
 }
-"""Modules of Dask and PyTorch that were not told of Arrays yet."""
+"""Modules of Dask and PyTorch that Array is not registered with yet."""
 
 
 def _tell(module: Any) -> None:
-    """Tell a module of Dask that is imported now, once; whatever fails, its import does not."""
+    """Register with a module of Dask that is imported now, once; its import never fails by it."""
     try:
         _waiting.remove(module.__name__)
     except KeyError:
@@ -45,7 +45,7 @@ def _tell(module: Any) -> None:
 
 
 class _Teller:
-    """A loader that lets another one load a module, and then has the module told."""
+    """A loader that calls another loader, and then registers Array with the module."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -67,7 +67,7 @@ class _Teller:
 
 
 class _Watcher:
-    """A finder that finds nothing itself, and has modules of Dask told when they are executed.
+    """A finder that wraps the loaders of modules of Dask, to register Array when they run.
 
     Nothing of ours is called on the way of an Array into a process that has not seen one before:
     distributed looks its class up in a table, which has to be filled by then.
@@ -96,7 +96,7 @@ class _Watcher:
 
 
 def _tell_imported() -> None:
-    """Tell what is imported already, by whatever way."""
+    """Register with the modules that are imported already."""
     for name in tuple(_waiting):
         spec = getattr(sys.modules.get(name), "__spec__", None)
         if spec is not None and not getattr(spec, "_initializing", False):

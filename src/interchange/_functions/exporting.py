@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 
 _CALL: Final = "convert()"
-_RISK: Final = "a write through it changes what others take for constant, or ends the process"
+_RISK: Final = "a write would change constant data or crash the process"
 
 
 def to_capsule(
@@ -163,7 +163,7 @@ def convert(
     assume_writable: bool = False,
     stream: Any = None,
 ) -> Any:
-    """Return `x` as an array of a named library, by the best way in that it has.
+    """Return `x` as an array of a named library.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def convert(
         One of `interchange.TARGETS`, such as ``"torch"``.
     copy : bool, optional
         None: share the memory or raise.  True: hand over a copy, on the host or on a device as the
-        library needs it.  False: as None, and also refuse copies on the way in.
+        library needs it.  False: as None, and also refuse copies by the producer.
     assume_writable : bool, default False
         Take memory to be writable whose producer cannot say (a legacy capsule).
     stream : None, int or stream object, optional
@@ -240,7 +240,7 @@ def _hand_over(
     if shares and not copy and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
         hint = "pass `copy=True`" + ("" if array.readonly else " or `assume_writable=True`")
-        what = f"{kind}, of which {library} would not know ({_RISK})"
+        what = f"{library} arrays cannot be marked read-only, and this is {kind} ({_RISK})"
         raise ReadOnlyError(_CALL, what, "DLP-RO-3", hint)
     array = _place(array, x, target, library, copy=copy, stream=stream)
     module = _import_target(library, target)
@@ -281,7 +281,7 @@ def _import(
     except InterchangeError:
         raise
     except BufferError as error:  # how a producer refuses, by the standard
-        what = f"{type(x).__qualname__} gives no memory ({first_line(error)})"
+        what = f"{type(x).__qualname__} refused to export its memory ({first_line(error)})"
         raise ExchangeError(_CALL, what, "IX-PROTOCOL-1") from error
     if assume_writable and not copy:
         array = array.__copy__()
@@ -296,14 +296,14 @@ def _place(
     there = array.device
     if target.memory == "host" and not there.is_host_accessible:
         if not copy:
-            what = f"{library} has arrays on the host alone, and the memory is on {there}"
+            what = f"{library} has arrays on the host only, and the memory is on {there}"
             brings = "pass `copy=True`, and it is copied to the host"
             known = brings if there.type in copies.COPIED_BY_DRIVERS else None
             raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", known)
         return copies.move_array(array, CPU, None, _CALL)
     if target.memory == "device" and (there is CPU or (copy and there.is_host_accessible)):
         if not copy:
-            what = f"{library} has arrays on devices alone, and the memory is on {there}"
+            what = f"{library} has arrays on devices only, and the memory is on {there}"
             hint = "pass `copy=True`, and it is copied to the current device"
             raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint)
         return copies.move_array(array, _current_device(), stream, _CALL)
@@ -315,7 +315,7 @@ def _place(
         return copies.copy_array(array, type(array), "C", _CALL, stream)
     if there.is_host_accessible or type(x) is PyCapsule:
         return copies.copy_array(array, type(array), "C", _CALL)
-    return import_any(x, copy=True, call=_CALL)  # nobody here can: its producer may
+    return import_any(x, copy=True, call=_CALL)  # its producer may have a way to copy
 
 
 def _current_device() -> Device:
@@ -325,7 +325,7 @@ def _current_device() -> Device:
 
 
 def _way_to_fit(array: Array, library: str) -> str | None:
-    """Return how an array becomes one that a library describes, if it is the layout that is odd."""
+    """Return a hint where a library refused the layout of an array."""
     one_axis = any(library in one.one_axis_targets for one in all_libraries())
     if one_axis and array.ndim != 1:
         return "pass one axis, `asarray(x).reshape(-1)`"
@@ -336,7 +336,7 @@ def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -
     """Refuse what a library made, if it is cast, or copied where it should share."""
     if found.dtype is not sent.dtype:
         what = f"{library} made {found.dtype} of {sent.dtype}"
-        hint = f"cast first, or let {library} have {sent.dtype} where that is an option of it"
+        hint = f"cast first, or enable {sent.dtype} in {library} if it has such an option"
         raise UnsupportedDTypeError(_CALL, what, "IX-CONVERT-2", hint)
     if shares and found.ptr != sent.ptr:
         what = f"{library} copied {sent.dtype} of shape {sent.shape}"

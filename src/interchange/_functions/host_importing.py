@@ -149,7 +149,7 @@ def _element(dtype: Any, offset: int) -> DType:
             raise
         start = f", offset={offset}" if offset else ""
         swapped = f"np.frombuffer(x, {text!r}{start}).astype({'=' + text[1:]!r})"
-        hint = f"let NumPy swap the bytes, `{swapped}`, which copies them"
+        hint = f"swap the bytes with NumPy, `{swapped}`, which copies them"
         raise UnsupportedDTypeError(_FROM_BUFFER, error.what, error.rule, hint) from None
 
 
@@ -237,11 +237,11 @@ def _way_to_fit(nbytes: int, offset: int, size: int, shape: tuple[int, ...]) -> 
         return "begin earlier, or take elements of fewer bytes"
     known = prod(extent for extent in shape if extent != -1)
     if not known:
-        return "say how many there are in the place of -1"
+        return "pass the extent instead of -1"
     if -1 not in shape or known > whole:
         return f"pass `shape={whole}`, or another shape of as many elements at most"
     fitting = tuple(whole // known if extent == -1 else extent for extent in shape)
-    return f"pass `shape={fitting}`, which leaves the bytes at the end alone"
+    return f"pass `shape={fitting}`, which ignores the bytes at the end"
 
 
 def from_array_interface(x: SupportsArrayInterface, /) -> Array:

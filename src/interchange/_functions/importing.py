@@ -1,4 +1,4 @@
-"""From other libraries to `Array`: one function per protocol, and one that takes whatever comes.
+"""From other libraries to `Array`: one function per protocol, and `asarray` for all of them.
 
 Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; NumPy array interface.
 """
@@ -166,7 +166,7 @@ def _negotiate(
             array, copy=copy, assume_writable=assume_writable, call=call
         )
         moves = needs_copy or target not in {None, array.device}
-        if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
+        if type(x) is Array and stream is not None and not moves:  # a move orders the work itself
             make_ready(array, handle, stream, call)
         return transfers.place(
             array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
@@ -178,7 +178,7 @@ def _negotiate(
 
 
 def _described(x: Any, call: str) -> Array | None:
-    """Return the Array that speaks for a `Producer`: a capsule of it would hide who owns whom."""
+    """Return the Array of a `Producer`: a capsule of it would hide the owner."""
     if isinstance(x, Producer) and type(x).__dlpack__ is Producer.__dlpack__:
         return check_described(x.__interchange__(), x, call)
     return None
@@ -203,7 +203,7 @@ def asarray(
     stream: Any = None,
     assume_writable: bool = False,
 ) -> Array:
-    """Import whatever `x` speaks, asked in this order; memory is shared, and nothing is cast.
+    """Import `x` by the first of these protocols that it supports; memory is shared, never cast.
 
     1. an `Array` itself, and an object with ``__interchange__`` (the `Producer` mixin);
     2. DLPack, or a bare capsule; ``__cuda_array_interface__`` before it where that is of version 3,
@@ -300,7 +300,7 @@ def import_any(
             dlpack.refuse_handles(array, call)
         needs_copy = copy is True and not copied
         moves = needs_copy or (target is not None and target is not array.device)
-        if stream is not None and not moves:  # who moves memory orders it
+        if stream is not None and not moves:  # a move orders the work itself
             array = on_stream(array, handle, stream, call)
         return transfers.place(
             array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
@@ -354,14 +354,14 @@ def _first_that_works(
     *,
     copies: bool,
 ) -> tuple[Array, bool]:
-    """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
+    """Return an Array of `x` by the first protocol that it supports, and whether it is a copy."""
     if type(x) is fast_path.kind and target is None and copy is None and stream is None:
         try:
             return from_dlpack(x), False  # type: ignore[arg-type] # of that kind
         except BufferError:  # of its element type
             return host.import_array_interface(x, Array, call, copies=copies), False
     if isinstance(x, Array):
-        return x, False  # who names a stream orders it
+        return x, False  # the caller orders the stream
     if isinstance(x, type):  # which has the methods of its instances
         return import_array_method(x, Array, copy, call), False
     cls: Any = type(x)
@@ -428,7 +428,7 @@ def from_pointer(
     device : Device, str, tuple[int, int] or a library's device, default "cpu"
         Where the memory is.
     owner : object, optional
-        Kept alive as long as anybody uses the memory.  Without it you must see to that.
+        Kept alive as long as the memory is in use.  Without it the caller keeps the memory alive.
     readonly : bool, optional
         Whether the memory must not be written.  When left out: what an `owner` that is an Array
         says of its own memory, else False.
@@ -481,7 +481,7 @@ def from_pointer(
         call=call,
         device=where,
     )
-    if is_readonly is None:  # nobody said
+    if is_readonly is None:  # unknown
         array._flags = None
     if consumer is not None and consumer != NO_SYNC:
         array._pending_work = PendingWork(consumer, ordinal_for(where, consumer, call), stream)

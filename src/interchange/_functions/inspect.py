@@ -187,7 +187,7 @@ def inspect(x: Any, /) -> Report:
     for name in ("__dlpack__", *_RECORDS):
         try:
             found = attribute(x, name)
-        except Exception as error:  # noqa: BLE001 - a stranger's property may raise anything
+        except Exception as error:  # noqa: BLE001 - a foreign property may raise anything
             report.parts.append(Report(name))
             opened = "record" if name in _RECORDS else "capsule"
             report.parts[-1]._failed(opened, f"raised {show(error, 200)}")
@@ -221,11 +221,11 @@ def _inspect_producer(x: Any) -> Report:
         report._say("__dlpack_device__", str(device), dlpack_device=_device_value(device))
     except InterchangeError as error:
         report._broken(error.rule, error.what)
-    except Exception as error:  # noqa: BLE001 - a stranger's method may raise anything
+    except Exception as error:  # noqa: BLE001 - a foreign method may raise anything
         report._failed("__dlpack_device__", f"raised {show(error, 200)}")
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     if device is not None and device.type in STREAM_RULES:
-        wanted["stream"] = -1  # nothing will be read, so that nobody need wait
+        wanted["stream"] = -1  # nothing is read, so there is nothing to wait for
     home = None if device is None else device_guard(device, _CALL)
     try:
         _core.check_interpreter(_CALL)
@@ -240,7 +240,7 @@ def _inspect_producer(x: Any) -> Report:
     part = _inspect_capsule(capsule)
     found = part.fields.get("device")
     if device is not None and found is not None and found != str(device):
-        what = f"the capsule says {found}, __dlpack_device__() {device}"
+        what = f"the capsule is on {found}, __dlpack_device__() returned {device}"
         part._broken("DLP-DEV-3", what)
     report.parts.append(part)
     return report
@@ -250,7 +250,7 @@ def _said_by(error: Exception) -> str:
     """Return the words of an error, which may have none."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - a stranger's
+    except Exception:  # noqa: BLE001 - a foreign method may raise anything
         return "no text"
 
 
@@ -260,7 +260,7 @@ def _inspect_buffer(x: Any) -> Report | None:
         return None
     try:
         view = memoryview(x)
-    except Exception:  # noqa: BLE001 - a stranger's __buffer__ may raise anything
+    except Exception:  # noqa: BLE001 - a foreign __buffer__ may raise anything
         return None
     report = Report("buffer protocol")
     shape, strides = view.shape, view.strides
@@ -284,7 +284,7 @@ def _inspect_record(kind: str, record: Any) -> Report:
     except BrokenRule as broken:
         _tell_all_entries(report, record, broken)
         return report
-    except Exception as error:  # noqa: BLE001 - of a stranger's kind of dict
+    except Exception as error:  # noqa: BLE001 - a foreign subclass of dict may raise anything
         return report._failed("record", f"raised {show(error, 200)}")
     _tell_record(report, found)
     if found.mask is not None:
@@ -296,7 +296,7 @@ def _inspect_record(kind: str, record: Any) -> Report:
 
 
 def _tell_record(report: Report, found: InterfaceRecord) -> None:
-    """Tell what a well-formed record says."""
+    """Describe a well-formed record."""
     strides = found.strides
     report._say("data", f"{found.ptr:#x}", data=found.ptr)
     report._say("readonly", str(found.readonly), readonly=found.readonly)
@@ -333,7 +333,7 @@ def _judge_record(report: Report, found: InterfaceRecord) -> None:
     try:
         itemsize = from_typestr(found.typestr, _CALL).itemsize
     except UnsupportedDTypeError as error:
-        if error.rule != "CAI-TYPESTR-2":  # the object may say what its elements are
+        if error.rule != "CAI-TYPESTR-2":  # the object may have a dtype
             report._broken(error.rule, error.what)
     strides = None
     if found.strides is not None:
@@ -448,7 +448,7 @@ def _judge_home(report: Report, numbers: tuple[int, int], ptr: int) -> None:
     except InterchangeError:  # no driver, or none for such devices
         return
     if place is not None and place.type is device.type and place.ordinal != device.id:
-        what = f"the struct says {device}, and {ptr:#x} is on {Device(place.type, place.ordinal)}"
+        what = f"the struct is for {device}, and {ptr:#x} is on {Device(place.type, place.ordinal)}"
         report._broken("DLP-DEV-9", what)
 
 

@@ -102,12 +102,12 @@ def _check_place(array: Array, target: str) -> None:
     """Refuse a result that is where a library of `TARGETS` has no arrays: nothing moves unasked."""
     there, memory = array.device, TARGETS[target].memory
     if memory == "host" and not there.is_host_accessible:
-        what = f"{target} has arrays on the host alone, and the result is on {there}"
+        what = f"{target} has arrays on the host only, and the result is on {there}"
         brings = "move it with `asarray(x, device='cpu')`"
         known = brings if there.type in COPIED_BY_DRIVERS else None
         raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", known)
     if memory == "device" and there is CPU:
-        what = f"{target} has arrays on devices alone, and the result is on the host"
+        what = f"{target} has arrays on devices only, and the result is on the host"
         hint = "move it with `asarray(x, device='cuda')`"
         raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint)
 

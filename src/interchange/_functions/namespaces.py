@@ -69,7 +69,7 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
     NoProtocolError
         An argument holds no memory (IX-PROTOCOL-1).
     UnsupportedDeviceError
-        An argument is on a device, and the library has arrays on the host alone (DLP-DEV-6).
+        An argument is on a device, and the library has arrays on the host only (DLP-DEV-6).
     BackendUnavailableError
         `backend` is not known or not installed (IX-CONVERT-1).
 
@@ -154,7 +154,7 @@ def _find_backend(backend: object) -> Any:
 
 
 def _refuse_mixture(found: dict[str, tuple[int, Any]], arrays: tuple[Any, ...]) -> None:
-    """Raise: arrays of several libraries do not meet in one of them unless the caller says which.
+    """Raise: arrays of several libraries are not mixed unless the caller names one.
 
     The error has the positions and types of the first array of each.
     """
@@ -173,9 +173,7 @@ def _check_others(others: list[tuple[int, Any]], xp: Any) -> None:
             what = f"argument {place} is {show(x)} of type {type(x).__name__}"
             raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", conversion_hint(x))
         if on_host and not is_host_accessible(x):
-            what = (
-                f"{xp.__name__} has arrays on the host alone, and argument {place} is on a device"
-            )
+            what = f"{xp.__name__} has arrays on the host only, and argument {place} is on a device"
             hint = "move it with `asarray(x, device='cpu')`, or pass `backend='interchange'`"
             raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", hint)
 
@@ -188,7 +186,7 @@ def _holds_memory(x: Any) -> bool:
 
 
 def is_host_accessible(x: Any) -> bool:
-    """Whether the host can read the memory of `x`, as far as it says without handing it out."""
+    """Whether the host can read the memory of `x`, as far as it says without exporting it."""
     if getattr(x, "__dlpack_device__", None) is not None:
         return Device.of(x, _CALL).is_host_accessible
     if getattr(x, ATTRIBUTE, None) is None:

@@ -30,7 +30,7 @@ def hand_over(array: Array, target: str, *, may_copy: bool, call: str) -> Any:
     """Return an Array as an array of one of `TARGETS`, where it is.
 
     It is copied, if it may be, where the library would forget that memory must not be written, and
-    where it has no word for the layout or the alignment.  Errors are in the name of `call`.
+    where it does not support the layout or the alignment.  Errors are in the name of `call`.
     """
     try:
         if may_copy and array.readonly is not False and not TARGETS[target].keeps_readonly:
@@ -62,7 +62,7 @@ def give(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call: str) -> 
         return _through_numpy(array, api, xp, may_copy=may_copy, call=call)
     if array.readonly is not False:  # the library may not keep it read-only
         if not may_copy:
-            what = f"memory that is not known to be writable, of which {api.name} may not know"
+            what = f"{api.name} may not mark arrays read-only, and the memory may be read-only"
             raise ReadOnlyError(call, what, "DLP-RO-3", "pass `copy=True`")
         array = array.copy()
     with device_guard(array.device, call) or contextlib.nullcontext():
@@ -80,7 +80,7 @@ def _through_numpy(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call
 def check_place(array: Array, api: ArrayAPI, call: str) -> None:
     """Refuse device memory where the library's arrays are on the host."""
     if api.memory == "host" and not array.device.is_host_accessible:
-        what = f"{api.name} has arrays on the host alone, and the memory is on {array.device}"
+        what = f"{api.name} has arrays on the host only, and the memory is on {array.device}"
         hint = "pass `device='cpu'`, and it is copied to the host"
         known = hint if array.device.type in COPIED_BY_DRIVERS else None
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6", known)

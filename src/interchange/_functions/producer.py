@@ -1,4 +1,4 @@
-"""`Producer`: one method makes a class speak every protocol.
+"""`Producer`: a base class that supports every protocol by one method.
 
 Source: array API standard 2025.12 (``__dlpack__``); NumPy array interface; PEP 688.
 """

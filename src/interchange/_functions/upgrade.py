@@ -137,7 +137,7 @@ class UpgradedNamespace(ModuleType):
     def asarray(
         self, obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
     ) -> Any:
-        """Return an array of the library of whatever comes.
+        """Return an array of the library.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class UpgradedNamespace(ModuleType):
             raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", hint)
 
     def _check_nulls(self, x: Any, copy: bool | None) -> None:
-        """Refuse what the library's own function would lose of somebody else's column or array."""
+        """Refuse what the library's own function would lose of a foreign column or array."""
         if type(x) in _BUILT_IN or isinstance(x, self._classes):
             return
         lost = None if self._keeps_masks else find_loss(x)
@@ -279,7 +279,7 @@ class UpgradedNamespace(ModuleType):
         check_place(array, api, call)
         if api.memory == "device" and array.device is CPU:
             if copy is False or where is CPU or not (freely or device is not None):
-                what = f"{api.name} has arrays on devices alone, and the memory is on the host"
+                what = f"{api.name} has arrays on devices only, and the memory is on the host"
                 hint = "name a device of the library, and it is copied there"
                 raise UnsupportedDeviceError(call, what, "IX-CONVERT-2", hint)
             return self._own_asarray(array.__array__(), dtype, own, None)
@@ -313,7 +313,7 @@ class UpgradedNamespace(ModuleType):
     def _place_of(self, x: Any) -> Any:
         """Return where an array of the library is, by its attribute, or method, if it has one."""
         found = getattr(x, "device", None)
-        if found is None:  # Dask's arrays do not say
+        if found is None:  # arrays of some libraries have no such attribute
             return self._api.write_device(CPU)
         return found() if callable(found) else found
 
@@ -393,14 +393,14 @@ def is_on_cpu(x: Any) -> bool:
 
 
 def has_record(x: Any) -> bool:
-    """Whether an object, and not a class of them, describes memory of its own to us or by CAI."""
+    """Whether an object, not a class, has ``__interchange__`` or a CUDA record."""
     return not isinstance(x, type) and any(
         getattr(x, word, None) is not None for word in _WORDS[1:3]
     )
 
 
 def has_buffer(x: Any) -> bool:
-    """Whether `x` speaks the buffer protocol; if it refuses its buffer, its error comes through."""
+    """Whether `x` supports the buffer protocol; a BufferError that it raises is not caught."""
     try:
         memoryview(x)
     except TypeError:
@@ -428,7 +428,7 @@ def upgrade(xp: Any, /) -> UpgradedNamespace:
     module
         Named ``"interchange.compat."`` and the name of `xp`, the same one at every call, with all
         names of `xp`.  Arrays are the library's own.  ``from_dlpack`` also takes objects that
-        speak the CUDA Array Interface alone, bare capsules and producers without keywords, and
+        support the CUDA Array Interface only, bare capsules and producers without keywords, and
         meets ``device=`` and ``copy=`` with all of them; ``asarray`` takes these and buffers;
         ``to_device(x, device, stream=None)`` and ``device(x)`` are there for every api.
         `interchange.xp`, and what was upgraded before, come back as they are.
@@ -441,7 +441,7 @@ def upgrade(xp: Any, /) -> UpgradedNamespace:
     Notes
     -----
     ``copy=None`` shares memory, unless the library would forget that it must not be written, or
-    has no word for how it lies: then it copies.  Where the producer cannot say whether memory may
+    does not support its layout: then it copies.  Where the producer cannot say whether memory may
     be written (a legacy capsule) it counts as read-only.
 
     Examples

@@ -197,7 +197,7 @@ def _checked_signature(function: Any) -> inspect.Signature:
         try:
             return signature_of(function)
         except (TypeError, ValueError) as error:
-            what = f"{_name_of(function)}() does not tell its parameters: {error}"
+            what = f"the signature of {_name_of(function)}() cannot be read: {error}"
             hint = "decorate a function with parameters of its own, which calls it"
     raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
 
@@ -269,7 +269,7 @@ def _is_generator(function: Any) -> bool:
 
 
 class _Use(NamedTuple):
-    """How one call takes its arguments: who is told at its end, the stream, and what was taken."""
+    """How one call imports its arguments: what is notified at its end, the stream, the Arrays."""
 
     debts: contextlib.ExitStack | None
     handle: Any

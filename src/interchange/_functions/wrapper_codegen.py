@@ -1,7 +1,7 @@
-"""A function with the parameters of another, whose body first replaces some of them.
+"""Wrappers with the signature of a function, compiled from text.
 
 Source: Python, "inspect.Signature", "compile".  It is compiled from text, as the methods of data
-classes are: whoever calls it wrongly hears so from Python, and no signature is bound at a call.
+classes are: Python itself checks the arguments, and no signature is bound at a call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def make_wrapper(
     define: str = "def",
     **names: Any,
 ) -> Callable[..., Any]:
-    """Return a function that looks like another, and calls it after it did something.
+    """Return a function with the signature of another, which it calls after other statements.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What NumPy, and CuPy after it, still lack of the standard, or say in other words.
+"""What NumPy and CuPy lack of the standard, or name differently.
 
 Source: array API standard 2025.12: argsort, broadcast_arrays,
 broadcast_to, clip, count_nonzero, repeat, sort,

@@ -1,4 +1,4 @@
-"""`Backend`: a library that computes on one device, and what is to be known of it.
+"""`Backend`: a library that computes on one device.
 
 Source: array API standard 2025.12.  A backend turns descriptions of memory into arrays of its
 library and back, without copies; what a name computes is the library's own.
@@ -49,7 +49,7 @@ class Backend:
     is_mutable : bool
         Whether its arrays can be written.
     keeps_readonly : bool
-        Whether its arrays know that memory must not be written, and say so by
+        Whether its arrays can be marked read-only, which they report by
         ``array.flags.writeable``.
     checks_indices : bool
         Whether its arrays are indexed as NumPy's are: by ndarrays, by integers of every type, and
@@ -111,7 +111,7 @@ class Backend:
         return found
 
     def keywords(self) -> Mapping[str, Any]:
-        """Return what the library's creation functions are told, to create on this device."""
+        """Return the keywords by which the library's functions create arrays on this device."""
         return {}
 
     def current(self) -> AbstractContextManager[Any]:
@@ -144,11 +144,11 @@ class Backend:
     # ------------------------------------------------------------ the same for all
 
     def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:  # noqa: ARG002 - NumPy has one
-        """Return what gives `view` anew, in which the collector sees who owns the memory."""
+        """Return what makes new views, whose owner the garbage collector sees."""
         return None
 
     def _note_used(self) -> None:
-        """Let whoever used the memory that the library was given wait for what it does with it."""
+        """Make streams that used the memory wait for what the library does with it."""
 
     def _put(self, native: Any, key: Any, elements: Any) -> None:
         """Write elements, or a number, to what a key of the library selects."""

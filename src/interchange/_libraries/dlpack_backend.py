@@ -1,4 +1,4 @@
-"""Backends whose library speaks DLPack: views and descriptions by exchange.
+"""Backends whose library supports DLPack: views and descriptions by exchange.
 
 Source: array API standard 2025.12, ``from_dlpack`` and ``array.__dlpack__`` (stream).
 """
@@ -72,7 +72,7 @@ class DLPackBackend(Backend):
         )
 
     def _note_used(self) -> None:
-        """Let whoever used memory before wait for the library's stream, where it names one."""
+        """Make streams that used the memory wait for the library's stream, if it has one."""
         given = _given.__dict__.pop("arrays", None)
         handle = None if given is None else self.stream()[0]
         if given is None or handle is None:
@@ -100,7 +100,7 @@ def _without(tensor: Tensor, given: Iterable[ref[Any]]) -> Iterator[ref[Any]]:
 
 
 def _writable(tensor: Any) -> Any:
-    """Return an alias that says it may be written, since legacy capsules have no other word.
+    """Return an alias that is not marked read-only, since legacy capsules cannot be.
 
     Arrays are written through their own checks alone, and libraries are asked for no other writes.
     """

@@ -139,7 +139,7 @@ class JAXBackend(DLPackBackend):
         """Refuse 64-bit types where JAX has none."""
         if dtype.name in _WIDE and not self._jax.config.jax_enable_x64:
             what = f"jax has no {dtype} on {self.device}"
-            hint = "switch jax_enable_x64 of jax.config on, or cast to a narrower type"
+            hint = "set jax_enable_x64 of jax.config, or cast to a narrower type"
             raise UnsupportedDTypeError(_CALL, what, "DLP-DTYPE-4", hint)
 
     def find_dtype(self, dtype: DType) -> Any:

@@ -63,7 +63,7 @@ _DEVIATIONS: Final = (
     Deviation(
         "numba",
         "numba-cuda 0.30.4",
-        "arrays speak no DLPack, in either direction",
+        "arrays do not support DLPack, in either direction",
         "DLP-NEG-1",
         "asarray() and convert() go by the CUDA Array Interface",
         "https://github.com/NVIDIA/numba-cuda/issues/122",

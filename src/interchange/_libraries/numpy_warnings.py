@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     Operation = Callable[[Any, Any], Any]
 
 _PASSED_OVER: Final = frozenset({"interchange", "numpy"})
-"""Packages whose frames stand between the computation and who asked for it."""
+"""Packages whose frames are between the computation and its caller."""
 
 
 class _Log:
-    """Is told by NumPy what it would warn of."""
+    """The object that NumPy logs floating-point errors to."""
 
     def write(self, text: str) -> None:
         """Warn at the line of the first frame that is neither ours nor NumPy's."""
@@ -87,7 +87,7 @@ def guards_of(np: Any) -> tuple[Callable[[F], F], Callable[[Operation], Operatio
 
 
 def _log_what_warns(np: Any, log: _Log) -> None:
-    """Change the modes of this context: what warns is told to `log`, if nobody else is told."""
+    """Log to `log` what warns in this context, unless the caller has a handler."""
     modes = np.geterr()
     if not {"call", "log"} & set(modes.values()):
         np.seterrcall(log)

@@ -128,7 +128,7 @@ def who_computes(kind: DLDeviceType) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> who_computes(DLDeviceType.kDLCPU)
+    >>> who_computes(CPU.type)
     ('numpy',)
     """
     said = _said_of(kind)
@@ -155,7 +155,7 @@ def backends_in_use() -> tuple[Backend, ...]:
 
 
 def _said_of(kind: DLDeviceType) -> Callable[[Device], Any] | None:
-    """Return what makes the backends of devices of a type, where somebody said so."""
+    """Return what makes the backends of devices of a type, as set by `set_backend`."""
     choice = _choices.get(kind)
     return None if choice is None else choice.make
 
@@ -167,12 +167,12 @@ def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> 
             found = make(device)
         except (LookupError, ImportError) as error:
             if is_named:
-                what = f"the library that was named does not compute on {device} ({error})"
+                what = f"the selected library does not compute on {device} ({error})"
                 raise BackendUnavailableError(call, what, "IX-XP-3") from error
             continue
         if isinstance(found, Backend):
             return found
-        what = f"what was to compute on {device} returned {show(found)}"
+        what = f"the function that makes the backend of {device} returned {show(found)}"
         raise BackendUnavailableError(call, what, "IX-XP-3", "return an interchange.Backend")
     names = libraries_by_device().get(device.type, ())
     what = f"no library that computes on {device} was found"
@@ -183,7 +183,7 @@ def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> 
 def _candidates(
     kind: DLDeviceType, said: Callable[[Device], Any] | None, call: str
 ) -> Iterator[tuple[Callable[[Device], Any], bool]]:
-    """Yield what may make a backend, and whether somebody named it: then there is no other."""
+    """Yield what may make a backend, and whether it was named: then there is no other."""
     if said is not None:
         yield said, True
         return

@@ -230,7 +230,7 @@ def _make_backend(device: Device) -> TorchBackend:
     try:
         namespace = importlib.import_module("array_api_compat.torch")
     except ModuleNotFoundError:
-        what = "torch computes by the standard's names with array-api-compat only"
+        what = "torch supports the array API only through array-api-compat"
         hint = "install array-api-compat"
         raise BackendUnavailableError("interchange.xp", what, "IX-XP-3", hint) from None
     if device is not CPU and device.id >= torch.cuda.device_count():

@@ -1,4 +1,4 @@
-"""``__array__``, the last resort: it may copy, cast and make NaN of what NumPy has no word for.
+"""``__array__``, the last resort: it may copy, cast, and replace nulls by NaN.
 
 Source: NumPy 2, Interoperability with NumPy: ``__array__(dtype=None, copy=None)`` raises where
 ``copy=False`` cannot be met.
@@ -62,7 +62,7 @@ def ask_for_array(x: Any, copy: bool | None, call: str) -> Any:
     x : object
         Has ``__array__``.
     copy : bool or None
-        True: whatever it makes of its elements.  Else memory that it shares, or an error.
+        True: accept a copy, and converted elements.  Else share the memory, or raise.
     call : str
         Named in errors.
 
@@ -91,7 +91,7 @@ def without_copies(x: Any, copy: bool | None) -> bool | None:
 
 
 def _is_arrow(x: Any) -> bool:
-    """Whether an object, and no class, speaks Arrow."""
+    """Whether an object, not a class, supports Arrow."""
     return not isinstance(x, type) and supports_arrow(x)
 
 
@@ -132,7 +132,7 @@ def _takes_copy(method: Any) -> bool:
     try:
         parameters = inspect.signature(method).parameters
     except (TypeError, ValueError):
-        return True  # who has it refuses what it does not know
+        return True  # an unknown keyword raises TypeError
     kinds = {parameter.kind for parameter in parameters.values()}
     return "copy" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
 
@@ -143,13 +143,13 @@ def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
     if lost is not None:
         told, broken, hint = lost
         return error_for(call, told, broken, hint_for_call(hint, call))
-    what = f"{type(x).__name__} speaks __array__ alone, which may copy and cast"
+    what = f"{type(x).__name__} supports __array__ only, which may copy and cast"
     rule = "DLP-COPY-1" if copy is False else "AI-ARRAY-1"
     return CopyNeededError(call, what, rule, hint_for_call(_way_to_copy(x), call))
 
 
 def _way_to_copy(x: Any) -> str:
-    """Return how the elements of what speaks ``__array__`` alone can be had."""
+    """Return a hint for an object that supports ``__array__`` only."""
     from .conversion_hints import conversion_hint, is_plain, library_hint, names_of, one_column
 
     found = library_hint(x) or conversion_hint(x)

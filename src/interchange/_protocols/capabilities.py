@@ -1,4 +1,4 @@
-"""What a type of producer supports, learnt once: keywords, releases, exchange table.
+"""What a type of producer supports, cached: keywords, releases, exchange table.
 
 Source: array API standard, ``array.__dlpack__`` (the keywords came with 2023.12).  Keywords are
 read off the signature, so that a TypeError of the producer's own is never taken for a missing
@@ -117,7 +117,9 @@ class Capabilities:
                     first = first or error
                     if not sent:
                         break
-            raise first or TypeError  # every asking was refused for its keywords: tell the first
+            raise (
+                first or TypeError
+            )  # every call was refused for its keywords: raise the first error
         finally:
             first = None  # its traceback refers to this frame, which would outlive the call
 
@@ -253,12 +255,12 @@ def capabilities_of(x: object) -> Capabilities | None:
         return None  # a class has the method, and is no array
     own = getattr(x, "__dict__", {}).get("__dlpack__")
     if own is not None:
-        return Capabilities(cls, own)  # its own, not its type's: learnt anew each time
+        return Capabilities(cls, own)  # on the instance, not on the type: not cached
     capabilities = _known.get(cls)
     if capabilities is not None:
         return capabilities
     method = getattr(cls, "__dlpack__", None)
-    if method is None:  # a proxy may have it on the instance: learnt anew each time
+    if method is None:  # a proxy may have it on the instance: not cached
         method = attribute(x, "__dlpack__")
         return None if method is None else Capabilities(cls, method)
     capabilities = _known[cls] = Capabilities(cls, method)

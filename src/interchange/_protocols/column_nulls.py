@@ -32,7 +32,7 @@ def describe_nulls(count: int, x: Any) -> Loss:
     filled = "fill them first" if fill is None else f"fill them first, with `x.{fill}(0)`"
     if supports_arrow(x):
         filled += ", or take data and mask with `interchange.from_arrow(x, nulls='separate')`"
-    hint = f"{filled}, or pass `copy=True` for what its __array__ makes of them"
+    hint = f"{filled}, or pass `copy=True` to accept what its __array__ returns"
     return f"{count} of the elements are null", "AI-MASK-1", hint
 
 

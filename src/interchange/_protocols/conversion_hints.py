@@ -34,7 +34,7 @@ _PLAIN: Final = frozenset(
 
 
 def conversion_hint(x: Any) -> str | None:
-    """Return what can be passed in the place of `x`, which is no array; None if nobody knows.
+    """Return what can be passed instead of `x`, which is no array; None if unknown.
 
     Each call in it gives an `Array`, which every function here takes.
     """
@@ -183,7 +183,7 @@ def one_column(x: Any, names: list[Any]) -> str:
 
 
 def _of_chunks(column: Any, said: str) -> str | None:
-    """Return how the chunks of a column become one array; None where it is in one piece."""
+    """Return how to make one array of the chunks of a column; None if it has one chunk."""
     chunks = attribute(column, "num_chunks")
     if attribute(column, "combine_chunks") is None or column.null_count:
         return None

@@ -2,7 +2,7 @@
 
 Source: CUDA Array Interface, versions 0 to 3; CUDA driver API (pointer attributes).  A record says
 neither which device nor whether memory is managed: the driver is asked.  The wait for a producer's
-stream is enqueued when somebody takes the memory, on the stream that they name.
+stream is enqueued when the memory is exported, on the stream of the consumer.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def import_record(
     owner : object
         Kept alive with the memory.
     dtype : DType or None
-        What the elements are, for type strings that do not tell.
+        The element type, where the type string does not determine it.
     sync : bool
         Whether the producer's stream counts.
     unsynced : str
@@ -185,7 +185,7 @@ def is_plain_type(cls: type) -> bool:
 
 
 def publish(tensor: Tensor, x: Any, said: tuple[Any, ...]) -> PendingWork:
-    """Return the work that a record tells of, and that a consumer's stream waited for, if one did.
+    """Return the pending work of a record, and the consumer's stream that waited for it, if any.
 
     Parameters
     ----------
@@ -239,14 +239,14 @@ def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str)
 
         raise with_dtype_hint(error, record.typestr.itemsize) from error.__cause__
     if dtype is not None and element is not dtype:
-        what = f"typestr {str(record.typestr)!r} says {element}, wanted {dtype}"
+        what = f"typestr {str(record.typestr)!r} is of {element}, wanted {dtype}"
         raise UnsupportedDTypeError(call, what, "IX-CAST-1")
     layout = layout_of(record.shape, record.strides, element.itemsize, call)
     wrong = problem(layout.shape, layout.strides, element.itemsize)
     if wrong is not None:
         raise error_for(call, *wrong)
     form = (Spec(element, _CUDA, layout), *layout.byte_bounds(element.itemsize))
-    if element.typestr == record.typestr:  # which tells without a hint
+    if element.typestr == record.typestr:  # which needs no hint
         if len(_forms) >= _MOST_FORMS:
             _forms.clear()
         _forms[record[2:5]] = form
@@ -254,14 +254,14 @@ def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str)
 
 
 def _import_empty(record: InterfaceRecord, spec: Spec, owner: Any, cls: type[T], call: str) -> T:
-    """Return an array without elements, on the current device: nobody looks at its address."""
+    """Return an array without elements, on the current device: its address is not used."""
     if spec.layout.size:
         raise ExchangeError(call, f"the address is 0 for shape {spec.shape}", "CAI-DATA-2")
     try:
         driver = _find_driver(call)
         kind = DLDeviceType.kDLROCM if driver.name == "ROCm" else DLDeviceType.kDLCUDA
         device = Device(kind, driver.current_device(call))
-    except InterchangeError:  # nobody can be asked, and nobody need be
+    except InterchangeError:  # there is no driver, and none is needed
         device = _CUDA
     spec = Spec(spec.dtype, device, spec.layout)
     return _core.describe(0, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
@@ -282,7 +282,7 @@ def _refuse_span(record: InterfaceRecord, place: PointerAttributes, call: str) -
 def describe_record(tensor: Tensor, version: int, call: str) -> dict[str, Any]:
     """Return the record of device memory, with the stream that work may be pending on.
 
-    Below version 3, which has no word for it, the host waits first.
+    Below version 3, which has no stream, the host waits first.
 
     Raises
     ------

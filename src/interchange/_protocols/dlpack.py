@@ -156,7 +156,7 @@ def import_(
     tensor = _core.consume_capsule(capsule, x, cls, call)
     elsewhere = _tell_device(tensor._spec.device, source, device)
     if elsewhere is not None:
-        _core.release(tensor)  # before anybody can hold the traceback
+        _core.release(tensor)  # before a traceback can keep it alive
         raise UnsupportedDeviceError(call, elsewhere, "DLP-DEV-3")
     if known.is_immutable and not (tensor._flags or 0) & IS_COPIED:
         tensor._flags = (tensor._flags or 0) | READ_ONLY
@@ -187,7 +187,7 @@ def explain_refusal(x: Any, error: Exception, call: str) -> None:
 
 
 def supports_dlpack(x: Any) -> bool:
-    """Whether `x` can be asked where it is and for a capsule; a class speaks for its instances."""
+    """Whether an object, not a class, has ``__dlpack__`` and ``__dlpack_device__``."""
     if isinstance(x, type) or attribute(x, "__dlpack__") is None:
         return False
     return attribute(x, "__dlpack_device__") is not None
@@ -196,9 +196,9 @@ def supports_dlpack(x: Any) -> bool:
 def _order_arrival(
     tensor: Tensor, sent: dict[str, Any], stream: int | None, keep: Any, call: str
 ) -> None:
-    """Note where memory is ready: on the stream that its producer was told, or made so here.
+    """Note the stream on which memory is ready: the one that the producer was sent, or ours.
 
-    A producer that was told of no stream is taken to be ready on the standard's default.
+    A producer that was sent no stream is assumed to be ready on the standard's default.
     """
     wanted = check_stream(stream, tensor._spec.device, call)
     if wanted == NO_SYNC:
@@ -247,7 +247,7 @@ def _ask_at_home(
 
 
 def _ask_to_share(wanted: dict[str, Any], source: Device) -> None:
-    """Leave copies and moves of memory on an unknown device to us, who find out which it is."""
+    """Do not send copies and moves of memory on an unknown device: they are made here."""
     if wanted.pop("dl_device", None) is not None:
         wanted.setdefault("stream", STREAM_RULES[source.type].default)
     if wanted.get("copy") is True:
@@ -311,7 +311,7 @@ def _ask(
 
 
 def check_shares(source: Device, target: Device, call: str) -> None:
-    """Refuse to move between devices that share no memory, where ``copy=False`` was said."""
+    """Refuse to move between devices that share no memory, where `copy` is False."""
     if source is not target and not (target is CPU and source.is_host_accessible):
         raise CopyNeededError(call, f"moving from {source} to {target}", "DLP-COPY-1")
 
@@ -340,7 +340,7 @@ def check_capsule(
 
 
 def look_into(capsule: Any, cls: type[T], call: str) -> T | None:
-    """Return what a capsule holds, which stays unconsumed; None where an import tells why not."""
+    """Return what a capsule holds, which stays unconsumed; None where an import raises why not."""
     name = capsule_name(capsule)
     if name not in USED_NAME:
         return None
@@ -353,10 +353,10 @@ def look_into(capsule: Any, cls: type[T], call: str) -> T | None:
 
 
 def _tell_device(found: Device, said: Device, wanted: Device | None) -> str | None:
-    """Tell of a capsule from elsewhere than was said or asked; akin memory is believed."""
+    """Describe a capsule that is on another device than was reported or requested."""
     if _is_akin(found, said) or (wanted is not None and _is_akin(found, wanted)):
         return None
-    return f"__dlpack_device__() said {said}, and the capsule is on {found}"
+    return f"__dlpack_device__() returned {said}, and the capsule is on {found}"
 
 
 def _is_akin(one: Device, other: Device) -> bool:
@@ -385,7 +385,7 @@ def _through_table(x: Any, known: Capabilities, cls: type[T], call: str) -> T | 
 
 
 def refuse_handles(tensor: Tensor, call: str) -> None:
-    """Refuse opaque handles that nobody asked for: their referents are not kept alive."""
+    """Refuse opaque handles: the objects that they refer to are not kept alive."""
     _parsing.refuse_handles(tensor._spec, call)
 
 
@@ -396,7 +396,7 @@ def check_result(tensor: Tensor, *, copy: bool | None, assume_writable: bool, ca
         raise CopyNeededError(call, "the producer made a copy", "DLP-COPY-1")
     if assume_writable:
         if tensor._flags is not None and tensor._flags & READ_ONLY:
-            what = "assume_writable=True on memory that its producer says is read-only"
+            what = "assume_writable=True on memory that its producer marks read-only"
             raise ReadOnlyError(call, what, "DLP-RO-3", "pass a copy, `asarray(x, copy=True)`")
         tensor._flags = tensor._flags or 0
     return copy is True and not copied
@@ -427,7 +427,7 @@ def check_dl_device(dl_device: object, call: str) -> Device | None:
 
 
 def export_flags(tensor: Tensor, *, versioned: bool, call: str) -> int:
-    """Return the flags to export with; refuse what the consumer's generation cannot say.
+    """Return the flags to export with; refuse what the consumer's generation cannot represent.
 
     Where nobody said whether memory may be written, versioned consumers are told that it may not,
     and legacy ones are told as little as we were.

@@ -64,7 +64,7 @@ def _of_text(x: Any, kind: str) -> str:
 
 
 def _of_bits(x: Any) -> str | None:
-    """Return how elements that nobody named are passed: as their bits."""
+    """Return how elements of type void are passed: as their bits."""
     dtype = x.dtype
     is_plain = getattr(dtype, "names", None) is None and not getattr(dtype, "is_packed", False)
     if is_plain and dtype.itemsize in _UNSIGNED:
@@ -79,7 +79,7 @@ def with_element_hint(error: InterchangeError, x: Any) -> InterchangeError:
 
 
 def with_dtype_hint(error: InterchangeError, size: int) -> InterchangeError:
-    """Return an error of a record with the way to say what its type string does not."""
+    """Return an error of a record with a hint to pass the dtype."""
     if error.rule != "CAI-TYPESTR-2" or size not in _UNSIGNED:
         return error
     said = f"dtype='uint{8 * size}'"

@@ -153,7 +153,7 @@ def import_buffer(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T
 def describe_buffer(
     view: memoryview, x: Any, cls: type[T], call: str, *, readonly: bool, copies: bool = False
 ) -> T:
-    """Return a tensor of the elements of a buffer as they are; who opened it lets it go.
+    """Return a tensor of the elements of a buffer as they are; the caller releases the buffer.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def _refuse_elements(error: InterchangeError, x: Any) -> NoReturn:
 
 
 def _way_to_share(x: Any) -> str | None:
-    """Return what can be passed in the place of `x`, which speaks not what was asked."""
+    """Return what can be passed instead of `x`, which does not support the protocol."""
     from .conversion_hints import sharing_hint  # for an error alone
 
     return sharing_hint(x)
@@ -351,7 +351,7 @@ def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
     """
     spec = tensor._spec
     if flags & _PYBUF_WRITABLE and not _is_writable(tensor):
-        what = "a writable buffer was asked of read-only memory"
+        what = "a writable buffer of read-only memory was requested"
         raise ReadOnlyError(call, what, "DLP-RO-3", "ask for a buffer of a copy, `x.copy()`")
     if spec.dtype.format is None:
         what = f"elements are {spec.dtype}"
@@ -362,7 +362,7 @@ def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
 
 
 def _is_writable(tensor: Tensor) -> bool:
-    """Whether somebody said that the memory may be written."""
+    """Whether the memory is known to be writable."""
     return tensor._flags is not None and not tensor._flags & READ_ONLY
 
 

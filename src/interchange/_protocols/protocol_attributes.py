@@ -1,4 +1,4 @@
-"""Which attributes of protocols an object has: its type answers where that knows all of them.
+"""The attributes of protocols that an object has, found on its type where that has them all.
 
 Source: CPython, Customizing attribute access; the Arrow PyCapsule interface.  A class with
 ``__getattr__`` runs it for each attribute that is missing, which takes Polars microseconds.  A
@@ -71,7 +71,7 @@ def _replaces_dict(cls: type) -> bool:
 
 
 def has_on_type(cls: type, name: str) -> bool:
-    """Whether a type or a base of it has an attribute, whatever its metaclass makes up."""
+    """Whether a type or a base of it has an attribute, not counting those of its metaclass."""
     for base in cls.__mro__:  # noqa: SIM110 - a generator takes three times as long
         if name in base.__dict__:
             return True

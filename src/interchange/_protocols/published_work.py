@@ -46,7 +46,7 @@ class PublishedWork(PendingWork):
     unsynced : str
         What to make of a record below version 3: one of `UNSYNCED`.
     hint : object
-        What the elements are, where the type string alone did not tell: a dtype, or None.
+        The dtype, where the type string does not determine it, or None.
     named : object
         The stream that `first` names, of a library whose arrays do not keep it alive; else None.
     """
@@ -135,7 +135,9 @@ def read_at_home(
             raw = corrected(getattr(x, ATTRIBUTE, None), x)
     now = read_record(raw, hint, call)
     if now[:_SAID_OF_MEMORY] != first[:_SAID_OF_MEMORY]:
-        what = f"{type(x).__name__} said {_describe(first)}, and now {_describe(now)}"
+        what = (
+            f"{type(x).__name__} described {_describe(first)}, and now describes {_describe(now)}"
+        )
         raise ExchangeError(call, what, "CAI-DATA-5")
     return now
 
@@ -144,7 +146,7 @@ _SAID_OF_MEMORY: Final = 5  # the first fields: address, read-only flag, shape, 
 
 
 def _describe(record: InterfaceRecord) -> str:
-    """Return the words for what a record says of memory."""
+    """Return a description of the memory of a record."""
     steps = "" if record.strides is None else f", byte strides {record.strides}"
     readonly = ", read-only" if record.readonly else ""
     typestr = f"typestr {str(record.typestr)!r}"

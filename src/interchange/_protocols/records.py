@@ -45,7 +45,7 @@ def parse_with_hint(raw: Any, hint: Any, call: str) -> InterfaceRecord:
 
 
 def dtype_of(record: InterfaceRecord, hint: Any, call: str) -> DType:
-    """Return the element type; where the typestr does not tell, `hint` may: a dtype, or None."""
+    """Return the element type; `hint`, a dtype or None, decides where the typestr does not."""
     try:
         return from_typestr(record.typestr, call)
     except UnsupportedDTypeError as error:

@@ -110,7 +110,7 @@ def ordered(extents: tuple[int, ...], strides: tuple[int, ...], elements: Elemen
 
 
 def share(chunk: Chunk, elements: Elements, x: Any, cls: type[T], call: str) -> T:
-    """Return a tensor over the memory of a chunk, which it keeps alive; nobody may write to it.
+    """Return a tensor over the memory of a chunk, which it keeps alive; it is read-only.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Nulls of a chunk: counted, held against what its producer says, and spread as a mask.
+"""Nulls of a chunk: counted, compared with null_count, and broadcast as a mask.
 
 Source: Arrow columnar format, Validity bitmaps; The Arrow C data interface,
 ``ArrowArray.null_count``.
@@ -61,8 +61,8 @@ def count_nulls(chunk: Chunk, bits_of: Callable[[Validity], int]) -> tuple[int, 
 def spread_mask(chunk: Chunk, elements: Elements, bits: Bits, cls: type[T], call: str) -> T:
     """Return bools on the host: where the chunk has numbers that are not null.
 
-    Along axes whose elements are null all together the mask has a stride of 0, and nobody may write
-    to it: several of its elements are one byte.
+    The mask has a stride of 0 along axes whose elements are null all together, and must not be
+    written to: several of its elements are one byte.
     """
     extents = (chunk.leaf.rows, *elements.shape)
     bits = bits if chunk.leaf.length else {}  # nulls of what holds no number have no place

@@ -1,8 +1,8 @@
-"""What speaks Arrow is asked for its capsules, and the structs are taken out of them.
+"""The Arrow methods of a producer are called, and the structs are moved out of the capsules.
 
 Source: The Arrow PyCapsule interface, Export Protocol; The Arrow C stream interface.  What a
-producer raises comes through unchanged.  Who refuses what was taken releases it, or keeps it for
-who cannot ask for it again.
+producer raises is not caught.  What is refused is released, or kept by the error where the producer
+cannot export it again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Taken:
     chunks : list[ArrowOwner]
         Those that came, without those of no elements.
     is_read_once : bool
-        Whether nobody can ask for them again, as far as is known.
+        Whether the producer cannot export them again, as far as is known.
     has_failed : bool
         Whether the stream ended by an error.
     """
@@ -91,7 +91,7 @@ class Taken:
         try:
             self._keepers.pop()
         except IndexError:
-            what, hint = "what an error had taken was taken again", "pass it once"
+            what, hint = "the capsules that this error holds were imported before", "pass it once"
             raise NoProtocolError(call, what, "ARROW-RELEASE-3", hint) from None
         return self
 
@@ -138,7 +138,7 @@ class Taken:
         return True
 
     def tell(self, error: InterchangeError) -> InterchangeError:
-        """Return an error that says what it keeps."""
+        """Return an error that owns the structs."""
         if self.has_failed:
             return error._with(self, "`error.taken` has the chunks that came before, and no others")
         return error._with(self)
@@ -228,8 +228,8 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
         return _name_of(x[1], tuple(ARROW_CHUNK.values()), call), x
     method = None if isinstance(x, type) else method_of(x)
     if method is None:
-        what = f"{show(x)} of type {type(x).__name__} exports no Arrow"
-        hint = "use `interchange.asarray(x)`, which takes what is no column"
+        what = f"{show(x)} of type {type(x).__name__} does not support Arrow"
+        hint = "use `interchange.asarray(x)`, which takes arrays, too"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", hint)
     lost = find_arrow_loss(x)
     if lost is not None:
@@ -269,9 +269,9 @@ def _name_of(capsule: Any, wanted: tuple[bytes, ...], call: str) -> bytes:
     if name in wanted:
         return name
     if name in ARROW_CHUNK.values():
-        what, hint = f"a capsule called {show(name)} came alone", _WITH_SCHEMA
+        what, hint = f"a capsule named {show(name)} without its schema", _WITH_SCHEMA
         raise NoProtocolError(call, what, "ARROW-METHOD-1", hint)
-    what = f"a capsule called {show(name)} is none of {' and '.join(map(show, wanted))}"
+    what = f"a capsule named {show(name)} is none of {' and '.join(map(show, wanted))}"
     raise NoProtocolError(call, what, "ARROW-CAP-1", _WITH_SCHEMA)
 
 

@@ -1,4 +1,4 @@
-"""Types of Arrow as an `ArrowSchema` tells them, read level by level.
+"""Arrow types, read from an `ArrowSchema` level by level.
 
 Source: The Arrow C data interface, ``ArrowSchema``; canonical extension types.
 """
