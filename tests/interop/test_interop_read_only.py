@@ -85,7 +85,7 @@ def test_where_read_only_cannot_be_expressed_the_error_says_so(demand, chain):
         ix.convert(current, last)
 
     assert caught.value.rule == "DLP-RO-3"
-    assert f"read-only memory, of which {last} would not know" in caught.value.what
+    assert f"{last} arrays cannot be marked read-only" in caught.value.what
     assert "copy=True" in caught.value.hint
 
 
