@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import interchange
-from interchange._types.libraries import UNKNOWN, all_names, library_named
+from interchange._types.library import UNKNOWN, all_names, library_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -82,7 +82,7 @@ BY_NAME = {
     "interchange._functions.namespaces": "libraries, and interchange.xp, which is one of them",
     "interchange._functions.upgrade": "the library whose namespace was pickled",
     "interchange._streams.driver": "the driver of a kind of device, beside it",
-    "interchange._types.libraries": "the file of a library, when one of its types is met",
+    "interchange._types.library": "the file of a library, when one of its types is met",
     "interchange.abi.rules": "the texts of the rules, below it",
 }
 """Module that computes the name of one that it imports -> what that is; none else may."""

@@ -22,7 +22,7 @@ from interchange._streams import handles
 from interchange._streams.rules import STREAM_RULES
 from interchange._types import devices as _devices
 from interchange._types.dtypes import all_dtypes
-from interchange._types.libraries import all_deviations
+from interchange._types.library import all_deviations
 from interchange.xp._table import TABLE
 
 if TYPE_CHECKING:

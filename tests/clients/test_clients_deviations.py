@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._types.libraries import all_deviations
+from interchange._types.library import all_deviations
 
 pytestmark = [pytest.mark.clients, pytest.mark.emulated]
 

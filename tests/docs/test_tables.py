@@ -14,7 +14,7 @@ import interchange
 from interchange import abi
 from interchange._streams.handles import ATTRIBUTES
 from interchange._types.dtypes import all_dtypes
-from interchange._types.libraries import all_deviations
+from interchange._types.library import all_deviations
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
 from stream_duties import DUTIES

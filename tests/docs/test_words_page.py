@@ -48,7 +48,6 @@ def test_the_table_of_packages_is_that_of_the_docstrings(modules):
     assert_is_filled(modules, "contributing.md")
 
 
-@pytest.mark.slow
 def test_the_tables_of_modules_are_those_of_the_docstrings(modules):
     """The same program writes them."""
     assert_is_filled(modules, "words.md")

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import interchange as ix
 from interchange._functions.like import like
-from interchange._types.libraries import all_libraries
+from interchange._types.library import all_libraries
 from interchange.abi.capsules import capsule_name
 from interchange.testing import producers, strategies
 

@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from interchange._types.libraries import all_libraries
+from interchange._types.library import all_libraries
 
 pytestmark = pytest.mark.isolated
 

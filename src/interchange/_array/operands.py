@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, MixedDevicesError, show
-from interchange._types.libraries import libraries_of
+from interchange._types.library import libraries_of
 from interchange.abi._show import name_of
 
 from .native_arrays import backend_of_array, computing_with, view_by

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._libraries.array_api import unknown_api
-from interchange._types.libraries import all_libraries, class_at, imported_libraries
+from interchange._types.library import all_libraries, class_at, imported_libraries
 from interchange._types.type_table import TypeTable
 
 if TYPE_CHECKING:

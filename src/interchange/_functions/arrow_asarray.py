@@ -10,8 +10,7 @@ from typing import Any
 from interchange._array import Array
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
-from interchange._protocols.column_nulls import is_column
-from interchange._protocols.export_guards import hint_for_call
+from interchange._protocols.export_guards import hint_for_call, is_column
 from interchange._protocols.protocol_attributes import attribute
 from interchange._types.errors import (
     CopyNeededError,

@@ -32,7 +32,7 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     show,
 )
-from interchange._types.libraries import all_libraries
+from interchange._types.library import all_libraries
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDeviceType
 

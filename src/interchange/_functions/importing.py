@@ -13,7 +13,7 @@ from interchange._array.arguments import check_ints
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path
-from interchange._protocols.column_nulls import is_column, prefers_array_method
+from interchange._protocols.export_guards import is_column, prefers_array_method
 from interchange._protocols.protocol_attributes import has_on_type, is_read_once, supports_arrow
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for

@@ -18,7 +18,7 @@ from interchange._types.errors import (
     UnsupportedDeviceError,
     show,
 )
-from interchange._types.libraries import class_at, imported_libraries
+from interchange._types.library import class_at, imported_libraries
 from interchange._types.type_table import TypeSet, TypeTable
 from interchange.abi import PyCapsule
 from interchange.abi._records import NamedTuple

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from interchange._types.libraries import all_libraries
+from interchange._types.library import all_libraries
 
 if TYPE_CHECKING:
     from interchange._libraries.target import Target

@@ -15,9 +15,8 @@ from interchange._array import Array
 from interchange._libraries.array_api import refuse_device
 from interchange._protocols import dlpack
 from interchange._protocols.array_method import is_last_resort, without_copies
-from interchange._protocols.column_nulls import find_nulls
 from interchange._protocols.conversion_hints import sharing_hint
-from interchange._protocols.export_guards import FILLED, find_loss, is_masked
+from interchange._protocols.export_guards import FILLED, find_loss, find_nulls, is_masked
 from interchange._protocols.published_work import ATTRIBUTE
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import (

@@ -14,8 +14,7 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import CopyNeededError, UnsupportedDTypeError
-from interchange._types.libraries import package_of
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Library, package_of
 from interchange.abi.dlpack import DLDeviceType
 
 from .array_api import GPUS, ArrayAPI, gpu

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.column_nulls import count_nulls
+from interchange._protocols.export_guards import count_nulls
 from interchange._protocols.protocol_attributes import attribute
 from interchange._types.library import Library
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.column_nulls import count_nulls, describe_nulls
+from interchange._protocols.export_guards import count_nulls, describe_nulls
 from interchange._types.library import Deviation, Library
 
 from .target import Target

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import CPU, NAMES, Device
 from interchange._types.errors import ArgumentError, BackendUnavailableError, show
-from interchange._types.libraries import all_libraries, library_named
+from interchange._types.library import all_libraries, library_named
 
 from .backend import Backend
 

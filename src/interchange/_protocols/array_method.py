@@ -16,11 +16,10 @@ from interchange._types.errors import (
     error_for,
     show,
 )
-from interchange._types.libraries import libraries_of
+from interchange._types.library import libraries_of
 
-from .column_nulls import find_nulls, is_column
 from .dlpack import supports_dlpack
-from .export_guards import find_loss, hint_for_call
+from .export_guards import find_loss, find_nulls, hint_for_call, is_column
 from .host import import_array_interface
 from .protocol_attributes import attribute, supports_arrow
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._types.libraries import class_at, inherited, library_of, package_of
+from interchange._types.library import class_at, inherited, library_of, package_of
 from interchange._types.numpy_dtypes import load_numpy
 from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable

@@ -10,7 +10,7 @@ from io import FileIO, StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
-from interchange._types.libraries import libraries_of
+from interchange._types.library import libraries_of
 
 from .protocol_attributes import ARRAY_WORDS, attribute, has_buffer, is_sequence, supports_arrow
 

@@ -26,7 +26,7 @@ from interchange._types.errors import (
     show,
 )
 from interchange._types.layout import problem
-from interchange._types.libraries import package_of
+from interchange._types.library import package_of
 from interchange._types.spec import Spec
 from interchange.abi import BrokenRule, InterfaceRecord, TypeStr, format_record, parse_record
 from interchange.abi._show import module_of

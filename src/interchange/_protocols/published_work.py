@@ -12,7 +12,7 @@ from interchange._streams.ordering import device_guard
 from interchange._streams.pending import PendingWork, this_thread
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from interchange._types.errors import ExchangeError, refuse_record
-from interchange._types.libraries import library_of
+from interchange._types.library import library_of
 from interchange.abi import BrokenRule
 from interchange.abi._show import module_of
 from interchange.abi.dlpack import DLDeviceType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .errors import UnsupportedDeviceError, show
-from .libraries import library_of
+from .library import library_of
 
 if TYPE_CHECKING:
     from .library import Pair
