@@ -1,6 +1,6 @@
 """The public names: all of them listed in ``public_api.txt``, documented, and in order.
 
-Update the list with ``PYTHONPATH=src python tests/test_public_api.py --update``, and read the
+Update the list with ``python tests/test_public_api.py --update``, and read the
 difference before it is committed: it is what users will notice.
 """
 
@@ -11,6 +11,7 @@ import doctest
 import enum
 import importlib
 import inspect
+import os
 import pickle
 import pickletools
 import pydoc
@@ -434,4 +435,7 @@ def test_every_parameter_is_described(name):
 if __name__ == "__main__":
     if sys.argv[1:] != ["--update"]:
         sys.exit(__doc__)
+    if interchange.core_name != "ctypes":  # whose functions have annotations
+        environment = {**os.environ, "INTERCHANGE_CORE": "ctypes"}
+        os.execve(sys.executable, [sys.executable, *sys.argv], environment)  # noqa: S606
     LIST.write_text("\n".join(_lines()) + "\n", encoding="utf-8")
