@@ -11,15 +11,16 @@ import pytest
 import interchange
 from interchange.testing import producers, recording, strategies
 
-NO_REFERENCE = {"interchange.abi.rules", "interchange.cli"}
-"""The rule book, of which `interchange.abi` promises what users need, and the command."""
+NO_REFERENCE = {"interchange.abi.rules", "interchange.cli", "interchange.cuda.llvm"}
+"""The rule book, whose public part is in `interchange.abi`; the command; the code generator."""
 
 
 def _public_modules() -> dict[str, list[str]]:
     """Return the public modules, and the names that each promises in its ``__all__``."""
     found = {"interchange": [*interchange.__all__]}
     for module in pkgutil.walk_packages(interchange.__path__, "interchange."):
-        if "._" not in module.name and module.name not in NO_REFERENCE:
+        parents = {module.name, module.name.rpartition(".")[0]}
+        if "._" not in module.name and not parents & NO_REFERENCE:
             names = getattr(importlib.import_module(module.name), "__all__", [])
             found |= {module.name: [*names]} if names else {}
     found[strategies.__name__] = [

@@ -128,7 +128,7 @@ def parse_format(text: str) -> ArrowFormat:
     Examples
     --------
     >>> parse_format("+w:768")[:2]
-    ('fixed_size_list[768]', 'list')
+    ('fixed_size_list[768]', 'fixed_size_list')
     >>> parse_format("tsu:UTC").name
     'timestamp[us, UTC]'
     """

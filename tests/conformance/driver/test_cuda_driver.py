@@ -88,7 +88,7 @@ def test_what_cannot_be_built_is_an_error_where_it_was_asked_for(monkeypatch):
 
 def test_another_word_is_refused():
     """With the words that there are."""
-    with pytest.raises(ValueError, match="none, emulated, real"):
+    with pytest.raises(ValueError, match="none, emulated or real"):
         environment("gpu")
 
 

@@ -22,7 +22,7 @@ from interchange._libraries.numpy import NumPyBackend
 FILES = tuple(
     f"interchange/{name}.py"
     for name in (
-        *("_array/backing", "_array/operators", "_array/dlpack_export", "_array/protocols"),
+        *("_array/native_arrays", "_array/operators", "_array/dlpack_export", "_array/protocols"),
         *("_libraries/selection", "_core/_ctypes", "_core/_export", "_core/_tensor"),
     )
 )
