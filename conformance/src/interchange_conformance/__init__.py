@@ -1,4 +1,4 @@
-"""The conformance kit: verdicts on any producer and any consumer, with rule ids.
+"""The conformance kit: verdicts on producers and consumers of arrays, with rule ids.
 
-It imports `interchange.abi` and nothing else of ours, so that it can judge interchange too.
+It imports only `interchange.abi` from interchange, so that it can test interchange as well.
 """

@@ -1,4 +1,4 @@
-"""What a check says of a subject: an exception for each way not to pass."""
+"""The results of a check: an exception for each result other than a pass."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 Status = Literal[
     "pass", "fail", "raised", "crash", "hang", "exit", "not-applicable", "broken-subject"
 ]
-"""How one check of one subject ended.
+"""Status of one check for one subject.
 
-``pass``: the rule is kept.  ``fail``: the check found it broken.  ``raised``: an exception that the
-check did not foresee came out of the subject.  ``crash``: a signal ended the process; ``exit``: the
-subject ended it; ``hang``: it was cut after its time.  ``not-applicable``: the subject has nothing
-that the rule speaks of.  ``broken-subject``: the description of the subject does not do what it
-says, so that nothing can be learnt of the library.
+``pass``: the rule is satisfied.  ``fail``: the check found a violation.  ``raised``: the subject
+raised an exception that the check did not expect.  ``crash``: a signal ended the process; ``exit``:
+the subject ended it; ``hang``: it was terminated after its time limit.  ``not-applicable``: the
+rule does not apply to the subject.  ``broken-subject``: the description of the subject is wrong, so
+that the library cannot be judged.
 """
 
 STATUSES: Final[tuple[Status, ...]] = (
@@ -25,39 +25,39 @@ STATUSES: Final[tuple[Status, ...]] = (
 BAD: Final[frozenset[Status]] = frozenset(
     {"fail", "raised", "crash", "hang", "exit", "broken-subject"}
 )
-"""What makes a run fail, unless it is expected."""
+"""The statuses that make a run fail, unless they are expected."""
 
 
-class Found(Exception):  # noqa: N818 - it is what a check found, and no error of ours
-    """The rule is broken; the text is the evidence: what was done, what came, what was due."""
+class Found(Exception):  # noqa: N818 - a finding, not an error of the kit
+    """The rule is violated; the message is the evidence: the call, the result, the expectation."""
 
 
 class NotApplicable(Exception):  # noqa: N818 - as above
-    """The subject has nothing that the rule speaks of; the text says what it lacks."""
+    """The rule does not apply to the subject; the message contains the missing feature."""
 
 
 class CannotMakeError(Exception):
-    """What a subject's ``make`` raises for what its library has not; the text says what."""
+    """Raised by a subject's ``make`` for a feature that its library lacks; the message names it."""
 
 
 class BrokenSubjectError(Exception):
-    """A subject does not do what its description says; the text says how."""
+    """A subject does not behave as its description states; the message contains the difference."""
 
 
 def expect(kept: object, evidence: str) -> None:
-    """Raise `Found` with the evidence unless the rule was kept.
+    """Raise `Found` with the evidence unless the condition is true.
 
     Parameters
     ----------
     kept : object
-        Whether it was.
+        The condition.
     evidence : str
-        What was done, what came, and what was due.
+        The call, the result, and the expectation.
 
     Raises
     ------
     Found
-        It was not.
+        The condition is false.
 
     Examples
     --------
@@ -68,25 +68,25 @@ def expect(kept: object, evidence: str) -> None:
 
 
 class Verdict(NamedTuple):
-    """How one item ended.
+    """The verdict on one item.
 
     Attributes
     ----------
     subject : str
         Name of the subject.
     item : str
-        The check, with its case in brackets where it has cases.
+        The check, with its case in brackets if it has cases.
     status : str
         One of `STATUSES`.
     evidence : str
-        What was found, empty for a pass.
+        The evidence, empty for a pass.
     output : str
-        What the subject printed meanwhile, cut to its last lines.
+        Printed output of the subject, limited to its last lines.
     seconds : float
-        How long it took [seconds].
+        Duration [seconds].
     cause : str
-        What came out of the library, and from which line; empty where that is not known.  Items
-        that share it are one finding.
+        The error of the library, and the line where it was raised; empty if unknown.  Items with
+        the same cause are one finding.
     """
 
     subject: str
@@ -99,22 +99,22 @@ class Verdict(NamedTuple):
 
 
 OWN: Final = "of the library alone: "
-"""What a note begins with about what is no exchange: a process that dies of it breaks no rule."""
+"""Prefix of notes on steps outside of an exchange: a process that dies in them breaks no rule."""
 _tell: Callable[[str], object] = str
 
 
 def note(doing: str) -> None:
-    """Say what a check is about to do: the evidence, should the process not survive it.
+    """Announce the next step of a check, which is the evidence if the process dies in it.
 
     Parameters
     ----------
     doing : str
-        Such as ``"reading the elements"``.
+        The step, such as ``"reading the elements"``.
     """
     _tell(doing)
 
 
 def on_note(tell: Callable[[str], object]) -> None:
-    """Set where notes go."""
+    """Set the function that receives notes."""
     global _tell  # noqa: PLW0603 - a process has one runner
     _tell = tell

@@ -1,9 +1,9 @@
-"""A pytest plugin: one test for each item by which a subject is judged.
+"""A pytest plugin: one test for each item of a subject.
 
 Source: pytest's reference on hooks.  ``--interchange-subject=mylib.testing:subject`` adds the tests
-to those that are collected, under ids such as ``mylib.testing:subject::check_name[case]``.  Known
-failures are strict xfails, items that do not apply are skipped, and each item runs in a process of
-its own.
+to those that are collected, with ids such as ``mylib.testing:subject::check_name[case]``.  Known
+failures are strict xfails, items that do not apply are skipped, and each item runs in its own
+process.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)  # before the tests are chosen from by -k and -m
+@pytest.hookimpl(tryfirst=True)  # before -k and -m select tests
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
@@ -93,7 +93,7 @@ def pytest_collection_modifyitems(
         for spec in specs:
             subject = _Subject.from_parent(session, name=spec, settings=settings)
             report = session.ihook.pytest_make_collect_report(collector=subject)
-            session.ihook.pytest_collectreport(report=report)  # which counts them
+            session.ihook.pytest_collectreport(report=report)  # pytest then counts them
             items += report.result
     except (
         UnknownSubjectError, UnknownWordError, ExpectationsError, CannotBuildError, NoDriverError,
@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(
 
 
 def _refuse_options_alone(config: pytest.Config) -> None:
-    """Refuse options that need a subject, without one."""
+    """Refuse options that require a subject if there is none."""
     given = {
         "--interchange-only": bool(config.getoption("--interchange-only")),
         "--interchange-expected": config.getoption("--interchange-expected") is not None,
@@ -118,13 +118,13 @@ def _refuse_options_alone(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the processes."""
+    """End the processes of the subjects."""
     for pool in config.stash.get(_POOLS, []):
         pool.close()
 
 
 def _settings(config: pytest.Config) -> Settings:
-    """Return how subjects are judged."""
+    """Return the settings of the run."""
     from interchange_conformance.judging.judge import Settings
     from interchange_conformance.judging.selecting import select
 
@@ -145,11 +145,11 @@ class CheckFailedError(Exception):
 
 
 class KnownFailureError(Exception):
-    """An item failed as it is known to."""
+    """An item failed as expected."""
 
 
 class _Subject(pytest.Collector):
-    """A subject, which has a test for each item."""
+    """A subject, with a test for each item."""
 
     def __init__(self, *, name: str, settings: Settings, **options: Any) -> None:
         super().__init__(name, nodeid=name, **options)
@@ -160,7 +160,7 @@ class _Subject(pytest.Collector):
         return self._tests
 
     def _load(self, settings: Settings) -> Iterator[pytest.Item]:
-        """Load the subject in a process of its own, and yield the tests."""
+        """Load the subject in its own process, and yield the tests."""
         from interchange_conformance.judging.judge import (
             expected_of,
             known_failures,
@@ -176,7 +176,7 @@ class _Subject(pytest.Collector):
             return
         expected = expected_of(pool, known, settings)
         verdict, names = planned(pool, settings.selection)
-        if verdict is not None:  # all items that need such an array would tell the same
+        if verdict is not None:  # all items that need an array would report the same
             names.insert(0, verdict.item)
         if not names:
             words = "there is nothing to judge it by: see --interchange-only"
@@ -192,12 +192,12 @@ class _Test(pytest.Item):
     """The common part of the tests of a subject."""
 
     def reportinfo(self) -> tuple[str, int | None, str]:
-        """Return where the test is: at its subject, which need not be a file."""
+        """Return the location of the test: its subject, which may not be a file."""
         subject = self.nodeid.partition("::")[0]
         return subject, None, self.nodeid
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the evidence, for a failure of the library, and the traceback for one of ours."""
+        """Return the evidence for a failure of the library, the traceback for another error."""
         if isinstance(excinfo.value, (CheckFailedError, KnownFailureError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -216,14 +216,14 @@ class _Broken(_Test):
 
 
 class _Floor(_Test):
-    """The test that fails where too little of a subject is judged."""
+    """The test that fails if too few rules apply to a subject."""
 
     def __init__(self, *, name: str, pool: Pool, items: list[str], **options: Any) -> None:
         super().__init__(name, **options)
         self.pool, self.items = pool, items
 
     def runtest(self) -> None:
-        """Run items until enough are judged; the other tests may run in other processes."""
+        """Run items until enough rules apply; the other tests may run in other processes."""
         from interchange_conformance.judging import minimum_coverage
 
         pool = self.pool

@@ -1,6 +1,6 @@
-"""The registry of checks: what each one is about, where its rule comes from, how it is run.
+"""The registry of checks: rule, source, role, and requirements of each check.
 
-Source: `interchange.abi.RULES` for the rules; each check names the clause that it reads.
+Source: `interchange.abi.RULES` for the rules; each check names the clause that it tests.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 F = TypeVar("F")
 
 Severity = Literal["MUST", "SHOULD", "QUIRK"]
-"""MUST: breaking it loses data or crashes; SHOULD: it surprises; QUIRK: allowed, peers differ."""
+"""MUST: a violation loses data or crashes; SHOULD: it surprises users; QUIRK: permitted."""
 Role = Literal["producer", "consumer", "arrow_producer", "arrow_consumer"]
 Where = Literal["host", "cuda"]
 
 
 class Decorator(Protocol):
-    """What `area` returns: the decorator of the checks of one area."""
+    """The result of `area`: the decorator of the checks of one area."""
 
     def __call__(
         self,
@@ -65,7 +65,7 @@ CHECKS: Final[dict[str, Check]] = {}
 
 
 class Check(NamedTuple):
-    """One thing that is looked at.
+    """One check.
 
     Attributes
     ----------
@@ -74,27 +74,27 @@ class Check(NamedTuple):
     rule : str
         Id of the rule.
     role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        What kind of subject it judges: the name of the function's first parameter.
+        The role that it judges: the name of the function's first parameter.
     area : str
         A key of `AREAS`.
     severity : {"MUST", "SHOULD", "QUIRK"}
-        That of the rule, unless the clause that the check reads is weaker.
+        That of the rule, unless the clause that the check tests is weaker.
     source : str
         The document and the clause.
     claim : str
-        What ought to hold: the first line of the docstring.
+        The claim: the first line of the docstring.
     advice : str
         How to fix a failure: the rest of the docstring.
     function : callable
         ``function(library)`` or ``function(library, case)``; raises `Found` or `NotApplicable`.
     cases : mapping
-        Name of a case -> its value; empty where there are none.
+        Name of a case -> its value; empty for a check without cases.
     on : {"host", "cuda"}
-        What it needs: nothing, or a CUDA driver, which may be the emulated one.
+        Its requirement: none, or a CUDA driver, which may be the emulated one.
     fresh : bool
-        Whether it is run in an interpreter of its own, whose end is part of the check.
+        Whether it is run in a new interpreter, whose exit is part of the check.
     seconds : float
-        After how long it is cut [seconds].
+        Time limit [seconds].
     """
 
     name: str
@@ -112,7 +112,7 @@ class Check(NamedTuple):
     seconds: float
 
     def items(self) -> Iterator[str]:
-        """Yield what is run: the check's name, or that with each case in brackets."""
+        """Yield the items: the check's name, or that with each case in brackets."""
         if not self.cases:
             yield self.name
         for case in self.cases:
@@ -131,7 +131,7 @@ def area(key: str) -> Decorator:
     --------
     >>> check = area("capsule")
     """
-    AREAS[key]  # an unknown area is a mistake of ours: KeyError
+    AREAS[key]  # an unknown area is an error of the kit: KeyError
 
     def check(
         rule: str,
@@ -162,7 +162,7 @@ def area(key: str) -> Decorator:
 
 
 def _add(check: Check) -> None:
-    """Add a check, unless something is wrong with how it is described."""
+    """Add a check after validation of its description."""
     if check.name in CHECKS:
         raise ValueError(f"there are two checks named {check.name}")
     if check.role not in ROLES:
@@ -192,12 +192,12 @@ def find_item(item: str) -> tuple[Check, str | None]:
     Parameters
     ----------
     item : str
-        As `Check.items` gives it.
+        Result of `Check.items`.
 
     Raises
     ------
     KeyError
-        There is no such item.
+        The item does not exist.
     """
     name, bracket, rest = item.partition("[")
     check = CHECKS[name] if name in CHECKS else load_checks()[name]

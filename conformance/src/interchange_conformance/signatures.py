@@ -1,4 +1,4 @@
-"""Parameters of functions that are judged, read without evaluating their annotations.
+"""Signatures of the functions of subjects, read without evaluating their annotations.
 
 Source: Python, "inspect.signature"; PEP 649.  From CPython 3.14 on annotations are evaluated when
 they are accessed, and names in them may exist for type checkers only.
@@ -12,12 +12,12 @@ from typing import Any
 
 
 def signature_of(function: Any) -> inspect.Signature:
-    """Return the signature of a function, its annotations as text where they were not evaluated.
+    """Return the signature of a function; annotations that were not evaluated are text.
 
     Raises
     ------
     TypeError, ValueError
-        It has none that can be read.
+        The function has no readable signature.
     """
     if sys.version_info >= (3, 14):
         from annotationlib import Format

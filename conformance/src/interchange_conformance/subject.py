@@ -1,7 +1,7 @@
-"""Descriptions of a library: how it makes, takes and reads arrays, for judging and for the matrix.
+"""Descriptions of libraries: functions that make, import and read arrays, for checks and matrix.
 
-A description needs only the library itself; what a `Subject` leaves out is not judged.  A `Kind`
-adds what `interchange matrix` needs to exchange such arrays.
+A description needs only the library itself; functions that a `Subject` omits are not judged.  A
+`Kind` has the additional fields that `interchange matrix` needs.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ KINDS: Final = {
     "tpu_host": DLDeviceType.kDLTPUHost,
     "ascend": DLDeviceType.kDLAscend,
 }
-"""Name of a device that the kit has no driver for, for ``make`` -> its type in dlpack.h.  What is
-said of such memory is judged, and the memory itself is left alone."""
+"""Name of a device without a driver in the kit, for ``make`` -> its type in dlpack.h.  The metadata
+of such memory is judged; the memory itself is not accessed."""
 DEVICES: Final = {
     HOST: "host memory",
     "cuda": "memory of the first CUDA device",
@@ -51,7 +51,7 @@ DEVICES: Final = {
         for name, kind in KINDS.items()
     },
 }
-"""Name of a device, for ``make`` -> what it stands for."""
+"""Name of a device, for ``make`` -> its meaning."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Subject:
     Attributes
     ----------
     name : str
-        What reports call it.
+        Its name in reports.
     make : callable or None
         ``make(shape, dtype, device, readonly)`` -> an array.  `shape` is a tuple of extents
         [elements], of 4 MiB at most; `dtype` a name such as ``"float32"``, or a name of NumPy's for
@@ -70,78 +70,78 @@ class Subject:
         what the library does not support, such as devices other than ``"cpu"``.  The driver is not
         called before the first call for a device, and the current device stays current.
     make_from : callable or None
-        ``make_from(numbers, shape, dtype)`` -> an array of host memory that holds a list of
-        numbers, in C order.  It is needed where `immutable` is true: what other arrays hold, the
-        kit writes into them.  Where it is there, what is exported is held against the numbers.
+        ``make_from(numbers, shape, dtype)`` -> an array of host memory with the numbers of a list,
+        in C order.  It is required if `immutable` is true: otherwise the kit writes the numbers
+        into the arrays.  If it exists, exported arrays are compared with the numbers.
     take : callable or None
-        ``take(x)`` -> an array of the library on the memory of `x`, an object with
-        ``__dlpack__``.
+        ``take(x)`` -> an array of the library on the memory of `x`, an object with ``__dlpack__``.
     read : callable or None
-        ``read(y)`` -> the elements of what `take` returned, as a flat list of numbers in C order.
-        Raises `CannotMakeError` where the library cannot read such memory here.
+        ``read(y)`` -> the elements of an array returned by `take`, as a flat list of numbers in C
+        order.  Raises `CannotMakeError` if the library cannot read the memory on this machine.
     write : callable or None
-        ``write(y)`` tries to set the first element of what `take` returned to 1, and raises where
-        that is refused.
+        ``write(y)`` tries to set the first element of an array returned by `take` to 1, and raises
+        an exception if that is refused.
     take_with : callable or None
-        ``take_with(x, copy=...)`` -> as `take`, for libraries whose ``from_dlpack`` has the
-        standard's ``copy``.  With a parameter ``device`` it is asked with ``device="cpu"``, too,
-        which it passes on as whatever the library calls the host.
+        ``take_with(x, copy=...)`` -> like `take`, for libraries whose ``from_dlpack`` has the
+        standard's ``copy``.  If it has a parameter ``device``, it is also called with
+        ``device="cpu"``, which it translates to the library's object for the host.
     take_cai : callable or None
         ``take_cai(x)``, for objects with ``__cuda_array_interface__``.
     use_cai : callable or None
-        ``use_cai(x, work)`` takes `x`, an object with ``__cuda_array_interface__``, calls
+        ``use_cai(x, work)`` imports `x`, an object with ``__cuda_array_interface__``, calls
         ``work(stream)`` with the handle of the stream on which the library now uses the memory, and
-        returns when its use is enqueued; the producer may then go on.
+        returns when this work is enqueued; the producer may then continue.
     take_capsule : callable or None
-        ``take_capsule(capsule)``, for libraries that take bare capsules.
+        ``take_capsule(capsule)``, for libraries that import capsules directly.
     take_buffer : callable or None
         ``take_buffer(x)``, for objects with the buffer protocol.
     take_array_interface : callable or None
         ``take_array_interface(x)``, for objects with ``__array_interface__``.
     make_on : callable or None
-        ``make_on(stream, shape, dtype)`` -> an array of CUDA memory of the current device, whose
-        library counts `stream` as the one on which work on the array is pending, however it learns
-        that: from the stream that it is allocated on or used on, or that is current meanwhile.
-        `stream` is a handle, 1 for the legacy or 2 for the per-thread default stream; raises
-        `CannotMakeError` for streams that the library cannot be given.  The check then enqueues
-        writes of its own there.  A function with a fourth parameter, which has a default, is asked
-        with ``"managed"`` and ``"pinned"`` there, too, for arrays of such memory.
+        ``make_on(stream, shape, dtype)`` -> an array of CUDA memory of the current device, for
+        which the library assumes that work is pending on `stream`: because it is allocated or used
+        on that stream, or because that stream is current.  `stream` is a handle, 1 for the legacy
+        or 2 for the per-thread default stream; raises `CannotMakeError` for streams that the
+        library does not support.  The check then enqueues its own writes on the stream.  A function
+        with a fourth parameter, which has a default, is also called with ``"managed"`` and
+        ``"pinned"`` for it, for arrays of such memory.
     take_on : callable or None
-        ``take_on(stream, x)`` -> as `take`, for use on `stream`, a handle, 1 or 2: the library is
-        told of that stream in the way that its users tell it, and nothing waits for the host.
-        `read` of the result waits for whatever it has to.
+        ``take_on(stream, x)`` -> like `take`, for use on `stream`, a handle, 1 or 2: the library
+        receives the stream as its users pass it, and the host does not wait.  `read` of the result
+        must wait if necessary.
     make_arrow : callable or None
         ``make_arrow(values, dtype, start, chunks)`` -> an object of the library with a method of
         Arrow's PyCapsule interface, such as ``__arrow_c_array__``: a column, or a table of one
         column.  `values` are numbers, bools or strings, lists of them, and None for nulls; `dtype`
         is ``"float32"`` or the like, ``"bool"``, ``"string"``, or one of these with the sizes of
-        lists behind it, ``"float32[3]"`` and ``"int16[2][4]"``.  `start` values at the beginning
-        are not in the column, but before it in the same memory, as where a slice begins; there are
-        `chunks` chunks.  Raises `CannotMakeError` for what it does not support.  A function with a
-        fifth parameter, which has a default, is asked with the handle of a stream there, too, for a
-        column of numbers in CUDA memory of the current device, whose library counts that stream as
-        the one on which work on the column is pending; the check then enqueues writes there.
+        lists appended, ``"float32[3]"`` and ``"int16[2][4]"``.  `start` values at the beginning are
+        not in the column, but before it in the same memory, as for a slice; there are `chunks`
+        chunks.  Raises `CannotMakeError` for unsupported arguments.  A function with a fifth
+        parameter, which has a default, is also called with the handle of a stream for it, for a
+        column of numbers in CUDA memory of the current device, for which the library assumes that
+        work is pending on that stream; the check then enqueues writes on it.
     take_arrow : callable or None
         ``take_arrow(x)`` -> an object of the library on the memory of `x`, which has one method of
-        the interface, and gives a column or a table of one column.
+        the interface, and exports a column or a table of one column.
     read_arrow : callable or None
-        ``read_arrow(y)`` -> the elements of what `take_arrow` returned, or of its only column, as a
-        list: numbers, bools, strings, lists of them, None for nulls.
+        ``read_arrow(y)`` -> the elements of an object returned by `take_arrow`, or of its only
+        column, as a list: numbers, bools, strings, lists of them, None for nulls.
     release : callable
-        ``release()`` lets the library free what it holds back, such as cached memory.
+        ``release()`` makes the library free what it caches, such as memory.
     array_type : str or None
-        ``"module:qualified name"`` of the type that carries the exchange table, where it is not
-        the type of what `make` returns.
+        ``"module:qualified name"`` of the type with the exchange table, if it is not the type of
+        the objects that `make` returns.
     distribution : str or None
-        What its version is found under.
+        Name of the distribution whose version is reported.
     immutable : bool
-        Whether the library's arrays can never be written, as JAX's.
+        Whether the library's arrays are immutable, such as those of JAX.
     preload : tuple of str
         Modules to import once, before processes are forked for the checks.
     environment : mapping
         Variables to set before the library is imported, unless they are set.
     shapes : tuple of tuple of int
-        Extents that `make` has, where it has few: they are tried where it has none of the usual.
+        Shapes that `make` supports, if it supports few: they are tried if it refuses the usual
+        ones.
     """
 
     name: str
@@ -183,20 +183,20 @@ class Subject:
 _USUAL: Final[Mapping[str, Any]] = {
     "shape": (2, 3), "dtype": "float32", "device": HOST, "readonly": False
 }  # fmt: skip
-"""Parameter of a raw function -> what is asked of every one; the rest it may refuse as it likes."""
+"""Parameter of a plain function -> the required value; the function may refuse any other."""
 
 
 def subject_of_function(make: Callable[..., Any], name: str) -> Subject:
-    """Return the subject of a raw function that makes arrays.
+    """Return the subject of a plain function that makes arrays.
 
     Parameters
     ----------
     make : callable
-        Takes any of ``shape``, ``dtype``, ``device`` and ``readonly``, by these names, or nothing,
-        and makes a writable float32 array of shape (2, 3) in host memory, at least.  What it raises
-        for anything else counts as `CannotMakeError`.
+        Accepts any of ``shape``, ``dtype``, ``device`` and ``readonly``, by these names, or none,
+        and makes at least a writable float32 array of shape (2, 3) in host memory.  An exception
+        for other arguments counts as `CannotMakeError`.
     name : str
-        What reports call it.
+        Its name in reports.
 
     Examples
     --------
@@ -248,48 +248,48 @@ def unknown(_: Any) -> None:
 class Kind:
     """A row and a column of `interchange matrix`: one kind of array, on the host or on a device.
 
-    Addresses and elements are read by the library's own means, never through interchange, so that
-    what interchange did can be checked against them.
+    Addresses and elements are read by the library's own functions, never through interchange, so
+    that the results of interchange can be compared with them.
 
     Attributes
     ----------
     name : str
         The name of its row and column.
     subject : Subject
-        The description of the library: how it makes, takes and reads such arrays.
+        The description of the library: functions that make, import and read such arrays.
     address : callable
         Array -> address of its first element.
     library : str
-        The name that ``--only`` takes; several kinds may share one.
+        The name for ``--only``; several kinds may share one.
     module : str
-        What to import.
+        The module to import.
     distribution : str or None
-        As `Subject.distribution`, which it replaces; empty for the standard library.
+        Like `Subject.distribution`, which it replaces; empty for the standard library.
     target : str or None
-        The library's name in `interchange.convert`; None where it takes no arrays.
+        The library's name in `interchange.convert`; None if it does not import arrays.
     head : str
         The head of its column; two lines at most.
     dtype : callable
         Array -> name of its element type, such as ``"float32"``.
     readonly : callable
-        Array -> whether it refuses writes; None where the library does not report it.
+        Array -> whether it is read-only; None if the library does not report it.
     make : callable or None
-        As `Subject.make`, which it replaces; the elements are written into what it returns.
+        Like `Subject.make`, which it replaces; the elements are written into its result.
     make_on : callable or None
-        As `Subject.make_on`, which it replaces.
+        Like `Subject.make_on`, which it replaces.
     make_from : callable or None
-        ``make_from(numbers, dtype)`` -> an array of one axis, where its memory cannot be written.
+        ``make_from(numbers, dtype)`` -> an array of one axis, if its memory is read-only.
     read : callable or None
-        As `Subject.read`, which it replaces.
+        Like `Subject.read`, which it replaces.
     picks : callable
         Name of the requested element type -> the type that it makes.
     lacks : callable
-        ``lacks(module)`` -> what is missing to use the library here, or None.
+        ``lacks(module)`` -> a missing requirement of the library, or None.
     environment : mapping or None
-        As `Subject.environment`, which it replaces.
+        Like `Subject.environment`, which it replaces.
     is_sample, is_readonly, is_ordered : bool
-        Whether it is a row; whether its rows refuse writes; whether an array of a device carries
-        the stream that it is filled on, so that the host need not wait.
+        Whether it is a row; whether its rows are read-only; whether an array on a device carries
+        the stream on which it is filled, so that the host does not have to wait.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the checks of Arrow share: the columns that they ask for, and the exports of each.
+"""Common code of the Arrow checks: the requested columns, and their exports.
 
 Source: the Arrow PyCapsule interface.
 """
@@ -22,26 +22,26 @@ DEVICE: Final = "Arrow C device data interface"
 CAPSULE: Final = "Arrow PyCapsule interface"
 
 KINDS: Final = {name: name for name in METHODS}
-"""Cases of checks that look at each method."""
+"""Cases of checks that run for each method."""
 ON_DEVICES: Final = {name: name for name in METHODS if name.startswith("device")}
-"""Those of the methods that say where the memory is."""
+"""Cases for the methods that export the device."""
 STREAMS: Final = {name: name for name in METHODS if name.endswith("stream")}
-"""Those of the methods that return a stream."""
+"""Cases for the methods that return a stream."""
 
 
 class Column(NamedTuple):
-    """What a library is asked for.
+    """A column that a library is asked for.
 
     Attributes
     ----------
     values : list
-        The elements, those before a slice too.
+        The elements, including those before a slice.
     dtype : str
-        As `Subject.make_arrow` takes it.
+        In the notation of `Subject.make_arrow`.
     start : int
-        How many elements come before the column's first.
+        Number of elements before the column's first.
     chunks : int
-        How many chunks there are.
+        Number of chunks.
     """
 
     values: list[Any]
@@ -93,7 +93,7 @@ COLUMNS: Final = {
         Column([0, None, 2, 3, 4, None], "int64", chunks=3),
     ),
 }  # fmt: skip
-"""Cases of checks that look at what the structs of a column say."""
+"""Cases of checks on the structs of a column."""
 
 
 def made(producer: ArrowProducerUnderTest, column: Column) -> Any:
@@ -104,7 +104,7 @@ def made(producer: ArrowProducerUnderTest, column: Column) -> Any:
 def exports(
     producer: ArrowProducerUnderTest, columns: Sequence[Column]
 ) -> Iterator[tuple[Column, Opened]]:
-    """Yield what each method of some columns returns, opened.
+    """Yield the opened result of each method of some columns.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def exports(
             raise NotApplicable(f"{type(x).__name__} has no method of Arrow's")
         for kind in kinds:
             if kind.endswith("array") and column.chunks > 1:
-                continue  # an array is of one chunk: to make one of several is not asked for
+                continue  # an array has one chunk: a column of several is not required
             yield column, producer.open(x, kind)
     if len(reasons) == len(columns):
         raise NotApplicable("; ".join(reasons))

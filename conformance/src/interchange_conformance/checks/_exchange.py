@@ -1,7 +1,7 @@
-"""What checks of the C exchange table share: whose table it is, and readers for what it gives.
+"""Common code of the checks of the C exchange table: its type, and readers of its results.
 
-Source: dlpack.h 1.3, ``DLPackExchangeAPI``.  A struct that is in no capsule is put into one,
-without a destructor, so that it is read like any other.
+Source: dlpack.h 1.3, ``DLPackExchangeAPI``.  A struct without a capsule is put into one, without a
+destructor, so that it is read like any other.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 
     Ints = tuple[int, ...]
 
-_SILENT: Final = "without setting an error"  # as `ExchangeTable` words it
+_SILENT: Final = "without setting an error"  # wording of `ExchangeTable`
 
 
-# ---------------------------------------------------------------- whose table
+# ---------------------------------------------------------------- the type with the table
 
 
 def carrier_of(producer: ProducerUnderTest, x: Any = None) -> type:
-    """Return the type that carries the table: the one that the subject names, else an array's.
+    """Return the type with the table: the one that the subject names, else an array's.
 
     Parameters
     ----------
     producer : ProducerUnderTest
         The library.
     x : object, optional
-        An array of it; one is made when left out.
+        An array of the library; made if omitted.
 
     Raises
     ------
     BrokenSubjectError
-        The subject names none that can be imported.
+        The type that the subject names cannot be imported.
     """
     spec = producer.subject.array_type
     if spec is None:
@@ -66,17 +66,17 @@ def carrier_of(producer: ProducerUnderTest, x: Any = None) -> type:
 
 
 def attributes_of(x: object) -> list[str]:
-    """Return under which of the two names an object or a type has an exchange table."""
+    """Return those of the two attribute names under which an object or a type has a table."""
     return [name for name in ATTRIBUTES if getattr(x, name, None) is not None]
 
 
 def address_of_table(cls: type) -> int:
-    """Return the address in the attribute of a type, whatever is there.
+    """Return the address in the attribute of a type, without validation.
 
     Raises
     ------
     NotApplicable
-        The type has no table, or none in a form that can be followed.
+        The type has no table, or its attribute has an invalid form.
     """
     names = attributes_of(cls)
     if not names:
@@ -95,7 +95,7 @@ def table_of(producer: ProducerUnderTest, x: Any = None) -> ExchangeTable:
     Raises
     ------
     NotApplicable
-        They have none of major version 1.
+        They have no table of major version 1.
     """
     cls = carrier_of(producer, x)
     found = exchange_table(cls)
@@ -105,7 +105,7 @@ def table_of(producer: ProducerUnderTest, x: Any = None) -> ExchangeTable:
 
 
 def of_the_carrier(producer: ProducerUnderTest, x: Any) -> Any:
-    """Return an array, if it is exactly of the type that carries the table."""
+    """Return an array; it must have exactly the type with the table."""
     cls = carrier_of(producer, x)
     if type(x) is not cls:
         what = f"the array is {type(x).__name__}, and the exchange table that of {cls.__name__}"
@@ -117,17 +117,17 @@ def of_the_carrier(producer: ProducerUnderTest, x: Any) -> Any:
 
 
 def silent(error: BaseException) -> bool:
-    """Whether an error stands for -1 that was returned with no error set."""
+    """Return whether an error represents a return value of -1 without an error set."""
     return isinstance(error, BufferError) and _SILENT in str(error)
 
 
 def described(table: ExchangeTable, x: Any) -> OpenedCapsule:
-    """Return what `owned` does; where the table fails, which other checks tell, none applies.
+    """Return the result of `owned`; if the table fails, the check does not apply.
 
     Raises
     ------
     NotApplicable
-        The function failed.
+        The function failed, which other checks report.
     """
     try:
         return owned(table, x)
@@ -136,14 +136,14 @@ def described(table: ExchangeTable, x: Any) -> OpenedCapsule:
 
 
 def owned(table: ExchangeTable, x: Any) -> OpenedCapsule:
-    """Return the tensor that a table makes of an array; it is to be consumed and released.
+    """Return the tensor that a table exports of an array, to be consumed and released.
 
     Raises
     ------
     Found
-        The function failed, and said why.
+        The function failed, and set an error.
     NotApplicable
-        It failed in silence, which one check tells.
+        The function failed without setting an error, which another check reports.
     """
     try:
         address = table.managed_from(x)
@@ -156,7 +156,7 @@ def owned(table: ExchangeTable, x: Any) -> OpenedCapsule:
 
 
 def opened_at(address: int) -> OpenedCapsule:
-    """Return a reader of a managed tensor that is in no capsule."""
+    """Return a reader of a managed tensor that has no capsule."""
     return OpenedCapsule(capsules.new_capsule(address, capsules.VERSIONED, None))
 
 
@@ -166,9 +166,9 @@ class BorrowedTensor(NamedTuple):
     Attributes
     ----------
     opened : OpenedCapsule
-        Reader of it.
+        The reader.
     struct : DLManagedTensorVersioned
-        What holds the fields.
+        The struct with the fields.
     """
 
     opened: OpenedCapsule
@@ -176,7 +176,7 @@ class BorrowedTensor(NamedTuple):
 
 
 def borrowed(table: ExchangeTable, x: Any) -> BorrowedTensor:
-    """Return the description that a table lends of an array."""
+    """Return the borrowed tensor of an array."""
     version = DLPackVersion(*table.version)
     struct = DLManagedTensorVersioned(version=version, dl_tensor=table.tensor_from(x))
     return BorrowedTensor(opened_at(ctypes.addressof(struct)), struct)
@@ -192,10 +192,10 @@ _Allocate: Final = capsules.Prototype(
     ctypes.c_void_p,
 )
 _SET_ERROR: Final = ctypes.cast(ctypes.CDLL(None).strcat, ctypes.c_void_p).value
-"""What the allocator calls with a context, a kind and a message: ``strcat`` adds the kind to the
-context, which is a buffer, and looks at no third argument.  Native code, since no Python function
-becomes a C function pointer (DLP-LIFE-4)."""
-_KIND: Final = 4096  # room for what is added [bytes]
+"""The error callback of the allocator, called with a context, a kind and a message: ``strcat``
+appends the kind to the context, which is a buffer, and ignores the third argument.  It is native
+code, because no Python function becomes a C function pointer (DLP-LIFE-4)."""
+_KIND: Final = 4096  # size of the buffer [bytes]
 
 
 _KINDS: Final = "|".join(
@@ -209,12 +209,12 @@ _KINDS: Final = "|".join(
 
 
 def calls_in(kinds: str) -> int:
-    """Return how many calls of ``SetError`` added up to a text: one, if it is no list of errors.
+    """Return how many calls of ``SetError`` a text is from: one, if it is not a list of errors.
 
     Parameters
     ----------
     kinds : str
-        Kinds, one after the other.
+        Concatenated error kinds.
 
     Examples
     --------
@@ -226,16 +226,16 @@ def calls_in(kinds: str) -> int:
 
 
 class Allocated(NamedTuple):
-    """What an allocator did.
+    """The result of an allocator.
 
     Attributes
     ----------
     code : int
-        What it returned.
+        Its return value.
     address : int
-        Of the tensor; 0 for none.
+        Address of the tensor; 0 if none.
     kind : str
-        What ``SetError`` was called with, calls one after the other.
+        Kinds that ``SetError`` was called with, concatenated.
     """
 
     code: int

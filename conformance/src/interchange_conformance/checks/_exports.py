@@ -1,4 +1,4 @@
-"""What the checks of producers share: how capsules are asked for, and what is a refusal.
+"""Common code of the checks of producers: requests for capsules, and refusals.
 
 Source: array API standard 2025.12, ``array.__dlpack__``.
 """
@@ -29,24 +29,24 @@ HOST: Final = (1, 0)
 HOST_KINDS: Final = frozenset(
     {DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost}
 )
-"""Types of devices whose memory the host reads."""
+"""Device types whose memory the host can read."""
 SOMETHING: Final[Any] = type("Something", (), {"__repr__": lambda _: "<something>"})()
 """An argument that no method accepts."""
 REFUSALS: Final = (TypeError, ValueError, BufferError)
-"""What malformed arguments may raise: the standard names no class for them."""
+"""Valid exceptions for malformed arguments: the standard specifies no class for them."""
 GENERATIONS: Final = {"legacy": "legacy", "versioned": "versioned"}
-"""Cases of checks that look at both structs."""
+"""Cases of checks that run for both structs."""
 
-_PENDING: Final = 0.01  # until a new array is there [seconds]
+_PENDING: Final = 0.01  # until a new array is ready [seconds]
 
 
 def asking(generation: str, **more: Any) -> dict[str, Any]:
-    """Return the keywords that ask for a struct of a generation."""
+    """Return the keywords that request a struct of a generation."""
     return {**({"max_version": NEWEST} if generation == "versioned" else {}), **more}
 
 
 def in_each(cases: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
-    """Return the cases of a check that looks at both structs: a generation, and one of `cases`."""
+    """Return the cases of a check for both structs: a generation, and one of `cases`."""
     return {
         f"{generation}-{name}": (generation, value)
         for generation in GENERATIONS
@@ -55,26 +55,26 @@ def in_each(cases: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
 
 
 def call(keywords: Mapping[str, Any]) -> str:
-    """Return a call of ``__dlpack__`` as it is written."""
+    """Return the source text of a call of ``__dlpack__``."""
     return f"__dlpack__({', '.join(f'{name}={value!r:.60}' for name, value in keywords.items())})"
 
 
 def words(error: BaseException) -> str:
-    """Return an error as it is printed, cut to a line."""
+    """Return the text of an error, shortened to one line."""
     return f"{type(error).__name__}: {error!s:.200}"
 
 
 def told(keywords: Mapping[str, Any], found: OpenedCapsule | Exception) -> str:
-    """Return a call of ``__dlpack__`` and what came of it, as a sentence."""
+    """Return a call of ``__dlpack__`` and its result, as a sentence."""
     if isinstance(found, Exception):
         return f"{call(keywords)} raised {words(found)}"
     return f"{call(keywords)} returned a capsule named {found.name!r}, on device {found.device}"
 
 
 def device_said(x: Any) -> Any:
-    """Return what ``__dlpack_device__()`` returns, with a member of an enum by its value.
+    """Return the result of ``__dlpack_device__()``, with the value of an enum member.
 
-    The standard's type of the first part is Enum, which need be no int itself.
+    The standard's type of the first part is Enum, which is not necessarily an int.
     """
     said = x.__dlpack_device__()
     if isinstance(said, tuple) and said and isinstance(said[0], enum.Enum):
@@ -85,37 +85,37 @@ def device_said(x: Any) -> Any:
 def some_array(
     producer: ProducerUnderTest, dtype: str | None = None, *, readonly: bool = False
 ) -> Any:
-    """Return an array of which nothing special is asked, or nothing but its element type."""
+    """Return an array without special properties, except an element type if requested."""
     return producer.make(dtype=dtype, readonly=readonly)
 
 
 def knows(producer: ProducerUnderTest, x: Any, keyword: str) -> bool:
-    """Whether ``__dlpack__`` takes a keyword; None is a value of all four."""
+    """Return whether ``__dlpack__`` accepts a keyword; None is a valid value of all four."""
     try:
         producer.export(x, **{keyword: None})
     except TypeError:
         pass
-    except Exception:  # noqa: BLE001 - it was not the keyword
+    except Exception:  # noqa: BLE001 - the keyword is not the reason
         return True
     else:
         return True
     try:
         producer.export(x)
     except TypeError:
-        return True  # as without it: it was not the keyword
-    except Exception:  # noqa: BLE001 - neither was this
+        return True  # the same error without it: the keyword is not the reason
+    except Exception:  # noqa: BLE001 - the keyword is not the reason either
         return False
     return False
 
 
 def answer(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule | Exception:
-    """Return the opened capsule, or the error that came in its place.
+    """Return the opened capsule, or the error that was raised instead.
 
     Raises
     ------
     NotApplicable
-        ``__dlpack__`` does not know one of the keywords, or what it returned is no capsule: other
-        checks are about that.
+        ``__dlpack__`` does not accept one of the keywords, or it did not return a capsule: other
+        checks report this.
     """
     try:
         capsule = producer.export(x, **keywords)
@@ -136,7 +136,7 @@ def answer(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsul
 def answer_at_rest(
     producer: ProducerUnderTest, x: Any, **keywords: Any
 ) -> OpenedCapsule | Exception:
-    """Return the answer when nothing is pending: some look at streams only while something is."""
+    """Return the answer without pending work: some libraries check streams only with it."""
     found = answer(producer, x, **keywords)
     if isinstance(found, Exception):
         time.sleep(_PENDING)
@@ -147,22 +147,22 @@ def answer_at_rest(
 def ways_out(
     producer: ProducerUnderTest, x: Any, *, kind: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return the keywords, for each generation, with which an array is exported.
+    """Return the keywords, for each generation, with which an array can be exported.
 
     Parameters
     ----------
     producer : ProducerUnderTest
-        What is judged.
+        The library under test.
     x : object
-        An array of its library, of which nothing special is asked.
+        An array of the library, without special properties.
     kind : int, optional
-        Type of the device that the memory must be on.
+        Required type of the memory's device.
 
     Raises
     ------
     NotApplicable
-        There are none, so that a refusal says nothing of what else was asked; or the memory is
-        elsewhere.
+        There are none, so that a refusal does not depend on the other keywords; or the memory is on
+        another device.
     """
     found = []
     for generation in GENERATIONS:
@@ -181,7 +181,7 @@ def ways_out(
 def _if_it_leaves(
     producer: ProducerUnderTest, x: Any, keywords: Mapping[str, Any]
 ) -> OpenedCapsule | None:
-    """Return the opened capsule, or None where there is none for these keywords."""
+    """Return the opened capsule, or None if the export is refused."""
     try:
         found = answer(producer, x, **keywords)
     except NotApplicable:
@@ -190,10 +190,9 @@ def _if_it_leaves(
 
 
 def require_way(producer: ProducerUnderTest, generation: str) -> None:
-    """Make a check not applicable if not even plain arrays leave as a generation.
+    """Make a check not applicable if even plain arrays cannot be exported as a generation.
 
-    Whoever refuses all of them does not refuse what the check asks for because of what is odd in
-    it.
+    A refusal of the array of the check would then not depend on its properties.
     """
     keywords = asking(generation)
     if _if_it_leaves(producer, some_array(producer), keywords) is None:
@@ -203,8 +202,8 @@ def require_way(producer: ProducerUnderTest, generation: str) -> None:
 def granted(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule:
     """Return the opened capsule; a refusal makes the check not applicable.
 
-    It is one if it is a BufferError, or if a copy was asked for: with which error copies are to be
-    refused is for another check.
+    A BufferError is a refusal, and any error if a copy was requested: another check tests the class
+    of errors for refused copies.
     """
     found = answer(producer, x, **keywords)
     if isinstance(found, BufferError) or (isinstance(found, Exception) and "copy" in keywords):
@@ -215,7 +214,7 @@ def granted(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsu
 
 
 def opened(producer: ProducerUnderTest, x: Any, generation: str, **more: Any) -> OpenedCapsule:
-    """Return a capsule of one generation; where the library has none, the check does not apply."""
+    """Return a capsule of one generation; if the library has none, the check does not apply."""
     keywords = asking(generation, **more)
     found = granted(producer, x, **keywords)
     if found.versioned != (generation == "versioned"):
@@ -224,14 +223,14 @@ def opened(producer: ProducerUnderTest, x: Any, generation: str, **more: Any) ->
 
 
 def newest(producer: ProducerUnderTest, x: Any, **more: Any) -> OpenedCapsule:
-    """Return a capsule of the newest generation that the library has."""
+    """Return a capsule of the newest generation that the library supports."""
     if knows(producer, x, "max_version"):
         return granted(producer, x, max_version=NEWEST, **more)
     return granted(producer, x, **more)
 
 
 def require_host(found: OpenedCapsule) -> OpenedCapsule:
-    """Return what was opened, if its memory may be read here."""
+    """Return the opened capsule; its memory must be readable on the host."""
     if found.device[0] not in HOST_KINDS:
         raise NotApplicable(f"the memory is on device {found.device}")
     return found
@@ -247,16 +246,16 @@ def numbered(
 def holding(
     producer: ProducerUnderTest, numbers: list[Any], forms: Iterable[Form]
 ) -> tuple[Any, list[bytes], Form]:
-    """Return an array that holds some numbers in C order, the bytes of each, and its form.
+    """Return an array with given numbers in C order, the bytes of each, and its form.
 
-    They are written through its capsule, and again from the first where the array is larger; of a
-    library whose arrays are never written, it is made of them, and a capsule that shows others is
-    found.
+    The numbers are written through its capsule, and repeated if the array is larger; for a library
+    with immutable arrays, the array is made from them, and a capsule with other numbers is a
+    finding.
 
     Raises
     ------
     NotApplicable
-        The array must not be written, or is not changed by that.
+        The array is read-only, or does not change.
     """
     immutable = producer.subject.immutable
     if immutable:
@@ -281,17 +280,17 @@ def holding(
 def made_from(
     producer: ProducerUnderTest, numbers: list[Any], forms: Iterable[Form]
 ) -> tuple[Any, Form]:
-    """Return an array made of some numbers, in the first form that the library has, and that."""
+    """Return an array made from some numbers, in the first form that is supported, and the form."""
     return producer.first_of(forms, lambda form: producer.make_from(repeated(numbers, form), *form))
 
 
 def repeated(numbers: list[Any], form: Form) -> list[Any]:
-    """Return as many numbers as a form has elements, from the first again where that is more."""
+    """Return as many numbers as a form has elements, repeated if necessary."""
     return [numbers[n % len(numbers)] for n in range(math.prod(form.shape))]
 
 
 def bytes_of(number: Any, dtype: str) -> bytes:
-    """Return an element as it lies in memory."""
+    """Return the bytes of an element."""
     code, bits, _ = ELEMENTS[dtype]
     if code == DLDataTypeCode.kDLComplex:
         form = "=ff" if bits == 64 else "=dd"

@@ -1,4 +1,4 @@
-"""Meters of memory: how much the process holds, as the allocator or the kernel counts it.
+"""Measurements of memory: the size used by the process, from the allocator or the kernel.
 
 Source: glibc manual, ``mallinfo2``; Linux, ``proc_pid_smaps``; CPython, ``sys.getallocatedblocks``.
 """
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     Meter = Callable[[], int]
 
 BLOCK: Final = 2**22
-"""Size of an array that is large enough to be seen [bytes]."""
-_SEEN: Final = 2**16  # from what size on one is [bytes]
+"""Size of an array that is large enough to be detected [bytes]."""
+_SEEN: Final = 2**16  # smallest size that is detected [bytes]
 _ROUNDS: Final = 16
 _TRIES: Final = 5
-_PATIENCE: Final = 0.02  # until what others still do to memory is done [seconds]
+_PATIENCE: Final = 0.02  # until other threads have finished their allocations [seconds]
 
 
 class _MallocInfo(ctypes.Structure):
-    """struct mallinfo2."""
+    """The C ``struct mallinfo2``."""
 
     _fields_ = tuple(
         (name, ctypes.c_size_t)
@@ -48,7 +48,7 @@ class _MallocInfo(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def _mallinfo() -> Callable[[], _MallocInfo] | None:
-    """Return glibc's ``mallinfo2``, where there is one."""
+    """Return glibc's ``mallinfo2``, or None."""
     function = getattr(ctypes.CDLL(None), "mallinfo2", None)
     if function is not None:
         function.restype = _MallocInfo
@@ -56,7 +56,7 @@ def _mallinfo() -> Callable[[], _MallocInfo] | None:
 
 
 def allocated() -> int:
-    """Return how much is allocated by malloc [bytes]; 0 where that is not counted."""
+    """Return the size of all malloc allocations [bytes]; 0 if unknown."""
     ask = _mallinfo()
     if ask is None:
         return 0
@@ -65,7 +65,7 @@ def allocated() -> int:
 
 
 def resident() -> int:
-    """Return how much physical memory the process has [bytes]; 0 where that is not known."""
+    """Return the physical memory of the process [bytes]; 0 if unknown."""
     try:
         lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -74,7 +74,7 @@ def resident() -> int:
 
 
 def blocks() -> int:
-    """Return how many of its own small blocks CPython has given out; malloc sees only arenas."""
+    """Return the number of CPython's small blocks in use; malloc sees only arenas."""
     return sys.getallocatedblocks()
 
 
@@ -82,27 +82,27 @@ METERS: Final[tuple[Meter, ...]] = (allocated, resident)
 
 
 def touch(producer: ProducerUnderTest, x: object) -> None:
-    """Write to all memory of an array, so that the kernel has to provide it."""
+    """Write to all memory of an array, so that the kernel provides its pages."""
     found = newest(producer, x)
     if not (found.readonly or producer.subject.immutable) and found.data:
         ctypes.memset(found.first, 1, found.nbytes)
 
 
 def meter_for(producer: ProducerUnderTest) -> Meter:
-    """Return a meter that sees the arrays of a library.
+    """Return a measurement that detects the arrays of a library.
 
     Raises
     ------
     NotApplicable
-        None does: the library takes its memory from an allocator of its own, for example.
+        None does, for example because the library uses its own allocator.
     """
     form = producer.block(BLOCK)
     if form.nbytes < _SEEN:
         raise NotApplicable(f"arrays of {form.nbytes} bytes are too small to be seen")
-    touch(producer, producer.make(*form))  # whatever is made once is made now
+    touch(producer, producer.make(*form))  # objects that are made only once are made now
     for turn in range(_TRIES):
         if turn:
-            time.sleep(_PATIENCE)  # a library's own threads may be giving memory back
+            time.sleep(_PATIENCE)  # the library's own threads may be freeing memory
         _settle(producer)
         found = _seeing(producer)
         if found is not None:
@@ -112,7 +112,7 @@ def meter_for(producer: ProducerUnderTest) -> Meter:
 
 
 def _seeing(producer: ProducerUnderTest) -> Meter | None:
-    """Return the first meter that sees a new array as what it is."""
+    """Return the first measurement that detects a new array."""
     form = producer.block(BLOCK)
     size = form.nbytes
     before = [meter() for meter in METERS]
@@ -125,13 +125,13 @@ def _seeing(producer: ProducerUnderTest) -> Meter | None:
 
 
 def _settle(producer: Producer) -> None:
-    """Release unreferenced objects, the library's caches included."""
+    """Release unreferenced objects, including the library's caches."""
     collect()
     producer.subject.release()
 
 
 def kept(producer: ProducerUnderTest, meter: Meter, act: Callable[[], object]) -> int:
-    """Return how much memory is kept per call of `act` [bytes], on average."""
+    """Return the growth of memory per call of `act` [bytes], on average."""
     for _ in range(3):
         act()
     return int(_span(producer, (meter,), act)[0])
@@ -140,9 +140,9 @@ def kept(producer: ProducerUnderTest, meter: Meter, act: Callable[[], object]) -
 def least_kept(
     producer: Producer, meters: tuple[Meter, ...], act: Callable[[], object]
 ) -> list[float]:
-    """Return how much is kept per call of `act`, by each meter, in the quieter of two spans.
+    """Return the growth per call of `act`, by each measurement, in the smaller of two series.
 
-    What others in the process allocate meanwhile comes and goes; a leak is there both times.
+    Allocations of other threads are temporary; a leak occurs in both series.
     """
     for _ in range(3):
         act()
@@ -151,7 +151,7 @@ def least_kept(
 
 
 def _span(producer: Producer, meters: tuple[Meter, ...], act: Callable[[], object]) -> list[float]:
-    """Return how much is kept per call of `act`, by each meter, in one span."""
+    """Return the growth per call of `act`, by each measurement, in one series."""
     _settle(producer)
     before = [meter() for meter in meters]
     for _ in range(_ROUNDS):

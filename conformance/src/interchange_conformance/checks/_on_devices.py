@@ -1,4 +1,4 @@
-"""What the checks of device memory share: arrays where they were asked for, and where they are.
+"""Common code of the checks of device memory: arrays on a requested device, and their addresses.
 
 Source: CUDA driver API, Unified Addressing; array API standard 2025.12, ``array.__dlpack__``.
 """
@@ -30,22 +30,22 @@ WITH_STREAMS: Final = frozenset({CUDA, ROCM, MANAGED})
 KINDS: Final = {"cuda": ("cuda", 0), "cuda:1": ("cuda", 1), "managed": ("managed", 0)} | {
     "pinned": ("pinned", 0)
 }
-"""Name of a device, for ``make`` -> what the driver says of such memory."""
+"""Name of a device, for ``make`` -> the driver's name of such memory."""
 NAMES: Final = {LEGACY: "the legacy default stream", PER_THREAD: "the per-thread default stream"}
 
 
 def stream_name(stream: int) -> str:
-    """Return a stream in words."""
+    """Return the name of a stream."""
     return NAMES.get(stream, f"stream {stream:#x}")
 
 
 def address_of(producer: ProducerUnderTest, x: Any) -> int:
-    """Return where the first element of an array is, without an order between streams.
+    """Return the address of an array's first element, without ordering streams.
 
     Raises
     ------
     NotApplicable
-        The array does not say so.
+        The array does not export it.
     """
     found: int | str = ""
     with_streams = device_said(x)[0] in WITH_STREAMS
@@ -57,17 +57,17 @@ def address_of(producer: ProducerUnderTest, x: Any) -> int:
 
 
 def _address_or_reason(producer: ProducerUnderTest, x: Any, keywords: dict[str, Any]) -> int | str:
-    """Return the address in a capsule, or why there is none."""
+    """Return the address in a capsule, or the reason why there is none."""
     try:
         return producer.open_newest(x, **keywords).first
     except NotApplicable:
         raise
-    except Exception as error:  # noqa: BLE001 - another check says what is wrong with it
+    except Exception as error:  # noqa: BLE001 - another check reports the error
         return words(error)
 
 
 def _forms(producer: ProducerUnderTest) -> Iterator[Form]:
-    """Yield forms of arrays of NBYTES, or more where the library has no others."""
+    """Yield forms of arrays of NBYTES, or of more if the library has no others."""
     yield Form(SHAPE, "float32")
     yield from blocks_of(NBYTES)
     if producer.plain.nbytes >= NBYTES:
@@ -75,13 +75,13 @@ def _forms(producer: ProducerUnderTest) -> Iterator[Form]:
 
 
 def fresh(producer: ProducerUnderTest, device: str) -> Any:
-    """Return an array of `NBYTES` that was asked for on a device, and never exported."""
+    """Return an array of `NBYTES` that was requested on a device, and never exported."""
     forms = _forms(producer)
     return producer.first_of(forms, lambda form: producer.make(*form, device=device))[0]
 
 
 def make_there(producer: ProducerUnderTest, device: str) -> tuple[Cuda, Any, int]:
-    """Return the driver, an array on a device and its address, all work on it done.
+    """Return the driver, an array on a device and its address, after all work on it.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ def make_there(producer: ProducerUnderTest, device: str) -> tuple[Cuda, Any, int
 
 
 class Busy(NamedTuple):
-    """An array that its library counts as busy on a stream.
+    """An array for which its library assumes pending work on a stream.
 
     Attributes
     ----------
     x : object
         The array.
     address : int
-        Of its first element.
+        Address of the first element.
     stream : int
         Handle of the stream.
     """
@@ -131,9 +131,9 @@ class Busy(NamedTuple):
 
 
 def make_busy(producer: ProducerUnderTest, stream: int, device: str = "cuda") -> Busy:
-    """Return an array that the library counts as busy on a stream, with nothing pending yet.
+    """Return an array with assumed pending work on a stream, but without any yet.
 
-    Where the subject describes no ``make_on``, it is the stream that the array publishes.
+    If the subject has no ``make_on``, the stream is the one that the array exports.
     """
     if producer.subject.make_on is None:
         return _publishing(producer, stream, device)
@@ -151,7 +151,7 @@ def make_busy(producer: ProducerUnderTest, stream: int, device: str = "cuda") ->
 
 
 def _publishing(producer: ProducerUnderTest, wanted: int, device: str) -> Busy:
-    """Return an array that publishes a stream: any, or a certain default stream."""
+    """Return an array that exports a stream: any, or a certain default stream."""
     _, x, address = make_there(producer, device)
     record = getattr(x, "__cuda_array_interface__", None)
     stream = record.get("stream") if isinstance(record, dict) else None
@@ -165,7 +165,7 @@ def _publishing(producer: ProducerUnderTest, wanted: int, device: str) -> Busy:
 def handed_over(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule:
     """Return the opened capsule; a refusal makes the check not applicable.
 
-    A producer may refuse what it cannot order.
+    A producer may refuse requests for which it cannot order its work.
     """
     try:
         return producer.open_newest(x, **keywords)
@@ -179,22 +179,22 @@ def handed_over(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedC
 def warm_up(
     producer: ProducerUnderTest, pending: int, stream: int | None, device: str = "cuda"
 ) -> None:
-    """Hand another array over before it counts: what is loaded then may make the host wait."""
+    """Export another array before the measured one: loading modules may block the host."""
     with contextlib.suppress(Exception):
         producer.open_newest(make_busy(producer, pending, device).x, stream=stream)
     driver().synchronize()
 
 
 def expect_order(pending: PendingWork, stream: int, opened: OpenedCapsule, call: str) -> None:
-    """Read through a capsule on the consumer's stream, and expect to see the work."""
+    """Read through a capsule on the consumer's stream; the work must be visible."""
     seen = pending.seen_on(stream, opened.first)
     expect(seen.is_ordered(), seen.evidence(call))
 
 
 def need_order(producer: ProducerUnderTest) -> None:
-    """Raise `NotApplicable` where not even the plainest export is ordered.
+    """Raise `NotApplicable` if even a plain export is not ordered.
 
-    One check says so; others are about what a producer that orders may get wrong.
+    One check reports this; the others test producers that order their work.
     """
     cuda = driver()
     own, consumer = cuda.stream(), cuda.stream()
@@ -208,7 +208,7 @@ def need_order(producer: ProducerUnderTest) -> None:
 
 
 def taken(take: Callable[[], Any]) -> Any:
-    """Return what a consumer took; a refusal makes the check not applicable."""
+    """Return the consumer's array; a refusal makes the check not applicable."""
     try:
         return take()
     except (NotApplicable, Found):
@@ -220,16 +220,16 @@ def taken(take: Callable[[], Any]) -> Any:
 
 
 def requests(consumer: ConsumerUnderTest, x: Any) -> list[dict[str, Any]]:
-    """Return the keywords with which a consumer asked a producer of the zoo for a capsule.
+    """Return the keywords with which a consumer requested a capsule from a producer of the zoo.
 
-    Whether it took what it then got does not matter here.
+    The import itself may be refused.
     """
     refusal = ""
     try:
         consumer.take(x)
     except NotApplicable:
         raise
-    except Exception as error:  # noqa: BLE001 - fake devices may well be refused
+    except Exception as error:  # noqa: BLE001 - fake devices may be refused
         refusal = words(error)
     asked = asked_of(x)
     if not asked:
@@ -238,6 +238,6 @@ def requests(consumer: ConsumerUnderTest, x: Any) -> list[dict[str, Any]]:
 
 
 def asked_of(x: Any) -> list[dict[str, Any]]:
-    """Return the keywords of each call of ``__dlpack__`` of a producer that keeps a log."""
+    """Return the keywords of each ``__dlpack__`` call of a producer that keeps a log."""
     log: list[Call] = x.log
     return [call.keywords for call in log if call.method == "__dlpack__"]

@@ -1,4 +1,4 @@
-"""What checks of the CUDA Array Interface share: records of arrays, and objects that have one.
+"""Common code of the checks of the CUDA Array Interface: records, and objects that export them.
 
 Source: CUDA Array Interface, version 3; NumPy array interface, typestr.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ATTRIBUTE: Final = "__cuda_array_interface__"
 SPEC: Final = "CUDA Array Interface 3, Python Interface Specification"
 FIRST_WITH_STREAM: Final = 3
-"""The version that says where work is pending."""
+"""The version that added the stream of pending work."""
 
 _RANGE_START: Final = 11  # CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
 _RANGE_SIZE: Final = 12  # CU_POINTER_ATTRIBUTE_RANGE_SIZE
@@ -43,11 +43,11 @@ TYPESTRS: Final = {
     "complex64": "<c8",
     "complex128": "<c16",
 }
-"""Element type -> its type string, on a machine whose numbers begin with the low byte."""
+"""Element type -> its type string on this machine, if it is little-endian."""
 
 
 def descr_size(descr: Any) -> int | None:
-    """Return how many bytes the fields of a ``descr`` have; None where it has another form."""
+    """Return the size of the fields of a ``descr`` [bytes]; None if it has another form."""
     try:
         return _fields_size(descr)
     except (TypeError, ValueError, IndexError):
@@ -55,12 +55,12 @@ def descr_size(descr: Any) -> int | None:
 
 
 def _fields_size(descr: Any) -> int:
-    """Return how many bytes some fields have together."""
+    """Return the total size of some fields [bytes]."""
     return sum(_field_size(*field) for field in descr)
 
 
 def _field_size(_: Any, kind: Any, shape: Any = ()) -> int:
-    """Return how many bytes a field has: of a type string, or of fields of its own."""
+    """Return the size of a field [bytes]: of a type string, or of nested fields."""
     count = prod([shape] if isinstance(shape, int) else shape)
     if isinstance(kind, list):
         return count * _fields_size(kind)
@@ -68,7 +68,7 @@ def _field_size(_: Any, kind: Any, shape: Any = ()) -> int:
     return count * characters * int(kind[2:])
 
 
-# ---------------------------------------------------------------- of a producer
+# ---------------------------------------------------------------- producers
 
 
 def device_array(
@@ -78,7 +78,7 @@ def device_array(
     *,
     readonly: bool = False,
 ) -> Any:
-    """Return an array in CUDA memory, of a library that has the interface.
+    """Return an array in CUDA memory, of a library that supports the interface.
 
     Raises
     ------
@@ -92,12 +92,12 @@ def device_array(
 
 
 def record_of(x: Any) -> Any:
-    """Return what an array's attribute gives.
+    """Return the value of an array's attribute.
 
     Raises
     ------
     NotApplicable
-        It has none.
+        The array has none.
     """
     record = getattr(x, ATTRIBUTE, None)
     if record is None:
@@ -106,12 +106,12 @@ def record_of(x: Any) -> Any:
 
 
 def entry(record: Any, key: str) -> Any:
-    """Return an entry of a record that must be there; its absence is judged elsewhere.
+    """Return an entry of a record that is required; other checks report its absence.
 
     Raises
     ------
     NotApplicable
-        It is not there.
+        The entry is missing.
     """
     if not isinstance(record, dict) or key not in record:
         raise NotApplicable(f"the record has no {key!r}")
@@ -119,7 +119,7 @@ def entry(record: Any, key: str) -> Any:
 
 
 def address_in(record: Any) -> int:
-    """Return the address in a record, where it is of the right form."""
+    """Return the address in a record, if it has the correct form."""
     data = entry(record, "data")
     if not isinstance(data, tuple) or not data or type(data[0]) is not int:
         raise NotApplicable(f"data is {data!r:.200}")
@@ -127,12 +127,12 @@ def address_in(record: Any) -> int:
 
 
 def address_of_elements(record: Any) -> int:
-    """Return the address in a record, where that leads to elements.
+    """Return the address in a record, if it is that of elements.
 
     Raises
     ------
     NotApplicable
-        It does not; that is judged elsewhere.
+        It is not; other checks report this.
     """
     address = address_in(record)
     if not address:
@@ -141,7 +141,7 @@ def address_of_elements(record: Any) -> int:
 
 
 def span_of(record: Any, element: int) -> tuple[int, int]:
-    """Return the lowest address of the elements of a record, and the one after the highest.
+    """Return the lowest address of the elements of a record, and the end of the last element.
 
     Parameters
     ----------
@@ -164,12 +164,12 @@ def span_of(record: Any, element: int) -> tuple[int, int]:
 
 
 def size_in(record: Any) -> int:
-    """Return the size of an element, as a record says it [bytes]; that it is wrong is found by it.
+    """Return the size of an element according to a record [bytes].
 
     Raises
     ------
     NotApplicable
-        It says none.
+        The record does not contain it.
     """
     try:
         return int(entry(record, "typestr")[2:])
@@ -178,7 +178,7 @@ def size_in(record: Any) -> int:
 
 
 def allocation_of(cuda: Cuda, address: int) -> tuple[int, int]:
-    """Return where the allocation that an address belongs to begins and ends."""
+    """Return the start and the end of the allocation that contains an address."""
     start, size = ctypes.c_uint64(), ctypes.c_size_t()
     for place, attribute in ((start, _RANGE_START), (size, _RANGE_SIZE)):
         where = ctypes.addressof(place)
@@ -188,29 +188,29 @@ def allocation_of(cuda: Cuda, address: int) -> tuple[int, int]:
 
 
 def is_int(value: object) -> bool:
-    """Whether a value is an int, and no truth value."""
+    """Return whether a value is an int, and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def expect_stream(record: Any, what: str) -> None:
-    """Raise `Found` unless the stream of a record is one that may be published."""
+    """Raise `Found` unless the stream of a record is one that may be exported."""
     stream = record.get("stream")
     legal = stream is None or (is_int(stream) and 0 < stream < 2**64)
     expect(legal, f"{what} publishes stream {stream!r:.100}, due: None, 1, 2 or a handle")
 
 
-# ---------------------------------------------------------------- for a consumer
+# ---------------------------------------------------------------- consumers
 
 
 class Exporter:
-    """An object with a record of any kind.
+    """An object with an arbitrary record.
 
     Parameters
     ----------
     record : object
-        What the attribute gives; a dict is copied each time.
+        Value of the attribute; a dict is copied each time.
     *then : object
-        What it gives at the later readings; the last of them for ever.
+        Values at later reads; the last one is repeated.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class Exporter:
 
 
 COUNT: Final = 24
-"""How many float32 elements the memory of a plain record has; number n holds n."""
+"""Number of float32 elements in the memory of a plain record; element n is n."""
 
 
 class Floats:
@@ -244,12 +244,12 @@ class Floats:
     cuda : Cuda
         The driver.
     first : int, default 0
-        What element number 0 holds.
+        Value of element number 0.
 
     Attributes
     ----------
     address : int
-        Of element number 0.
+        Address of element number 0.
     """
 
     def __init__(self, cuda: Cuda, first: int = 0) -> None:
@@ -258,7 +258,7 @@ class Floats:
         cuda.write(self.address, struct.pack(f"={COUNT}f", *numbers))
 
     def record(self, **changes: Any) -> dict[str, Any]:
-        """Return a record of version 3 of the first six elements; ``...`` leaves a key out."""
+        """Return a record of version 3 of the first six elements; ``...`` omits a key."""
         entries = {
             "shape": (2, 3),
             "typestr": TYPESTRS["float32"],
@@ -271,7 +271,7 @@ class Floats:
 
 
 def expect_values(consumer: ConsumerUnderTest, x: Any, due: list[Any], what: str) -> None:
-    """Raise `Found` unless a record is taken, and read as it says."""
+    """Raise `Found` unless a record is imported and read correctly."""
     note(f"taking {what}")
     try:
         y = consumer.take_cai(x)
@@ -287,12 +287,12 @@ def expect_values(consumer: ConsumerUnderTest, x: Any, due: list[Any], what: str
 def expect_values_or_refusal(
     consumer: ConsumerUnderTest, x: Any, due: list[Any], what: str
 ) -> list[Any] | None:
-    """Raise `Found` unless a record is refused, at once or when it is read, or read as it says.
+    """Raise `Found` unless a record is refused, immediately or when read, or is read correctly.
 
     Returns
     -------
     list or None
-        What was read; None where it was refused.
+        The elements; None after a refusal.
     """
     need_plain_records(consumer)
     note(f"taking {what}")
@@ -300,7 +300,7 @@ def expect_values_or_refusal(
         found = consumer.values(consumer.take_cai(x))
     except NotApplicable:
         raise
-    except Exception:  # noqa: BLE001 - in which way it refuses is not looked at here
+    except Exception:  # noqa: BLE001 - the kind of refusal is not tested here
         return None
 
     expect(found == due, f"{what} was read as {found}, due: {due}, or to refuse it")
@@ -308,12 +308,12 @@ def expect_values_or_refusal(
 
 
 def need_plain_records(consumer: ConsumerUnderTest) -> None:
-    """Raise `NotApplicable` where not even a plain record is taken: a refusal shows nothing then.
+    """Raise `NotApplicable` if even a plain record is refused: refusals then have no meaning.
 
     Parameters
     ----------
     consumer : ConsumerUnderTest
-        What takes it.
+        The consumer.
     """
     memory = Floats(driver())
     try:

@@ -1,7 +1,7 @@
-"""Views that most array libraries can make, and what their elements are.
+"""Views that most array libraries can make, and their expected elements.
 
-Source: array API standard 2025.12, Indexing; `expand` is PyTorch's word for repeating elements by
-steps of 0.
+Source: array API standard 2025.12, Indexing; `expand` is PyTorch's method for repeating elements
+with strides of 0.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     Rows = list[list[bytes]]
 
 TABLE: Final = (4, 6)
-"""Rows and columns of the arrays that views with two axes are made of."""
+"""Shape of the arrays from which two-dimensional views are made."""
 LINE: Final = 12
-"""Elements of the arrays that views with one axis are made of."""
-_MOST: Final = 2**14  # elements that are looked at one by one
+"""Shape of the arrays from which one-dimensional views are made."""
+_MOST: Final = 2**14  # limit of elements that are compared one by one
 
 
 class Elements(NamedTuple):
-    """What a view ought to be.
+    """The expected shape and elements of a view.
 
     Attributes
     ----------
@@ -47,16 +47,16 @@ class Elements(NamedTuple):
 
 
 class View(NamedTuple):
-    """A way to make a view.
+    """An operation that makes a view.
 
     Attributes
     ----------
     axes : int
-        How many axes the base has.
+        Number of axes of the base.
     make : callable
         ``make(x)`` -> the view of an array.
     plain : callable
-        The same of a list of rows, or of elements where the base has one axis.
+        The same for a list of rows, or of elements if the base has one axis.
     """
 
     axes: int
@@ -64,7 +64,7 @@ class View(NamedTuple):
     plain: Callable[[Any], Any]
 
     def bases(self, producer: ProducerUnderTest) -> Iterator[Shape]:
-        """Yield shapes of arrays to make the view of: the usual one, and that of a plain array."""
+        """Yield shapes of arrays of which to make the view: the usual one and the plain array's."""
         yield TABLE if self.axes == 2 else (LINE,)
         shape = producer.plain.shape
         is_large = len(shape) == self.axes and all(map(le, (TABLE, (LINE,))[self.axes == 1], shape))
@@ -74,16 +74,16 @@ class View(NamedTuple):
     def rehearse(self, producer: ProducerUnderTest) -> None:
         """Make the view of an array that was never exported, and drop it.
 
-        A library that this ends is told so by a check of its own, and not accused of its exports.
+        If this ends the process, a separate check reports it, and not those of exports.
         """
         x, _ = producer.first_of(forms_of(self.bases(producer), NUMERIC))
         note(f"{OWN}making a view")
-        with contextlib.suppress(Exception):  # it is looked at when the view is made again
+        with contextlib.suppress(Exception):  # it is tested when the view is made again
             self.make(x)
         note("handing arrays out")
 
     def due(self, elements: list[bytes], shape: Shape) -> Elements:
-        """Return what the view of a base with these elements ought to be."""
+        """Return the expected view of a base with these elements."""
         if self.axes == 1:
             line = self.plain(elements)
             return Elements((len(line),), line)
@@ -94,7 +94,7 @@ class View(NamedTuple):
 
 
 def spread(x: Any, shape: Shape) -> Any:
-    """Return an array that repeats the elements of `x` by steps of 0."""
+    """Return an array that repeats the elements of `x` with strides of 0."""
     if hasattr(x, "expand"):
         return x.expand(shape)
     return x.__array_namespace__().broadcast_to(x, shape)
@@ -123,7 +123,7 @@ VIEWS: Final = {
 
 
 def view_of(x: Any, make: Callable[[Any], Any], shape: Shape | None = None) -> Any:
-    """Return what an operation makes of an array, if the array knows it.
+    """Return the result of an operation on an array, if the array supports it.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def view_of(x: Any, make: Callable[[Any], Any], shape: Shape | None = None) -> A
     make : callable
         The operation.
     shape : tuple of int, optional
-        Extents that the result has where the operation means here what it means to most.
+        Shape of the result, to detect an operation with another meaning.
 
     Raises
     ------
     NotApplicable
-        The array does not know it, or knows something else by that name.
+        The array does not support it, or the result has another shape.
     """
     try:
         y = make(x)
@@ -150,8 +150,8 @@ def view_of(x: Any, make: Callable[[Any], Any], shape: Shape | None = None) -> A
 
 
 def extents_of(y: Any) -> Shape | None:
-    """Return the shape that an array says it has; None where it says none."""
+    """Return the shape that an array reports; None if it reports none."""
     try:
         return tuple(map(int, y.shape))
-    except Exception:  # noqa: BLE001 - not all have one
+    except Exception:  # noqa: BLE001 - not all arrays have one
         return None

@@ -1,4 +1,4 @@
-"""What the methods of Arrow's protocol return: capsules, their names, and what becomes of them.
+"""The results of the Arrow PyCapsule methods: capsules, their names, and their lifetime.
 
 Source: the Arrow PyCapsule interface, PyCapsule Standard; Export Protocol.
 """
@@ -159,7 +159,7 @@ def schemas_are_those_of_exports(
 
 
 def _type_words(one: Type | None) -> str:
-    """Return a type as text: formats, what is below, and whether nulls are allowed."""
+    """Return a type as text: format, children, and whether nulls are allowed."""
     if one is None:
         return "nothing"
     below = [f"{(child.name or b'').decode('utf-8', 'replace')}: {_type_words(child)}"
@@ -169,8 +169,8 @@ def _type_words(one: Type | None) -> str:
     return words if one.dictionary is None else f"{words} into {_type_words(one.dictionary)}"
 
 
-class _Flying(Exception):  # noqa: N818 - it is on its way
-    """What is on its way."""
+class _Flying(Exception):  # noqa: N818 - not an error of the kit
+    """An exception in flight."""
 
 
 def _fly() -> Any:
@@ -179,7 +179,7 @@ def _fly() -> Any:
 
 
 def _keep_nothing(*_: object) -> None:
-    """Take anything."""
+    """Accept any arguments."""
 
 
 @check("ARROW-CAP-3", source=f"{_LIFETIME}; CPython, Exception Handling: PyErr_Fetch", cases=KINDS)
@@ -199,7 +199,7 @@ def arrow_capsules_die_while_an_exception_flies(
         _keep_nothing(arrow_producer.export(x, case), _fly())
     except _Flying:
         pass
-    except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
+    except Exception as error:  # noqa: BLE001 - any exception is the evidence
         words = f"{type(error).__name__}: {str(error)[:200]}"
         raise Found(f"an exception was on its way; what arrived is {words}") from None
     note("the next capsule is made")
@@ -223,7 +223,7 @@ _ASKED: Final = {
 
 
 def _request(producer: ArrowProducerUnderTest, kind: str, field: Field) -> tuple[Any, Loan]:
-    """Return a column, and a schema to request of it, which has a table where that is one."""
+    """Return a column, and a schema to request for it, which is a table's if the column is one."""
     x = made(producer, PLAIN)
     table = Opened(producer.export(x, kind), kind).is_table
     asked = Field("+s", children=(Field(field.format, "x"),)) if table else field
@@ -270,7 +270,7 @@ def requested_schemas_are_released(
     kind, field = case
     x, schema = _request(arrow_producer, kind, field)
     note(f"requesting the format {field.format!r}")
-    with contextlib.suppress(Exception):  # a refusal is for another check to judge
+    with contextlib.suppress(Exception):  # another check tests refusals
         arrow_producer.export(x, kind, requested_schema=schema.capsule(ARROW_SCHEMA))
     del x
     settled(arrow_producer.subject, lambda: schema.releases > 0)
@@ -295,7 +295,7 @@ def no_schema_may_be_requested_by_none(arrow_producer: ArrowProducerUnderTest, c
     expect(opened.column() == PLAIN.due, f"{PLAIN.due} came as {opened.column()}")
 
 
-# ---------------------------------------------------------------- keywords of the future
+# ---------------------------------------------------------------- unknown keywords
 
 
 @check("ARROW-METHOD-3", source=f"{CAPSULE}, Device Support", cases=ON_DEVICES)

@@ -1,8 +1,8 @@
-"""Consumers of Arrow: capsules and structs that break a rule, and how they are answered.
+"""Consumers of Arrow: capsules and structs that break a rule must be refused.
 
-Source: the Arrow PyCapsule interface; C data interface, Structure definitions.  Names of capsules
-are how a consumer knows what it may read.  That it looks at the structs further is nowhere asked
-for, and keeps a process alive: those are QUIRKs.
+Source: the Arrow PyCapsule interface; C data interface, Structure definitions.  The names of
+capsules determine which structs a consumer may read.  No document requires further validation of
+the structs, which prevents crashes: those checks are QUIRKs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ check: Decorator = area("arrow")
 
 
 def _of(rule: str, *but: str) -> dict[str, arrow.ArrowCase]:
-    """Return the cases of the zoo that break a rule, but for some."""
+    """Return the cases of the zoo that break a rule, with exceptions."""
     return {
         name: case
         for name, case in arrow.zoo().items()
@@ -38,7 +38,7 @@ def _expect_refused(consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase) -> 
     Raises
     ------
     NotApplicable
-        The consumer takes nothing by the method of this case, or tables alone.
+        The consumer does not support the method of this case, or only imports tables.
     """
     source = case.make()
     kind = next(one for one in WAYS if hasattr(source, f"__arrow_c_{one.replace('-', '_')}__"))

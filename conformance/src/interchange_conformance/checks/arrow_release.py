@@ -1,4 +1,4 @@
-"""Release callbacks of Arrow structs: whom they mark, what goes with them, and what stays.
+"""Release callbacks of Arrow structs: the fields they set, and the memory they free or keep.
 
 Source: the Arrow C data interface, Release callback semantics for producers; Moving child arrays;
 C stream interface, Result lifetimes.
@@ -37,7 +37,7 @@ _LARGE_SIZE: Final = 8 * len(_LARGE.values)  # [bytes]
 
 
 def _structs(producer: ArrowProducerUnderTest, kind: str, column: Column) -> list[Struct]:
-    """Return every struct of an export that has a release of its own, moved out of its place."""
+    """Return every struct of an export with its own release callback, moved out of its place."""
     _, names = METHODS[kind]
     opened = Opened(producer.export(made(producer, column), kind), kind)
     found = [
@@ -123,11 +123,11 @@ def release_gives_memory_back(arrow_producer: ArrowProducerUnderTest, case: str)
     expect(kept < _LARGE_SIZE // 2, f"of columns of {_LARGE_SIZE // 2**10} KiB, {words}")
 
 
-# ---------------------------------------------------------------- what is below
+# ---------------------------------------------------------------- children
 
 
 def _nested(producer: ArrowProducerUnderTest, kind: str) -> Opened:
-    """Return an export that has something below it."""
+    """Return an export that has children."""
     opened = Opened(producer.export(made(producer, _LISTS), kind), kind)
     if not opened.type.children or not opened.chunks:
         raise NotApplicable("nothing is below it")
@@ -196,7 +196,7 @@ def children_that_were_moved_out_live_on(arrow_producer: ArrowProducerUnderTest,
 
 
 def _flat(values: list[Any]) -> list[Any]:
-    """Return the leaves of nested lists."""
+    """Return the elements of nested lists."""
     if not any(isinstance(one, list) for one in values):
         return values
     return _flat([leaf for one in values for leaf in one])

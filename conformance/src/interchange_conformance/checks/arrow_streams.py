@@ -1,4 +1,4 @@
-"""Streams of Arrow, and what exports say of the device that their memory is on.
+"""Arrow streams, and the device fields of exports.
 
 Source: the Arrow C stream interface; the C device data interface.
 """
@@ -37,11 +37,11 @@ _HOST: Final = 1
 _CUDA: Final = 2
 _NBYTES: Final = 4096
 _MOST: Final = 100  # chunks
-_EXPORTS: Final = 8  # of memory that is used anew, of which some may be clean by chance
+_EXPORTS: Final = 8  # exports into reused memory, some of which may be clean by chance
 
 
 def _stream(producer: ArrowProducerUnderTest, kind: str, column: Any = PLAIN) -> tuple[Any, bytes]:
-    """Return the struct of a stream, in a capsule that it holds, and the capsule's name."""
+    """Return the struct of a stream, in a capsule that owns it, and the capsule's name."""
     method, names = METHODS[kind]
     (capsule,) = capsules_of(producer.export(made(producer, column), kind), method, names)
     stream = ARROW_STRUCTS[names[0]].from_address(pointer_in(capsule))
@@ -171,7 +171,7 @@ def events_come_after_pending_work(arrow_producer: ArrowProducerUnderTest, case:
 
 
 def _leave_junk() -> None:
-    """Write to memory that the next allocation of a struct returns."""
+    """Write to the memory that the next allocation of a struct returns."""
     library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p
     size = ctypes.sizeof(ArrowDeviceArray)

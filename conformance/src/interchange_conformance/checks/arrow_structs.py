@@ -1,4 +1,4 @@
-"""What Arrow structs say: formats, children, buffers, lengths, nulls, and the elements themselves.
+"""The fields of Arrow structs: formats, children, buffers, lengths, nulls, and the elements.
 
 Source: the Arrow C data interface, Data type description; Structure definitions; the columnar
 format.
@@ -34,7 +34,7 @@ _FORMATS: Final = {
     "bool": {"b"},
     "string": {"u", "U", "vu"},
 }
-"""Element type that is asked for -> its format strings."""
+"""Requested element type -> its format strings."""
 _SIZED: Final = re.compile(r"\[([0-9]+)\]")
 _BYTES: Final = {
     **dict.fromkeys("cC", 1),
@@ -58,7 +58,7 @@ def formats_are_of_the_grammar(arrow_producer: ArrowProducerUnderTest, case: Col
 
 
 def _expect_format(kind: str, one: Type) -> None:
-    """Raise `Found` unless a format is one of the grammar."""
+    """Raise `Found` unless a format is valid."""
     try:
         parse_format((one.format or b"").decode())
     except (BrokenRule, UnicodeError) as error:
@@ -66,7 +66,7 @@ def _expect_format(kind: str, one: Type) -> None:
 
 
 def _expect_type(kind: Type, dtype: str) -> None:
-    """Raise `Found` unless a type is that of an element type, and of the lists behind it."""
+    """Raise `Found` unless a type is that of an element type with its lists."""
     name, sizes = dtype.partition("[")[0], [int(size) for size in _SIZED.findall(dtype)]
     one: Type | None = kind
     for size in sizes:
@@ -112,7 +112,7 @@ def structs_have_what_their_format_says(
 
 
 def _expect_children(text: str, one: Type | Node) -> None:
-    """Raise `Found` unless a struct has the children of its format."""
+    """Raise `Found` unless a struct has the children that its format requires."""
     due = parse_format(text).children
     what = f"{type(one).__name__.lower()} of format {text!r} has {one.n_children} children"
     expect(one.n_children >= 0, what)
@@ -122,7 +122,7 @@ def _expect_children(text: str, one: Type | Node) -> None:
 
 
 def _expect_buffers(text: str, one: Node) -> None:
-    """Raise `Found` unless an array has as many buffers as its format."""
+    """Raise `Found` unless an array has the number of buffers that its format requires."""
     due = parse_format(text).buffers
     what = f"an array of format {text!r} has {one.n_buffers} buffers"
     expect(due in (ANY, one.n_buffers), f"{what}, due: {due}")
@@ -130,7 +130,7 @@ def _expect_buffers(text: str, one: Node) -> None:
 
 
 def _expect_as_many(kind: Type, node: Node) -> None:
-    """Raise `Found` unless schema and array have as many children."""
+    """Raise `Found` unless schema and array have the same number of children."""
     for one, two in pairs(kind, node):
         what = f"a schema of {one.n_children} children has an array of {two.n_children}"
         expect(one.n_children == two.n_children, what)
@@ -149,7 +149,7 @@ def metadata_are_pairs_of_bytes(arrow_producer: ArrowProducerUnderTest, case: Co
 
 
 def _expect_metadata(one: Type) -> None:
-    """Raise `Found` unless metadata are pairs."""
+    """Raise `Found` unless metadata are valid key-value pairs."""
     try:
         decode_metadata(one.metadata or 0)
     except BrokenRule as error:
@@ -196,7 +196,7 @@ def children_have_what_their_parents_refer_to(
 
 
 def _referred_to(kind: Type, node: Node) -> int:
-    """Return how many elements of its children an array refers to [elements]."""
+    """Return the number of elements of its children to which an array refers."""
     said = parse_format(kind.text)
     if said.kind == "struct":
         return node.length + node.offset
@@ -272,7 +272,7 @@ def fields_with_nulls_are_nullable(arrow_producer: ArrowProducerUnderTest, case:
 
 
 def _nulls(kind: Type, node: Node) -> int:
-    """Return how many elements of an array are null."""
+    """Return the number of nulls of an array."""
     if kind.text == "n":
         return node.length
     validity = node.buffers[0] if node.buffers else None

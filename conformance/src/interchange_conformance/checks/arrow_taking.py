@@ -1,4 +1,4 @@
-"""Consumers of Arrow: what they read, what they move, and what they release.
+"""Consumers of Arrow: the elements they read, the structs they move and release.
 
 Source: the Arrow C data interface, Release callback semantics for consumers; Moving an array;
 PyCapsule interface, Lifetime Semantics.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 check: Decorator = area("arrow")
 
 _BY: Final = {kind: kind for kind in WAYS}
-"""Cases of checks that look at each way in."""
+"""Cases of checks that run for each kind of import."""
 _CONSUMERS: Final = f"{DATA}, Release callback semantics for consumers"
 
 _READ: Final[dict[str, Make]] = {
@@ -65,7 +65,7 @@ _READ: Final[dict[str, Make]] = {
     "metadata": lambda: arrow.numbers().but(metadata=arrow.extension("nobody.knows")),
     "unknown-flags": lambda: arrow.numbers().but(flags=2**40),
 }  # fmt: skip
-"""Columns within the rules, which a consumer reads right or refuses."""
+"""Legal columns, which a consumer must read correctly or refuse."""
 
 
 def _listed(values: Any) -> Any:
@@ -74,7 +74,7 @@ def _listed(values: Any) -> Any:
 
 
 def _way(consumer: ArrowConsumerUnderTest, kind: str) -> Way:
-    """Return the way in of a kind."""
+    """Return the import of a kind."""
     return ways(consumer, kind)[0]
 
 
@@ -99,7 +99,7 @@ def columns_are_read_right(arrow_consumer: ArrowConsumerUnderTest, case: Make) -
         raise NotApplicable("; ".join(refusals))
 
 
-# ---------------------------------------------------------------- once, and not before
+# ---------------------------------------------------------------- released once, not earlier
 
 
 @check("ARROW-RELEASE-1", source=_CONSUMERS, cases=_BY)
@@ -136,14 +136,14 @@ def memory_is_not_read_after_its_release(arrow_consumer: ArrowConsumerUnderTest,
 
 
 def _spoiling() -> arrow.Source:
-    """Return a column whose memory is overwritten when it is released."""
+    """Return a column whose memory is overwritten by its release."""
     plain = arrow.numbers("int32")
     address = plain.chunks[0].buffers[1] or 0
     return plain.but(spoils=(address, 24))
 
 
 def _anew(make: Make) -> Any:
-    """Return a producer that answers each request with memory of its own."""
+    """Return a producer that answers each request with new memory."""
     first = make()
     made = [first]
 
@@ -207,11 +207,11 @@ def children_are_left_to_their_parents(arrow_consumer: ArrowConsumerUnderTest, c
     expect(all(count == 1 for count in below), f"children were released {below} times")
 
 
-# ---------------------------------------------------------------- moved, and once
+# ---------------------------------------------------------------- moved, and released once
 
 
 class _Holding:
-    """Keeps what a producer returns, so that a consumer is not alone with it."""
+    """An object that keeps references to the results of a producer."""
 
     def __init__(self) -> None:
         self.found: list[Any] = []

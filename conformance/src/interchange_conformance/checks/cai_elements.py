@@ -1,7 +1,7 @@
-"""Elements of the records that a library is given: types, byte orders, structures, masks.
+"""Elements of imported records: element types, byte orders, structures, masks.
 
-Source: CUDA Array Interface, versions 0 to 3; NumPy array interface (typestr, descr, mask).  What
-must not be misread may be refused: a library need not know every element type.
+Source: CUDA Array Interface, versions 0 to 3; NumPy array interface (typestr, descr, mask).  A
+library may refuse an unknown element type, but must not misread it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def foreign_byte_order_is_not_read_as_native(
 def _expect_elements(
     consumer: ConsumerUnderTest, typestr: str, layout: str, numbers: tuple[Any, ...]
 ) -> None:
-    """Raise `Found` unless two elements are read as their typestr says, or refused."""
+    """Raise `Found` unless two elements are read according to their typestr, or refused."""
     cuda = driver()
     address = cuda.memory(64)
     parts = [part for n in numbers for part in ((n.real, n.imag) if type(n) is complex else (n,))]
@@ -97,7 +97,7 @@ def _expect_elements(
     what = f"elements of typestr {typestr!r}"
     found = expect_values_or_refusal(consumer, Exporter(record), list(numbers), what)
     if found is not None and type(numbers[0]) is bool:
-        are_bools = all(str(one) in {"True", "False"} for one in found)  # NumPy has its own type
+        are_bools = all(str(one) in {"True", "False"} for one in found)  # NumPy has a separate type
         expect(are_bools, f"{what} were read as {found!r:.200}, which are no truth values")
 
 
@@ -131,14 +131,14 @@ def structures_are_not_read_as_numbers(consumer: ConsumerUnderTest) -> None:
 
 
 def _expect_no_numbers(consumer: ConsumerUnderTest, record: dict[str, Any], what: str) -> None:
-    """Raise `Found` where elements that are no numbers are read as some."""
+    """Raise `Found` if elements that are not numbers are read as numbers."""
     need_plain_records(consumer)
     note(f"taking {what}")
     try:
         found = consumer.values(consumer.take_cai(Exporter(record)))
     except NotApplicable:
         raise
-    except Exception:  # noqa: BLE001 - to refuse is right, whenever
+    except Exception:  # noqa: BLE001 - a refusal is correct at any time
         return
     numbers = [one for one in found if isinstance(one, (int, float, complex))]
 
@@ -192,14 +192,14 @@ def masks_of_another_shape_are_refused(consumer: ConsumerUnderTest) -> None:
 
 
 def _expect_not_plain(consumer: ConsumerUnderTest, record: dict[str, Any], what: str) -> None:
-    """Raise `Found` where a record is taken for one of six valid elements."""
+    """Raise `Found` if a record is imported as one of six valid elements."""
     need_plain_records(consumer)
     note(f"taking {what}")
     try:
         y = consumer.take_cai(Exporter(record))
     except NotApplicable:
         raise
-    except Exception:  # noqa: BLE001 - to refuse is right
+    except Exception:  # noqa: BLE001 - a refusal is correct
         return
     found = consumer.values(y)
 

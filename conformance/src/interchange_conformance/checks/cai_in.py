@@ -1,7 +1,7 @@
-"""Records of the CUDA Array Interface that a library is given: versions, layouts, memory, life.
+"""Imported records of the CUDA Array Interface: versions, layouts, memory, lifetime.
 
-Source: CUDA Array Interface, versions 0 to 3; what must not be misread may be
-refused, since a library need not know every layout.
+Source: CUDA Array Interface, versions 0 to 3; a library may refuse an unsupported layout, but must
+not misread it.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def records_that_change_are_not_mixed(consumer: ConsumerUnderTest) -> None:
         found = consumer.values(consumer.take_cai(Exporter(first, then)))
     except NotApplicable:
         raise
-    except Exception:  # noqa: BLE001 - to refuse is right, too
+    except Exception:  # noqa: BLE001 - a refusal is correct, too
         return
 
     expect(found in legal, f"{found} was read, the records say {legal[0]} and {legal[1]}")
@@ -141,18 +141,18 @@ def records_that_change_are_not_mixed(consumer: ConsumerUnderTest) -> None:
 
 
 class Layout(NamedTuple):
-    """A layout, over numbered float32 elements.
+    """A layout of numbered float32 elements.
 
     Attributes
     ----------
     shape : tuple of int
         Extents [elements].
     strides : tuple of int
-        Steps [bytes].
+        Strides [bytes].
     first : int
         Number of the first element.
     due : list of float
-        What is to be read.
+        The expected elements.
     """
 
     shape: tuple[int, ...]
@@ -305,7 +305,7 @@ def taking_a_record_leaves_the_current_device_alone(
     before, became = cuda.current_context, "was taken"
     try:
         y = consumer.take_cai(Exporter(memory.record(**case)))
-    except Exception as error:  # noqa: BLE001 - to refuse is one of two ways
+    except Exception as error:  # noqa: BLE001 - a refusal is also correct
         y, became = None, f"raised {type(error).__name__}"
 
     after = cuda.current_context
@@ -330,7 +330,7 @@ def read_only_records_are_not_written(consumer: ConsumerUnderTest) -> None:
         y = consumer.take_cai(Exporter(memory.record(data=(memory.address, True))))
     except NotApplicable:
         raise
-    except Exception:  # noqa: BLE001 - to refuse is right
+    except Exception:  # noqa: BLE001 - a refusal is correct
         return
     write = consumer.subject.write
     if write is None:

@@ -1,4 +1,4 @@
-"""The CUDA Array Interface of a library's arrays: the form of the record, and whether it is true.
+"""The CUDA Array Interface of a library's arrays: form and correctness of the record.
 
 Source: CUDA Array Interface, version 3.
 """
@@ -236,7 +236,7 @@ def nameless_element_types_are_not_called_another(producer: ProducerUnderTest, c
     Raise AttributeError, or write '<V2' or '|V1': a bfloat16 that is published as '<f2' is read as
     a wrong number.
     """
-    device_array(producer)  # which has the interface
+    device_array(producer)  # it has the interface
     record = getattr(producer.make(dtype=case, device="cuda"), ATTRIBUTE, None)
     if record is None:
         return
@@ -291,7 +291,7 @@ def record_descrs_agree_with_the_typestr(producer: ProducerUnderTest) -> None:
     expect(agrees, f"typestr is {typestr!r}, and descr is {descr!r:.200}")
 
 
-# ---------------------------------------------------------------- whether it is true
+# ---------------------------------------------------------------- correctness
 
 
 @check("CAI-DATA-3", source=f"{SPEC}, data: must be device-accessible", on="cuda")
@@ -370,14 +370,14 @@ def records_agree_with_capsules(producer: ProducerUnderTest, case: bool) -> None
 
 
 def _steps(strides: Any, shape: Shape, size: int) -> list[int]:
-    """Return byte strides, without those of axes of length 1, which mean nothing."""
+    """Return byte strides, without those of axes of length 1, which have no meaning."""
     if strides is None:
         strides = [step * size for step in c_strides(shape)]
     return [step for step, extent in zip(strides, shape, strict=False) if extent > 1]
 
 
 def _steps_of(opened: OpenedCapsule) -> list[int]:
-    """Return the same of a capsule, whose strides count elements, or are NULL."""
+    """Return the same for a capsule, whose strides are in elements, or NULL."""
     strides = opened.strides and [step * opened.itemsize for step in opened.strides]
     return _steps(strides, opened.shape or (), opened.itemsize)
 

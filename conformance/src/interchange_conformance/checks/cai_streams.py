@@ -1,4 +1,4 @@
-"""The streams of the CUDA Array Interface: which a library publishes, and which it waits for.
+"""Streams of the CUDA Array Interface: those that a library exports, and those it waits for.
 
 Source: CUDA Array Interface, version 3, Synchronization and Lifetime management.
 """
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 check: Decorator = area("cai")
 
 _SYNC: Final = "CUDA Array Interface 3, Synchronization"
-_COUNT: Final = 256  # [bytes], of memory that is waited for
+_COUNT: Final = 256  # size of the memory with pending work [bytes]
 _PATIENCE: Final = 0.2  # until pending work continues [seconds]
 
 STREAMS: Final[dict[str, int | None]] = {"handle": None, "legacy": LEGACY, "per-thread": PER_THREAD}
-"""Where work is pending: None for a fresh stream."""
+"""Stream with pending work: None for a new stream."""
 
 
 def _stream(cuda: Cuda, case: int | None) -> int:
@@ -192,7 +192,7 @@ def published_streams_wait_for_the_consumer(consumer: ConsumerUnderTest, case: i
 
 
 def _need_reading(consumer: ConsumerUnderTest, x: Any) -> None:
-    """Raise `NotApplicable` where a plain record is not taken, or not read."""
+    """Raise `NotApplicable` if a plain record is refused, or cannot be read."""
     try:
         consumer.values(consumer.take_cai(x))
     except NotApplicable:

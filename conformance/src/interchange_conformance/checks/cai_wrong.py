@@ -1,8 +1,8 @@
-"""Records of the CUDA Array Interface that are wrong: does a library refuse them.
+"""Invalid records of the CUDA Array Interface, which a library should refuse.
 
-Source: CUDA Array Interface, version 3.  To give a right record is the producer's duty; a library
-that takes a wrong one breaks no rule of the interface, and surprises its user somewhere else: in a
-kernel, with a wrong number or a crash.  What counts as a refusal is any exception.
+Source: CUDA Array Interface, version 3.  The producer must export a valid record; a library that
+imports an invalid one breaks no rule of the interface, but the error then appears later: in a
+kernel, as a wrong number or a crash.  Any exception counts as a refusal.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_CLASS: Final = "interchange; the interface names no class"
 
 
 def _expect_refusal(consumer: ConsumerUnderTest, changes: Changes, what: str = "") -> None:
-    """Raise `Found` unless a record with some entries changed is refused; ``...`` takes one out."""
+    """Raise `Found` unless a record with changed entries is refused; ``...`` removes an entry."""
     record = Floats(driver()).record(**changes)
     left_out = [key for key, value in changes.items() if value is ...]
     said = what or (f"without {', '.join(left_out)}" if left_out else f"with {changes!r:.200}")
@@ -41,16 +41,16 @@ def _expect_error(consumer: ConsumerUnderTest, x: Any, what: str) -> Exception:
     note(f"taking {what}")
     try:
         y = consumer.take_cai(x)
-    except Exception as error:  # noqa: BLE001 - any will do
+    except Exception as error:  # noqa: BLE001 - any exception is a refusal
         return error
     raise Found(f"{what} was taken, as {type(y).__name__}")
 
 
-# ---------------------------------------------------------------- no record at all
+# ---------------------------------------------------------------- missing records
 
 
 class _Nothing:
-    """An object that speaks no protocol."""
+    """An object that supports no protocol."""
 
 
 class _Raising:
@@ -150,7 +150,7 @@ def records_without_what_is_required_are_refused(
     _expect_refusal(consumer, case)
 
 
-# ---------------------------------------------------------------- wrong entries
+# ---------------------------------------------------------------- invalid entries
 
 
 SHAPES: Final[dict[str, object]] = {
@@ -337,7 +337,7 @@ def wrong_streams_are_refused(consumer: ConsumerUnderTest, case: Changes) -> Non
     _expect_refusal(consumer, case)
 
 
-# ---------------------------------------------------------------- nearly right
+# ---------------------------------------------------------------- almost valid entries
 
 SLOPPY: Final[dict[str, object]] = {
     "shape-number": {"shape": 6},
@@ -347,7 +347,7 @@ SLOPPY: Final[dict[str, object]] = {
     "version-below-0": {"version": -1},
     "version-text": {"version": "3"},
 }
-"""What NumPy or Python understand, and the interface has not."""
+"""Values that NumPy or Python accept, but not the interface."""
 
 
 @check("CAI-DICT-1", source=SPEC, severity="QUIRK", cases=SLOPPY, on="cuda")

@@ -1,4 +1,4 @@
-"""Capsule form: the capsule itself, its name, its struct, what version and flags that says.
+"""Capsule form: the capsule, its name, its struct, the version and the flags.
 
 Source: dlpack.h 1.3; DLPack Python specification; array API standard 2025.12.
 """
@@ -42,12 +42,12 @@ _KNOWN_FLAGS: Final = (
     | DLPACK_FLAG_BITMASK_IS_COPIED
     | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 )
-_CHURN: Final = 4096  # allocations that find the memory of a name, if it was freed
-_FILLING: Final = (0xA5,)  # of what is allocated where a struct was, if it was freed
+_CHURN: Final = 4096  # allocations that reuse the memory of a name, if it was freed
+_FILLING: Final = (0xA5,)  # contents of allocations that reuse a freed struct
 
 
 def _asked(producer: ProducerUnderTest, x: Any, keywords: dict[str, Any]) -> Any:
-    """Return what ``__dlpack__`` returns; refusals and unknown keywords are for other checks."""
+    """Return the result of ``__dlpack__``; other checks test refusals and unknown keywords."""
     try:
         return producer.export(x, **keywords)
     except Exception as error:
@@ -170,7 +170,7 @@ def every_export_is_a_capsule_of_its_own(producer: ProducerUnderTest, case: str)
 
 
 def _fields(found: OpenedCapsule) -> tuple[Any, ...]:
-    """Return what a struct says."""
+    """Return the fields of a struct."""
     return (
         found.version, found.flags, found.device, found.dtype, found.ndim, found.shape,
         found.strides, found.data, found.deleter,
@@ -225,7 +225,7 @@ def consumed_capsules_are_not_handed_out_again(producer: ProducerUnderTest, case
     again = _asked(producer, x, asking(case))
 
     name = capsules.capsule_name(again) if type(again) is capsules.PyCapsule else b"?"
-    capsules.rename_capsule(found.capsule, found.name)  # no reference is kept: it frees itself
+    capsules.rename_capsule(found.capsule, found.name)  # unreferenced, it frees its struct
     used = name in capsules.USED_NAME.values()
     expect(not used, f"{call(asking(case))} returned a capsule named {name!r} the second time")
 

@@ -1,4 +1,4 @@
-"""Consumers and capsules: which are taken, how they are marked, and that none is taken twice.
+"""Consumers and capsules: accepted names, the mark of consumption, and single use.
 
 Source: DLPack Python specification, Implementation; dlpack.h 1.3; CPython, PyCapsule.
 """
@@ -131,7 +131,7 @@ def a_capsule_is_taken_once(consumer: ConsumerUnderTest, case: Generation) -> No
 
 
 def _expect_unharmed(consumer: ConsumerUnderTest, way: Way, first: Attempt) -> None:
-    """Raise unless an array is on memory that is its own still, and is read as ever."""
+    """Raise an error unless an array is still on valid memory, and is read correctly."""
     source = first.source
     calls = source.deleter_calls
     if not calls and consumer.subject.read is None:
@@ -149,7 +149,7 @@ _REFUSED: Final = {
     "device": "device-99",
     "extent": "extent-negative",
 }
-"""What is found out at various points of an import."""
+"""Errors that consumers detect at various points of an import."""
 
 
 @check(
@@ -177,7 +177,7 @@ def a_refused_capsule_is_either_used_or_not(consumer: ConsumerUnderTest, case: P
         is_used = name in capsules.USED_NAME.values()
 
         if is_used:
-            releases(consumer, source)  # which may come with the next collection
+            releases(consumer, source)  # it may be released by the next collection
         else:
             let_go(consumer)
         calls = source.deleter_calls
@@ -223,8 +223,8 @@ def what_is_no_capsule_is_refused(consumer: ConsumerUnderTest, case: Pair) -> No
 # ------------------------------------------------------------------ threads
 
 _ROUNDS: Final = 200
-_SLOW: Final = 6  # rounds in which each function of Python's lets the other thread go on
-_SWITCH: Final = 1e-6  # how long a thread goes on before another may [seconds]
+_SLOW: Final = 6  # rounds in which every Python function yields to the other thread
+_SWITCH: Final = 1e-6  # switch interval of threads [seconds]
 
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
@@ -237,7 +237,7 @@ def of_two_threads_one_takes_a_capsule(consumer: ConsumerUnderTest, case: Genera
     for way in ways(consumer, case):
         sources = [host(way.shape).but(generation=case, repeat=True) for _ in range(_ROUNDS)]
         for source in sources:
-            source.__dlpack__(max_version=(1, 3))  # the one capsule that both will get
+            source.__dlpack__(max_version=(1, 3))  # the one capsule that both threads receive
         winners = []
         for both in _at_once(way.take, sources):
             taken = [one for one in both if one.taken]
@@ -249,7 +249,7 @@ def of_two_threads_one_takes_a_capsule(consumer: ConsumerUnderTest, case: Genera
 def _at_once(
     take: Callable[[Any], Any], sources: Sequence[Source]
 ) -> Iterator[tuple[Attempt, Attempt]]:
-    """Yield what becomes of each of some capsules, which two threads take at the same time."""
+    """Yield the results of imports of some capsules by two threads at the same time."""
     barrier = threading.Barrier(2)
     found: tuple[list[Attempt], list[Attempt]] = [], []
 
@@ -274,5 +274,5 @@ def _at_once(
 
 
 def _step_back(*_: object) -> None:
-    """Let another thread go on."""
+    """Yield to another thread."""
     time.sleep(_SWITCH)

@@ -1,4 +1,4 @@
-"""Consumers and copies: what is shared by default, and what ``copy`` changes about it.
+"""Consumers and copies: sharing by default, and the effect of ``copy``.
 
 Source: array API standard 2025.12, ``from_dlpack``, copy.
 """
@@ -43,25 +43,25 @@ def memory_is_shared_by_default(consumer: ConsumerUnderTest) -> None:
 
 
 def _asking(consumer: ConsumerUnderTest, copy: bool | None) -> Callable[[Source], Any]:
-    """Return the function that takes producers with a value of ``copy``."""
+    """Return the function that imports producers with a value of ``copy``."""
     take_with = consumer.subject.take_with
     if take_with is None:
         raise NotApplicable("the subject describes no take_with()")
-    take = lambda source: take_with(source, copy=copy)  # noqa: E731 - it has no name of its own
+    take = lambda source: take_with(source, copy=copy)  # noqa: E731 - a local function
     if copy is not None:
         _need_keyword(consumer)
     return take
 
 
 def _need_keyword(consumer: ConsumerUnderTest) -> None:
-    """Leave those out whose take_with() takes no plain array, whatever ``copy`` is."""
+    """Make a check not applicable if take_with(copy=None) imports no plain array."""
     plain = Attempt(_asking(consumer, copy=None), host(_way(consumer).shape))
     if not plain.taken:
         raise NotApplicable(f"take_with(copy=None): a plain array {plain}")
 
 
 def _way(consumer: ConsumerUnderTest) -> Way:
-    """Return a way that producers go."""
+    """Return a way that imports producers."""
     for way in ways(consumer):
         if way.name == "take":
             return way
@@ -76,7 +76,7 @@ def _by_columns(shape: Shape) -> Source:
 
 
 def _off_by_4(shape: Shape) -> Source:
-    """Return a producer whose data is aligned to its elements, and to no more."""
+    """Return a producer whose data is aligned to its elements only."""
     source = host(shape, byte_offset=4)
     return source.but(data=(source.said.data or 0) + 4, byte_offset=0)
 
@@ -87,7 +87,7 @@ _LAYOUTS: Final[dict[str, Callable[[Shape], Source]]] = {
     "gaps": lambda shape: host(shape, strides=(32, 5)[-len(shape) :]),
     "data-at-4-bytes": _off_by_4,
 }
-"""What some libraries cannot have without a copy."""
+"""Layouts that some libraries can only import with a copy."""
 
 
 @check("DLP-COPY-1", source=f"{_COPY}=False: must never copy", cases=_LAYOUTS)
@@ -127,7 +127,7 @@ def copy_false_takes_what_is_shared_anyway(consumer: ConsumerUnderTest) -> None:
 
 
 _COPIED: Final = {"by-the-producer": Producer, "by-the-consumer": StreamOnly}
-"""Who has to make the copy: a producer of 2021.12 knows no ``copy``."""
+"""The library that copies: a producer of 2021.12 does not support ``copy``."""
 
 
 @check("DLP-COPY-2", source=f"{_COPY}=True: must always copy", cases=_COPIED)
@@ -149,7 +149,7 @@ def copy_true_copies_or_refuses(consumer: ConsumerUnderTest, case: type[Source])
 
 
 class _Copying(Producer):
-    """A producer that would rather copy, unless it is told not to."""
+    """A producer that copies unless ``copy=False``."""
 
     def __dlpack__(self, *, copy: bool | None = None, **keywords: Any) -> Any:
         return super().__dlpack__(copy=copy is not False, **keywords)

@@ -1,8 +1,8 @@
-"""Consumers and devices, on host memory that says it is elsewhere.
+"""Consumers and devices: host memory that claims to be on other devices.
 
 Source: dlpack.h 1.3, DLDevice; array API standard 2025.12, ``from_dlpack`` and
-``array.__dlpack_device__``.  Nothing here needs a driver: the memory is the host's, and what is
-looked at is whether a consumer believes what it is told.
+``array.__dlpack_device__``.  No driver is needed: the memory is the host's, and the checks test
+whether a consumer respects the exported device.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HOST: Final = frozenset({
     DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost,
     DLDeviceType.kDLCUDAManaged,
 })  # fmt: skip
-"""What the host reaches."""
+"""Device types that the host can access."""
 _NAMED: Final = frozenset(map(int, DLDeviceType))
 _ELSEWHERE: Final = {
     kind.name.removeprefix("kDL").lower(): (int(kind), 0)
@@ -52,12 +52,12 @@ _ELSEWHERE: Final = {
 }
 _ELSEWHERE["second-cuda"] = (2, 1)
 _DRIVERS: Final = {DLDeviceType.kDLCUDA: "libcuda.", DLDeviceType.kDLROCM: "libamdhip64."}
-"""Device type -> library through which such memory is read, with the host's addresses too."""
+"""Device type -> library that can read such memory, also at host addresses."""
 _UNKNOWN: Final = {"0": (0, 0), "5": (5, 0), "99": (99, 0), "negative": (-1, 0)}
 
 
 def _expect_elsewhere(consumer: ConsumerUnderTest, way: Way, device: tuple[int, int]) -> None:
-    """Raise if an array on a device is taken for host memory."""
+    """Raise an error if an array on a device is imported as host memory."""
     source = host(way.shape).but(generation=way.generation, device=device)
     attempt = Attempt(way.take, source)
     if not attempt.taken:
@@ -68,9 +68,9 @@ def _expect_elsewhere(consumer: ConsumerUnderTest, way: Way, device: tuple[int, 
 def _expect_said(
     consumer: ConsumerUnderTest, attempt: Attempt, device: tuple[int, int], words: str
 ) -> None:
-    """Raise if an array that was taken says that it is elsewhere, or is read as host memory."""
+    """Raise an error if an imported array reports another device, or is read as host memory."""
     if any(loan.said.device[0] in _HOST for loan in attempt.source.loans):
-        return  # it asked the producer for host memory, and got a copy
+        return  # it requested host memory from the producer, and received a copy
     said = _device_of(attempt.array)
     whole = device[0] in _DRIVERS
     same = said is None or (said == device if whole else said[:1] == device[:1])
@@ -81,10 +81,10 @@ def _expect_said(
 
 
 def _device_of(y: Any) -> tuple[int, ...] | None:
-    """Return what an array says of its device; None where it says nothing."""
+    """Return the device that an array reports; None if it reports none."""
     try:
         return tuple(map(int, device_said(y)))
-    except Exception:  # noqa: BLE001 - it refuses to say, which is no lie
+    except Exception:  # noqa: BLE001 - it refuses to report a device, which is correct
         return None
 
 
@@ -97,13 +97,13 @@ def _values(consumer: ConsumerUnderTest, attempt: Attempt) -> list[Any] | None:
 
 
 def _has_driver(device_type: int) -> bool:
-    """Whether this process has a driver that may read what is said to be on such a device."""
+    """Return whether this process has a driver that may read memory of such a device."""
     library = _DRIVERS.get(DLDeviceType(device_type)) if device_type in _NAMED else None
     if library is None:
         return False
     try:
         return library in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:  # no Linux: it may have
+    except OSError:  # not Linux: there may be one
         return True
 
 
@@ -219,7 +219,7 @@ _DEVICE: Final = "array API standard 2025.12, from_dlpack, device"
 
 
 def _to_host(consumer: ConsumerUnderTest) -> Any:
-    """Return the function that takes producers onto the host."""
+    """Return the function that imports producers to the host."""
     take_with = consumer.subject.take_with
     if take_with is None:
         raise NotApplicable("the subject describes no take_with()")
@@ -229,7 +229,7 @@ def _to_host(consumer: ConsumerUnderTest) -> Any:
 
 
 def _takes_device(function: Any) -> bool:
-    """Whether a function has a parameter ``device``, or takes whatever it is given."""
+    """Return whether a function has a parameter ``device``, or accepts any keyword."""
     parameters = inspect.signature(function).parameters.values()
     return any(one.name == "device" or one.kind is one.VAR_KEYWORD for one in parameters)
 
@@ -259,7 +259,7 @@ def what_is_taken_onto_the_host_is_there(consumer: ConsumerUnderTest) -> None:
     take = _to_host(consumer)
     if not Attempt(take, host(way.shape)).taken:
         raise NotApplicable('device="cpu": an array of the host is refused')
-    source = claiming((7, 0), way.shape)  # whose producer copies to the host when it is asked
+    source = claiming((7, 0), way.shape)  # the producer copies to the host on request
     note("taking memory of a device onto the host")
     attempt = Attempt(take, source)
     if not attempt.taken:

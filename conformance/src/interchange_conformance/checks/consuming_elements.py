@@ -1,4 +1,4 @@
-"""Consumers and element types: known ones are read right, unknown ones are not read as others.
+"""Consumers and element types: known ones are read correctly, unknown ones are not misread.
 
 Source: dlpack.h 1.3, DLDataType, DLDataTypeCode and DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED.
 """
@@ -39,14 +39,14 @@ _UNSETTLED: Final = ("float128", "bool-of-1-bit")
 
 
 class _Sample(NamedTuple):
-    """What is in memory, and what it stands for.
+    """The bytes of some elements, and their values.
 
     Attributes
     ----------
     data : bytes
-        Of all elements.
+        Bytes of all elements.
     values : list
-        What they stand for.
+        Values of the elements.
     """
 
     data: bytes
@@ -54,18 +54,18 @@ class _Sample(NamedTuple):
 
 
 def _packed(form: str, *values: Any) -> _Sample:
-    """Return elements that the ``struct`` module writes, the last two of which are both ends."""
+    """Return elements in a ``struct`` format, the last two of which are the limits of the type."""
     parts = [part for value in values for part in _parts(value)]
     return _Sample(struct.pack(f"={len(parts)}{form}", *parts), list(values))
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    """Return the real and the imaginary part of a complex number; of another the number alone."""
+    """Return the real and the imaginary part of a complex number, or another number alone."""
     return (value.real, value.imag) if isinstance(value, complex) else (value,)
 
 
 def _integers(form: str, bits: int, *, signed: bool) -> _Sample:
-    """Return integers, among them the least and the greatest of their type."""
+    """Return integers, among them the minimum and the maximum of their type."""
     least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     return _packed(form, 0, 1, least + 2, 100, least, most)
 
@@ -135,9 +135,9 @@ def elements_are_read_as_their_type_says(consumer: ConsumerUnderTest, case: str)
 
 
 def _is_kept(consumer: ConsumerUnderTest, attempt: Attempt, dtype: str) -> bool:
-    """Whether elements that Python has no number for are read as their bytes, by an array of them.
+    """Return whether elements without a Python number are read as bytes, and keep their type.
 
-    The array says itself that it is of the type, so that nothing is taken for another number.
+    The array reports the type itself, so that the bytes are not taken for another number.
     """
     if dtype not in _NO_NUMBERS or not attempt.taken:
         return False
@@ -154,22 +154,22 @@ _NO_NUMBERS: Final = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
 
 
 def _as_bytes(value: Any, size: int) -> Any:
-    """Return the bytes that an element is read as; what is neither bytes nor an int, as it is."""
+    """Return the bytes of an element that is read as bytes or int; another object is unchanged."""
     if isinstance(value, int) and 0 <= value < 1 << 8 * size:
         return value.to_bytes(size, sys.byteorder)
     return bytes(value) if isinstance(value, (bytes, bytearray)) else value
 
 
 def _named(y: Any) -> str:
-    """Return what an array calls its element type, without the module; or nothing."""
+    """Return the name of an array's element type, without the module; empty if it has none."""
     try:
         return str(y.dtype).rpartition(".")[2]
-    except Exception:  # noqa: BLE001 - not all have one
+    except Exception:  # noqa: BLE001 - not all arrays have one
         return ""
 
 
 def _expect_bools(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> None:
-    """Raise if bools have become numbers: 1 is True in Python, and no bool where it is written."""
+    """Raise an error if bools are read as numbers: 1 == True in Python, but is not a bool."""
     found = attempt.values(consumer) or []
     if all(type(value) is bool or repr(value) in _BOOLS for value in found):
         return
@@ -180,14 +180,14 @@ def _expect_bools(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> No
 
 _BOOL: Final = ELEMENTS["bool"]
 _BOOLS: Final = frozenset({"True", "False", "np.True_", "np.False_"})
-"""How scalars of libraries show themselves."""
+"""Texts of bools, also of libraries whose scalars are not of type bool."""
 
 
 # ------------------------------------------------------------------ unknown types
 
 
 def _expect_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """Raise if elements of an unknown type are read, or exported as another type."""
+    """Raise an error if elements of an unknown type are read, or exported as another type."""
     for way, attempt in attempts(consumer, case):
         words = f"{way}: {show(attempt.source)} {attempt}"
         try:
@@ -201,10 +201,10 @@ def _expect_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
 
 
 def _handed_on(y: Any) -> tuple[int, int, int] | None:
-    """Return the element type under which an array is exported; None where it is not."""
+    """Return the element type with which an array is exported; None if it is refused."""
     try:
         return OpenedCapsule(y.__dlpack__()).dtype
-    except Exception:  # noqa: BLE001 - it is not handed on
+    except Exception:  # noqa: BLE001 - the export is refused
         return None
 
 
@@ -286,11 +286,11 @@ class _Small(NamedTuple):
     dtype : str
         The element type.
     flags : int
-        Of the struct.
+        Flags of the struct.
     data : bytes
-        What is in memory.
+        Bytes of the memory.
     values : list
-        What its elements are.
+        Values of the elements.
     """
 
     dtype: str
@@ -299,7 +299,7 @@ class _Small(NamedTuple):
     values: list[Any]
 
 
-_PACKED: Final = bytes([0x10, 0x32, 0x54, 0x06, 0x01, 0x02])  # and what lies behind the last one
+_PACKED: Final = bytes([0x10, 0x32, 0x54, 0x06, 0x01, 0x02])  # and the bytes after the last one
 _APART: Final = bytes([0, 1, 2, 3, 4, 5])
 _PADDED: Final = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 _FLOAT4: Final = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
@@ -343,7 +343,7 @@ def elements_below_8_bits_of_the_legacy_struct_are_packed(
 
 
 def _expect_small(consumer: ConsumerUnderTest, case: _Small, generation: Generation) -> None:
-    """Raise if elements below 8 bits are read as others."""
+    """Raise an error if elements below 8 bits are misread."""
     for way in ways(consumer, generation):
         source = host(LINE, case.dtype).but(generation=generation, flags=case.flags)
         if source.memory is not None:
@@ -359,7 +359,7 @@ def _expect_small(consumer: ConsumerUnderTest, case: _Small, generation: Generat
 
 
 def _as_number(value: Any) -> Any:
-    """Return a number of a library's own as a plain one; one that is no number as it is."""
+    """Return a library's number as a Python number; another object is unchanged."""
     try:
         return float(value)
     except (TypeError, ValueError):

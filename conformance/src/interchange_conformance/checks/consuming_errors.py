@@ -1,4 +1,4 @@
-"""Consumers and errors: the class of a refusal, by which callers choose what to try next.
+"""Consumers and errors: the class of a refusal, on which callers base their next attempt.
 
 Source: array API standard 2025.12, ``from_dlpack``, Raises; practice of NumPy and CuPy.
 """
@@ -30,7 +30,7 @@ _USED: Final = {
 
 
 def _expect_class(way: Way, attempt: Attempt, due: tuple[type[Exception], ...], what: str) -> None:
-    """Raise unless a refusal is of the class that is due."""
+    """Raise an error unless a refusal has an expected class."""
     names = " or ".join(error.__name__ for error in due)
     expect(isinstance(attempt.error, due), f"{way}: {what} {attempt}, due was {names}")
 
@@ -38,7 +38,7 @@ def _expect_class(way: Way, attempt: Attempt, due: tuple[type[Exception], ...], 
 def _expect_each(
     consumer: ConsumerUnderTest, case: Pair, due: tuple[type[Exception], ...], what: str
 ) -> None:
-    """Raise unless each refusal of a case is of the class that is due."""
+    """Raise an error unless each refusal of a case has an expected class."""
     refused = False
     for way, attempt in attempts(consumer, case):
         if not attempt.taken:

@@ -1,7 +1,7 @@
 """Consumers and layouts: strides, offsets, scalars, arrays without elements, many axes.
 
-Source: dlpack.h 1.3, DLTensor.  What is here is legal: a consumer reads it right, or refuses what
-it has no arrays for.
+Source: dlpack.h 1.3, DLTensor.  The layouts are legal: a consumer must read them correctly, or
+refuse those that it does not support.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def _some(*names: str) -> dict[str, Pair]:
 
 
 def _expect_right_or_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """Raise if a case is read as something else than it is."""
+    """Raise an error if a case is misread."""
     for way, attempt in attempts(consumer, case):
         expect_right(consumer, way, attempt, elements_of(attempt.source))
 
 
 def _expect_right(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """Raise unless a case is taken, and read right where it can be read."""
+    """Raise an error unless a case is imported, and read correctly if it can be read."""
     for way, attempt in attempts(consumer, case):
         if consumer.subject.read is not None:
             expect_right(consumer, way, attempt, elements_of(attempt.source))

@@ -1,4 +1,4 @@
-"""Consumers and lifetime: a tensor is released once, when its last view dies, whatever came of it.
+"""Consumers and lifetime: a tensor is released once, with its last view, also after errors.
 
 Source: dlpack.h 1.3, DLManagedTensorVersioned.deleter; DLPack Python specification, Implementation.
 """
@@ -46,7 +46,7 @@ _DELETER: Final = "dlpack.h 1.3, DLManagedTensorVersioned.deleter"
 
 
 def _made(way: Way) -> Source:
-    """Return a plain producer for a way."""
+    """Return a plain producer for a function."""
     return host(way.shape).but(generation=way.generation)
 
 
@@ -70,12 +70,12 @@ def the_deleter_runs_once_when_the_array_dies(
 
 
 def _times(counts: tuple[int, ...]) -> str:
-    """Return how often deleters have run, in words."""
+    """Return how often deleters have run, as text."""
     return f"{' and '.join(map(str, counts)) or 'no'} times"
 
 
 def _expect_once(counts: tuple[int, ...], words: str) -> None:
-    """Raise unless each of the structs that were handed out was released once."""
+    """Raise an error unless each exported struct was released once."""
     expect(set(counts) == {1}, f"{words}, and the deleter ran {_times(counts)}")
 
 
@@ -98,7 +98,7 @@ _GROUPS: Final[dict[str, tuple[Pair, ...]]] = {
     "many-axes": (_LEGAL["64-axes"], _ZOO["ndim-65"]),
     "fake-cuda": (_LEGAL["fake-cuda"],),
 }
-"""What is refused by most, and what only by some; an import of any may fail half-way."""
+"""Cases that most or some consumers refuse; an import may fail half-way."""
 
 
 @check("DLP-LIFE-1", source=_DELETER, cases=_GROUPS)
@@ -177,7 +177,7 @@ def arrays_without_a_deleter_are_taken(consumer: ConsumerUnderTest, case: Genera
         note(f"taking an array without a deleter by {way}")
         attempt = Attempt(way.take, _made(way).but(deleter=False))
         expect(attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
-        _kept.append(attempt.array)  # what becomes of it is another check's to say
+        _kept.append(attempt.array)  # other checks test what happens to it
 
 
 _kept: Final[list[Any]] = []
@@ -281,7 +281,7 @@ def arrays_may_outlive_the_interpreter(consumer: ConsumerUnderTest) -> None:
     Release nothing, or release safely, once the interpreter is finalizing: modules are cleared by
     then, and threads cannot acquire the GIL.
     """
-    gc.unfreeze()  # what is frozen would not be let go at the end
+    gc.unfreeze()  # frozen objects would not be released at the end
     for way in ways(consumer):
         y = way.take(_made(way))
         cycle: list[Any] = [y]

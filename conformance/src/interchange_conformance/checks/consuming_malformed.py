@@ -1,8 +1,8 @@
-"""Consumers and structs that cannot be: what they say is refused before it is used.
+"""Consumers and malformed structs: invalid fields are refused before they are used.
 
-Source: dlpack.h 1.3, DLTensor.  No document obliges a consumer to look.  What the header rules out
-it should refuse, so that a broken producer is an error and no crash; what takes arithmetic to find
-out, few consumers look for.
+Source: dlpack.h 1.3, DLTensor.  No document requires a consumer to validate.  It should refuse what
+the header excludes, so that a broken producer causes an error instead of a crash; few consumers
+detect errors that require arithmetic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 check: Decorator = area("capsule")
 
 _ZOO: Final = paired(zoo())
-_ROOM: Final = 2**32  # for what is allocated meanwhile [bytes]
+_ROOM: Final = 2**32  # for allocations during the check [bytes]
 
 
 @contextlib.contextmanager
@@ -38,7 +38,7 @@ def _little_room() -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         yield
         return
     wanted = pages * resource.getpagesize() + _ROOM
@@ -59,7 +59,7 @@ def _check(
 
 
 def _expect_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """Raise if a case is taken."""
+    """Raise an error if a case is imported."""
     with _little_room():
         for way, attempt in attempts(consumer, case):
             expect(not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")

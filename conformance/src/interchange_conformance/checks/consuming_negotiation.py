@@ -1,4 +1,4 @@
-"""Consumers and requests: which keywords they send, whom they ask again, whose errors they hide.
+"""Consumers and requests: the keywords they send, repeated requests, and errors of producers.
 
 Source: array API standard 2025.12, ``from_dlpack`` and ``array.__dlpack__``.
 """
@@ -35,7 +35,7 @@ _KEYWORDS: Final = frozenset({"stream", "max_version", "dl_device", "copy"})
 
 
 def _requests(consumer: ConsumerUnderTest) -> list[dict[str, Any]]:
-    """Return the keywords of each request, to a producer that takes every keyword."""
+    """Return the keywords of each request, to a producer that accepts every keyword."""
     way = _object_way(consumer)
     source = host(way.shape, kind=AnyKeyword)
     Attempt(way.take, source)
@@ -43,7 +43,7 @@ def _requests(consumer: ConsumerUnderTest) -> list[dict[str, Any]]:
 
 
 def _object_way(consumer: ConsumerUnderTest) -> Way:
-    """Return the way that producers go."""
+    """Return the way that imports producers."""
     for way in ways(consumer):
         if way.name == "take":
             return way
@@ -51,7 +51,7 @@ def _object_way(consumer: ConsumerUnderTest) -> Way:
 
 
 def _sent(consumer: ConsumerUnderTest, word: str) -> list[Any]:
-    """Return what was sent as a keyword; it must have been sent."""
+    """Return the values that were sent for a keyword; it must have been sent."""
     sent = [keywords[word] for keywords in _requests(consumer) if word in keywords]
     if not sent:
         raise NotApplicable(f"{word} is never sent")
@@ -59,14 +59,14 @@ def _sent(consumer: ConsumerUnderTest, word: str) -> list[Any]:
 
 
 def _is_device(value: Any) -> bool:
-    """Whether a value is a tuple of an enum's member or an int, and an int."""
+    """Return whether a value is a tuple of an enum member or an int, and an int."""
     if not (isinstance(value, tuple) and value and isinstance(value[0], enum.Enum)):
         return _is_pair(value)
-    return _is_pair((value[0].value, *value[1:]))  # it need be no int itself
+    return _is_pair((value[0].value, *value[1:]))  # it is not necessarily an int
 
 
 def _is_pair(value: Any) -> bool:
-    """Whether a value is a tuple of two ints."""
+    """Return whether a value is a tuple of two ints."""
     return (
         isinstance(value, tuple)
         and len(value) == 2
@@ -74,7 +74,7 @@ def _is_pair(value: Any) -> bool:
     )
 
 
-# ------------------------------------------------------------------ what is sent
+# ------------------------------------------------------------------ keywords that are sent
 
 
 @check("DLP-NEG-3", source="array API standard 2025.12, from_dlpack; DLPack 1.0")
@@ -94,13 +94,13 @@ def max_version_is_sent_first(consumer: ConsumerUnderTest) -> None:
 
 
 def _words(keywords: dict[str, Any]) -> str:
-    """Return keywords as they are written in a call."""
+    """Return keywords as source text of a call."""
     return ", ".join(f"{word}={value!r:.60}" for word, value in keywords.items())
 
 
 @check("DLP-VER-2", source=f"{_METHOD}, max_version: Optional[tuple[int, int]]")
 def max_version_is_a_tuple_of_two_ints(consumer: ConsumerUnderTest) -> None:
-    """What is sent as max_version is None or a tuple of two ints.
+    """The value sent as max_version is None or a tuple of two ints.
 
     Send (1, 3), not a list or a single number: producers parse it in C, and refuse everything else.
     """
@@ -110,7 +110,7 @@ def max_version_is_a_tuple_of_two_ints(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-DEV-4", source=f"{_METHOD}, dl_device: Optional[tuple[Enum, int]]")
 def dl_device_is_a_tuple_of_two_ints(consumer: ConsumerUnderTest) -> None:
-    """What is sent as dl_device is None or a tuple of two ints.
+    """The value sent as dl_device is None or a tuple of two ints.
 
     Send what __dlpack_device__() returns, such as (1, 0), and not a device object of your own.
     """
@@ -120,7 +120,7 @@ def dl_device_is_a_tuple_of_two_ints(consumer: ConsumerUnderTest) -> None:
 
 @check("DLP-COPY-3", source=f"{_METHOD}, copy: Optional[bool]")
 def copy_is_none_true_or_false(consumer: ConsumerUnderTest) -> None:
-    """What is sent as copy is None, True or False.
+    """The value sent as copy is None, True or False.
 
     Map whatever your own function takes to one of the three.
     """
@@ -139,7 +139,7 @@ def keywords_are_those_of_the_standard(consumer: ConsumerUnderTest) -> None:
         expect(not unknown, f"__dlpack__({_words(keywords)}) was called: {', '.join(unknown)}")
 
 
-# ------------------------------------------------------------------ who is asked again
+# ------------------------------------------------------------------ repeated requests
 
 
 @check(
@@ -171,7 +171,7 @@ def producers_without_keywords_are_taken(consumer: ConsumerUnderTest) -> None:
 
 
 def _expect_taken(consumer: ConsumerUnderTest, case: type[Source]) -> None:
-    """Expect that a kind of producer is taken, and read right."""
+    """Raise an error unless a kind of producer is imported, and read correctly."""
     way = _object_way(consumer)
     if case in _OLD:
         _need_legacy(consumer)
@@ -185,19 +185,19 @@ def _expect_taken(consumer: ConsumerUnderTest, case: type[Source]) -> None:
 
 
 def _need_legacy(consumer: ConsumerUnderTest) -> None:
-    """Leave those out that take no legacy struct: producers without max_version have no other."""
+    """Make a check not applicable for consumers without legacy structs: there is no other here."""
     if not any(way.name == "take" for way in ways(consumer, "legacy")):
         raise NotApplicable("take() takes no legacy struct")
 
 
-# ------------------------------------------------------------------ whose errors arrive
+# ------------------------------------------------------------------ errors of producers
 
 _RAISERS: Final = {
     "own-frame": ("raises", "raises-"),
     "deeper": ("raises", "raises-deep-"),
     "of-the-device": ("device_raises", "device-raises-"),
 }
-"""Where it is raised -> the manner, and how the cases of the zoo are named."""
+"""Method that raises -> the option of behaviour, and the prefix of the zoo's cases."""
 
 
 @check(
@@ -227,11 +227,11 @@ def errors_of_the_producer_arrive(consumer: ConsumerUnderTest, case: tuple[str, 
 
 
 def _is_same(found: BaseException | None, due: BaseException) -> bool:
-    """Whether an error is the one that is due, or another of its class with its words in it."""
+    """Return whether an error is the expected one, or of its class with its message."""
     return found is due or (isinstance(found, type(due)) and str(due) in str(found))
 
 
-# ------------------------------------------------------------------ what is no producer
+# ------------------------------------------------------------------ objects without the protocol
 
 
 def _fitting(way: Way, name: str) -> Source:

@@ -27,17 +27,17 @@ _FLAG: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY"
 
 
 def _made(way: Way, flags: int = DLPACK_FLAG_BITMASK_READ_ONLY) -> Source:
-    """Return a producer of memory that must not be written."""
+    """Return a producer of read-only memory."""
     return host(way.shape).but(generation="versioned", flags=flags)
 
 
 def _bytes_of(source: Source) -> bytes:
-    """Return what is in a producer's memory."""
+    """Return the bytes of a producer's memory."""
     return b"" if source.memory is None else bytes(source.memory.view())
 
 
 def _write(consumer: ConsumerUnderTest, y: Any) -> Exception | None:
-    """Try to write an array, and return the error if that is refused."""
+    """Try to write an array, and return the error of a refusal."""
     write = consumer.subject.write
     if write is None:
         raise NotApplicable("the subject describes no write()")
@@ -45,7 +45,7 @@ def _write(consumer: ConsumerUnderTest, y: Any) -> Exception | None:
         write(y)
     except NotApplicable:
         raise
-    except Exception as error:  # noqa: BLE001 - it refuses
+    except Exception as error:  # noqa: BLE001 - a refusal
         return error
     return None
 
@@ -106,7 +106,7 @@ def writable_memory_stays_writable(consumer: ConsumerUnderTest) -> None:
 
 
 def _handed_on(consumer: ConsumerUnderTest, way: Way, **keywords: Any) -> OpenedCapsule | Exception:
-    """Return the capsule that a taken read-only array gives, or the error."""
+    """Return the capsule that an imported read-only array exports, or the error."""
     attempt = Attempt(way.take, _made(way))
     if not attempt.taken:
         raise NotApplicable(f"an array that is flagged READ_ONLY {attempt}")
@@ -118,12 +118,12 @@ def _handed_on(consumer: ConsumerUnderTest, way: Way, **keywords: Any) -> Opened
         return OpenedCapsule(attempt.array.__dlpack__(**keywords))
     except Found:
         raise
-    except Exception as error:  # noqa: BLE001 - which one does not matter
+    except Exception as error:  # noqa: BLE001 - the class does not matter
         return error
 
 
 def _shares(consumer: ConsumerUnderTest, attempt: Attempt) -> bool:
-    """Whether an array is on the producer's memory, as far as can be told."""
+    """Return whether an array shares the producer's memory, if that can be determined."""
     memory = attempt.source.memory
     if consumer.subject.read is None or memory is None:
         return True

@@ -1,4 +1,4 @@
-"""Consumers and versions: which structs are understood, and that the others are let go unread.
+"""Consumers and versions: supported structs, and release of the others without reading them.
 
 Source: dlpack.h 1.3, DLPackVersion and DLManagedTensorVersioned; array API standard 2025.12,
 ``from_dlpack``.
@@ -71,7 +71,7 @@ def newer_majors_are_released(consumer: ConsumerUnderTest, case: Pair) -> None:
 
 
 class _Guarded:
-    """A struct of another major version, of which only the part that stays in place can be read.
+    """A struct of another major version, of which only the stable part can be read.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class _Guarded:
         self.capsule = capsules.new_capsule(address, capsules.VERSIONED, None)
 
 
-_guarded: Final[list[_Guarded]] = []  # a consumer may look at them later
+_guarded: Final[list[_Guarded]] = []  # a consumer may read them later
 
 
 @check("DLP-VER-1", source=f"{_HEADER}: not safe to access any other fields")
@@ -174,7 +174,7 @@ def unknown_flags_are_ignored(consumer: ConsumerUnderTest, case: Pair) -> None:
 
 
 def _expect_taken_right(consumer: ConsumerUnderTest, case: Pair) -> None:
-    """Raise unless a case is taken, and read right where it can be read."""
+    """Raise an error unless a case is imported, and read correctly if it can be read."""
     for way, attempt in attempts(consumer, case):
         if consumer.subject.read is not None:
             expect_right(consumer, way, attempt, elements_of(attempt.source))

@@ -1,4 +1,4 @@
-"""Copies: who shares memory, who gets memory of their own, and what that holds.
+"""Copies: shared memory, copies, and their contents.
 
 Source: array API standard 2025.12, ``array.__dlpack__``, copy; dlpack.h 1.3,
 DLPACK_FLAG_BITMASK_IS_COPIED.
@@ -41,12 +41,12 @@ _FLAG: Final = "array API standard 2025.12, array.__dlpack__, copy: IS_COPIED mu
 
 
 def _shared(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
-    """Return a capsule of host memory that was exported without a request for a copy."""
+    """Return a capsule of host memory that was exported without requesting a copy."""
     return require_host(opened(producer, x, generation))
 
 
 def _copied(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
-    """Return a capsule that was asked to be a copy, if it is one."""
+    """Return a capsule that was requested as a copy, if it is one."""
     shared = _shared(producer, x, generation)
     copied = require_host(opened(producer, x, generation, copy=True))
     if _overlap(copied, shared):
@@ -55,7 +55,7 @@ def _copied(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsu
 
 
 def _overlap(one: OpenedCapsule, other: OpenedCapsule) -> bool:
-    """Whether two tensors have an element in common."""
+    """Return whether two tensors have an element in common."""
     return not set(one.addresses()).isdisjoint(other.addresses())
 
 
@@ -91,7 +91,7 @@ def memory_is_shared_if_it_can_be(producer: ProducerUnderTest, case: str) -> Non
     plain = _shared(producer, x, case)
     again = _shared(producer, x, case)
     never = answer(producer, x, **asking(case, copy=False))
-    if isinstance(never, Exception):  # of which class is for another check
+    if isinstance(never, Exception):  # another check tests the class
         raise NotApplicable(told(asking(case, copy=False), never))
 
     expect(
@@ -104,7 +104,7 @@ def memory_is_shared_if_it_can_be(producer: ProducerUnderTest, case: str) -> Non
 def _expect_one_memory(
     producer: ProducerUnderTest, one: OpenedCapsule, other: OpenedCapsule
 ) -> None:
-    """Expect that what is written through one tensor is read through the other."""
+    """Raise an error unless a write through one tensor is visible through the other."""
     if one.readonly or other.readonly or producer.subject.immutable:
         return
     ones = [b"\1" * one.itemsize for _ in one.addresses()]
@@ -266,5 +266,5 @@ def malformed_copy_arguments_are_refused(producer: ProducerUnderTest, case: Any)
 
 
 def _newer(producer: ProducerUnderTest) -> bool:
-    """Whether the library takes ``max_version``."""
+    """Return whether the library supports ``max_version``."""
     return knows(producer, some_array(producer), "max_version")

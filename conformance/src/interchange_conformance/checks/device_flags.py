@@ -1,4 +1,4 @@
-"""What the struct of device memory says of it by flags: a copy it is, or not to be written.
+"""Flags in the structs of device memory: copies, and read-only memory.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (copy, dl_device); dlpack.h 1.3, flags.
 """

@@ -1,7 +1,7 @@
-"""Lifetime of device memory: it stays as long as a capsule or a consumer holds it, and no longer.
+"""Lifetime of device memory: it is kept exactly as long as a capsule or a consumer holds it.
 
-Source: DLPack Python specification, Implementation; dlpack.h 1.3, deleter.  Whether memory is still
-there the driver says; how much there is, the emulated one counts.
+Source: DLPack Python specification, Implementation; dlpack.h 1.3, deleter.  The driver reports
+whether memory exists; the emulated one also counts allocations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
     "dropped": lambda found: setattr(found, "capsule", None),
     "released": lambda found: found.consume().release(),
 }
-"""What happens to a capsule: it stays unconsumed, or is consumed and released."""
+"""State of a capsule: unconsumed, or consumed and released."""
 _HELD: Final = {
     f"{generation}-{held}": (generation, held)
     for generation in GENERATIONS
@@ -40,12 +40,12 @@ _GONE: Final = {
     f"{generation}-{way}": (generation, way) for generation in GENERATIONS for way in _WAYS
 }
 _CONTENTS: Final = bytes(i % 251 for i in range(NBYTES))
-_OTHERS: Final = 4  # arrays made to take memory that was wrongly given back
+_OTHERS: Final = 4  # arrays that reuse memory that was freed too early
 _ROUNDS: Final = 4
 
 
 def _exported(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
-    """Return a capsule of one generation; where there is none, the check does not apply."""
+    """Return a capsule of one generation; if there is none, the check does not apply."""
     asked = asking(generation)
     found = answer(producer, x, **asked)
     if isinstance(found, Exception) or found.versioned != (generation == "versioned"):
@@ -53,17 +53,17 @@ def _exported(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCap
     return found
 
 
-# ---------------------------------------------------------------- it stays
+# ---------------------------------------------------------------- memory is kept
 
 
 def _write(producer: ProducerUnderTest, cuda: Cuda, found: OpenedCapsule, data: bytes) -> None:
-    """Write device memory that a capsule has, if it may be written."""
+    """Write device memory of a capsule, if it is writable."""
     if not (found.readonly or producer.subject.immutable):
         cuda.write(found.first, data[: found.nbytes])
 
 
 def _other_arrays(producer: ProducerUnderTest) -> list[Any]:
-    """Return arrays of other contents, which take what memory was freed."""
+    """Return arrays with other contents, which reuse freed memory."""
     arrays = []
     for _ in range(_OTHERS):
         cuda, y, _ = make_there(producer, "cuda")
@@ -110,11 +110,11 @@ def device_memory_stays_while_it_is_held(
         owned.release()
 
 
-# ---------------------------------------------------------------- and no longer
+# ---------------------------------------------------------------- memory is freed
 
 
 def _kept(producer: ProducerUnderTest, cuda: Cuda, act: Callable[[], object]) -> int:
-    """Return how many allocations of device memory are kept when something is done some times."""
+    """Return the number of device allocations that repeated calls keep."""
     for _ in range(_ROUNDS):
         act()
     collect()

@@ -1,8 +1,8 @@
-"""Where memory is: what producers say of it, and what an export leaves behind.
+"""Devices of memory: the device that producers report, and side effects of exports.
 
 Source: dlpack.h 1.3 (DLDevice, DLDeviceType); array API standard 2025.12, ``array.__dlpack__`` and
-``array.__dlpack_device__``; CUDA driver API, Unified Addressing and Context Management.  What is
-true of an address, the driver says.
+``array.__dlpack_device__``; CUDA driver API, Unified Addressing and Context Management.  The driver
+determines the actual device of an address.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _NO_DEVICE: Final = (CUDA, 99)
 
 
 def _open(producer: ProducerUnderTest, x: Any) -> OpenedCapsule:
-    """Return the opened capsule of an array with nothing pending."""
+    """Return the opened capsule of an array without pending work."""
     with_streams = device_said(x)[0] in WITH_STREAMS
     return handed_over(producer, x, **({"stream": LEGACY} if with_streams else {}))
 
 
 def _are_akin(said: tuple[int, int], shipped: tuple[int, int]) -> bool:
-    """Whether two devices may be said of the same memory."""
+    """Return whether two devices may describe the same memory."""
     if said == shipped:
         return True
     kinds = {said[0], shipped[0]}
     return kinds <= _HOST_TYPES or (kinds <= _CUDA_TYPES and MANAGED in kinds)
 
 
-# ---------------------------------------------------------------- what is said
+# ---------------------------------------------------------------- reported devices
 
 
 @check(
@@ -154,7 +154,7 @@ def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerUnderTest) -> N
     )
 
 
-# ---------------------------------------------------------------- where it is asked to be
+# ---------------------------------------------------------------- requested devices
 
 
 @check(
@@ -257,15 +257,15 @@ def the_host_is_handed_what_is_in_memory(producer: ProducerUnderTest, case: str)
     expect(b"".join(found.read()) == due, f"{call(asked)} returned other elements")
 
 
-# ---------------------------------------------------------------- what is left behind
+# ---------------------------------------------------------------- side effects
 
 
 def _export_with_current(x: Any, cuda: Cuda, current: int) -> str:
-    """Export while a device is current, and return what became of it."""
+    """Export while a device is current, and return the result."""
     cuda.make_current(current)
     try:
-        x.__dlpack__()  # itself: that what was granted before is refused now is what is looked for
-    except Exception as error:  # noqa: BLE001 - whatever a library raises
+        x.__dlpack__()  # called directly: a refusal after an earlier success is the finding
+    except Exception as error:  # noqa: BLE001 - any exception of a library
         return f"raised {words(error)}"
     return "returned a capsule"
 

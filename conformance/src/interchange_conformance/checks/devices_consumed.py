@@ -1,8 +1,8 @@
-"""What consumers make of memory that is not the host's own, and what an import leaves behind.
+"""Consumers and device memory: how they import it, and side effects of an import.
 
 Source: dlpack.h 1.3 (DLDeviceType); array API standard 2025.12, ``from_dlpack``; CUDA driver API,
-Context Management.  The emulated driver keeps the host out of device memory: a consumer that reads
-it crashes there as it does on a real one.
+Context Management.  The emulated driver protects device memory from the host: a consumer that reads
+it crashes as on a real one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_CODE: Final = 200
 
 
 class _Particular(OnDevice):
-    """A producer that hands memory out only while its own device is current, as torch does."""
+    """A producer that exports memory only while its own device is current, as PyTorch does."""
 
     def answer(self, **keywords: Any) -> Any:
         """Return a capsule, or refuse."""
@@ -51,7 +51,7 @@ class _OfTheCurrentDevice(OnDevice):
     """A producer that orders the current stream of the current device, as CuPy does."""
 
     def order(self, consumer: int) -> None:
-        """Make the consumer's stream wait, if it is on the current device that work is pending."""
+        """Make the consumer's stream wait if the pending work is on the current device."""
         if self.cuda is not None and self.cuda.current_device == self.ordinal:
             super().order(consumer)
 
@@ -68,12 +68,12 @@ def _producer(
 
 
 def _refusal(consumer: ConsumerUnderTest, x: OnDevice) -> str:
-    """Return the error with which memory was refused, or nothing."""
+    """Return the error with which memory was refused, or an empty text."""
     try:
         consumer.take(x)
     except NotApplicable:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is a refusal
+    except Exception as error:  # noqa: BLE001 - any exception is a refusal
         return words(error)
     return ""
 
@@ -147,7 +147,7 @@ def what_is_taken_is_on_the_producers_device(consumer: ConsumerUnderTest, case: 
 
 
 class _Elsewhere(OnDevice):
-    """A producer that says its memory is of the first device, and ships what it is."""
+    """A producer that claims to be on the first device, while its struct has the actual one."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, 0
@@ -212,7 +212,7 @@ class _Unknown(OnDevice):
     """A producer of elements of an unknown type."""
 
     def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
-        """Return a capsule whose struct has a type code that there is not."""
+        """Return a capsule whose struct has an undefined type code."""
         capsule = super().capsule(block, copied, max_version)
         OpenedCapsule(capsule).tensor.dtype.code = _NO_CODE
         return capsule

@@ -1,4 +1,4 @@
-"""Element types: codes, bits and lanes, and what must not leave because DLPack cannot say it.
+"""Element types: codes, bits and lanes, and elements that DLPack cannot represent.
 
 Source: dlpack.h 1.3, DLDataType and DLDataTypeCode; array API standard 2025.12.
 """
@@ -61,7 +61,7 @@ _SOME: Final = {
 }
 
 FOREIGN_ORDER: Final = ">" if sys.byteorder == "little" else "<"
-"""The byte order that this machine has not, as NumPy writes it."""
+"""The byte order other than this machine's, in NumPy's notation."""
 
 _SWAPPED: Final = {
     name: FOREIGN_ORDER + code for name, code in (("int32", "i4"), ("float64", "f8"))
@@ -74,18 +74,18 @@ UNSPEAKABLE: Final[dict[str, Any]] = {
     "spans": "timedelta64[s]",
     "records": [("a", "float32"), ("b", "int32")],
 }
-"""Case -> what to ask ``make`` for; NumPy's names, which other libraries may not know."""
+"""Case -> argument of ``make``; in NumPy's notation, which other libraries may not support."""
 _PADDED: Final = {"longdouble": "longdouble", "clongdouble": "clongdouble"}
 _X86: Final = frozenset({"x86_64", "AMD64", "i386", "i686"})
 
 
 def array_of(producer: ProducerUnderTest, dtype: Any) -> Any:
-    """Return an array of a type that few libraries have; whatever `make` raises, others lack it.
+    """Return an array of a type that few libraries support; any exception means that it does not.
 
     Raises
     ------
     NotApplicable
-        There is none, or the array says itself that it is of another type.
+        There is none, or the array reports another type.
     """
     try:
         x = some_array(producer, dtype)
@@ -98,10 +98,10 @@ def array_of(producer: ProducerUnderTest, dtype: Any) -> Any:
 
 
 def _type_said(x: Any) -> str:
-    """Return what an array says of its elements, such as ``"float32"``; empty for nothing."""
+    """Return the element type that an array reports, such as ``"float32"``; empty if none."""
     try:
         return f"{getattr(x, 'dtype', None) or getattr(x, 'type', None)}".rpartition(".")[2]
-    except Exception:  # noqa: BLE001 - some have no words for what they hold
+    except Exception:  # noqa: BLE001 - some cannot name the type of their elements
         return ""
 
 
@@ -192,7 +192,7 @@ def extended_floats_stay(producer: ProducerUnderTest, case: tuple[str, str]) -> 
 
 
 def _expect_it_stays(producer: ProducerUnderTest, x: Any, generation: str, what: str) -> None:
-    """Expect that an array is refused to who gets plain ones."""
+    """Raise an error unless an array is refused to a consumer that can get plain ones."""
     require_way(producer, generation)
 
     found = answer(producer, x, **asking(generation))
@@ -208,7 +208,7 @@ def _expect_it_stays(producer: ProducerUnderTest, x: Any, generation: str, what:
 
 
 class _Lazy(NamedTuple):
-    """Something that a library may do later, and what its elements then are."""
+    """A lazy operation of a library, and the expected elements."""
 
     apply: Callable[[Any], Any]
     due: bytes

@@ -1,4 +1,4 @@
-"""Errors: of which class a refusal is, by what is refused.
+"""Errors: the class of a refusal, by the refused request.
 
 Source: array API standard 2025.12, ``array.__dlpack__``, Raises.
 """
@@ -40,7 +40,7 @@ _NO_CLASS: Final = (
 
 
 def _refused(keywords: dict[str, Any], found: OpenedCapsule | Exception) -> Exception:
-    """Return the error; where there is none, other checks say whether there ought to be."""
+    """Return the error; without one, the check does not apply, and other checks test that."""
     if not isinstance(found, Exception):
         raise NotApplicable(told(keywords, found))
     return found
@@ -147,7 +147,7 @@ def requested_copies_are_refused_with_buffer_error(
 
 
 def _expect_buffer_errors(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
-    """Expect that a value of copy is refused with BufferError, or not at all."""
+    """Raise an error if a value of copy is refused with anything but a BufferError."""
     x = some_array(producer)
     asked = [{**way, **case} for way in ways_out(producer, x)]
     found = [(keywords, answer(producer, x, **keywords)) for keywords in asked]
@@ -196,7 +196,7 @@ def streams_of_no_kind_are_refused_with_type_error(producer: ProducerUnderTest, 
 def _expect_classes(
     producer: ProducerUnderTest, stream: Any, classes: tuple[type[Exception], ...]
 ) -> None:
-    """Expect that a stream for memory of the host, where it is refused, is so with a class."""
+    """Raise an error if a stream for host memory is refused with another class."""
     x = some_array(producer)
     asked = [{**way, "stream": stream} for way in ways_out(producer, x, kind=HOST[0])]
     found = [(keywords, answer_at_rest(producer, x, **keywords)) for keywords in asked]

@@ -1,8 +1,8 @@
-"""The C exchange table of a library's arrays: where it hangs, and what it makes of an array.
+"""The C exchange table of a library's arrays: its attribute, and its exports.
 
-Source: dlpack.h 1.3, ``DLPackExchangeAPI`` (1.2 spelled the attribute otherwise, and gave an int).
-The table is read by `interchange.abi.exchange`; its functions are called with the GIL held.  To
-give a function an object of another type is the caller's mistake, and is not tried here.
+Source: dlpack.h 1.3, ``DLPackExchangeAPI`` (1.2 has another attribute name, and an int as its
+value).  The table is read by `interchange.abi.exchange`; its functions are called with the GIL
+held.  An object of another type is an error of the caller, which is not tested.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 check: Decorator = area("exchange-api")
 
 _API: Final = "dlpack.h 1.3, DLPackExchangeAPI"
-_STRIDES_SINCE: Final = (1, 2)  # are strides not NULL
-_MOST_TABLES: Final = 16  # in a chain of majors
+_STRIDES_SINCE: Final = (1, 2)  # since then, strides are not NULL
+_MOST_TABLES: Final = 16  # in a chain of major versions
 _MAY_BE_NULL: Final = "dltensor_from_py_object_no_sync"
 _PATTERN: Final = b"\xa5\x5a\xc3\x3c"
-_COUNT: Final = 256  # [elements], of memory that is watched
+_COUNT: Final = 256  # of memory that is observed [elements]
 _WATCHED: Final = 1024  # [bytes]
-_OTHERS: Final = 8  # arrays made to take memory that was wrongly given back
+_OTHERS: Final = 8  # arrays that reuse memory that was freed too early
 
 
 # ---------------------------------------------------------------- the table
@@ -174,25 +174,25 @@ def exchanged_tensors_agree_with_capsules(
 
 
 def _of_form(producer: ProducerUnderTest, shape: tuple[int, ...], dtype: str) -> Any:
-    """Return an array of a shape: of an element type, or else of any."""
+    """Return an array of a shape, of a given element type, or else of any."""
     return producer.first_of(forms_of([shape], (dtype, *DTYPES)))[0]
 
 
 def _differences(one: OpenedCapsule, other: OpenedCapsule) -> str:
-    """Return in what two descriptions differ, as text."""
+    """Return the differences of two descriptions, as text."""
     here, there = _description(one), _description(other)
     pairs = ((name, here[name], there[name]) for name in here)
     return "; ".join(f"{name} {a}, and {b}" for name, a, b in pairs if a != b)
 
 
 def _description(opened: OpenedCapsule) -> dict[str, Any]:
-    """Return what a struct says, without what does not matter."""
+    """Return the relevant fields of a struct."""
     shape, strides = opened.shape or (), opened.strides
     if strides is None and (opened.version or (0, 0)) < _STRIDES_SINCE:
         strides = c_strides(shape)
     empty = 0 in shape
     steps: Any = []
-    if not empty:  # along an axis of length 1 a stride means nothing
+    if not empty:  # the stride of an axis of length 1 has no meaning
         steps = strides and [step for step, n in zip(strides, shape, strict=True) if n != 1]
     return {
         "device": opened.device,
@@ -236,7 +236,7 @@ def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerUnderTest) 
         raise NotApplicable(f"it has no conj() of its arrays: {error!r:.200}") from error
     try:
         tensor = opened_at(table.managed_from(y))
-    except Exception:  # noqa: BLE001 - to refuse is right
+    except Exception:  # noqa: BLE001 - a refusal is correct
         return
     found = [struct.unpack("=ff", element) for element in tensor.read()]
     tensor.consume().release()
@@ -268,7 +268,7 @@ def exchanged_tensors_give_their_references_back(producer: ProducerUnderTest) ->
     """
     table = table_of(producer)
     x = of_the_carrier(producer, producer.make())
-    described(table, x).consume().release()  # what the library keeps for later, it keeps now
+    described(table, x).consume().release()  # the library makes its permanent allocations now
     before = sys.getrefcount(x)
     for _ in range(3):
         described(table, x).consume().release()
@@ -316,7 +316,7 @@ def borrowed_tensors_agree_with_owned_ones(producer: ProducerUnderTest) -> None:
     table = _lending_table(producer)
     x = of_the_carrier(producer, producer.make())
     tensor = described(table, x)
-    tensor_of_x = borrowed(table, x)  # whose struct is to be there while it is read
+    tensor_of_x = borrowed(table, x)  # its struct must exist while it is read
     differences = _differences(tensor_of_x.opened, tensor)
     tensor.consume().release()
 
@@ -372,7 +372,7 @@ _ORDERING: Final = frozenset(
         "cuCtxSynchronize",
     }
 )
-"""What orders work, of the functions of the driver."""
+"""Driver functions that order work."""
 
 
 @check("DLP-API-1", source=f"{_API}: does not perform any stream synchronization", on="cuda")
@@ -406,7 +406,7 @@ def exchange_functions_do_not_synchronise(producer: ProducerUnderTest) -> None:
 
 
 def _export_or_refusal(table: ExchangeTable, x: Any) -> OpenedCapsule | None:
-    """Return a tensor, or None where a table refuses and sets a BufferError."""
+    """Return a tensor, or None if a table refuses with a BufferError."""
     try:
         address = table.managed_from(x)
     except BufferError as error:

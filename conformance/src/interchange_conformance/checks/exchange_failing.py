@@ -42,7 +42,7 @@ def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: 
     note("a table exports an array")
     try:
         address = table.managed_from(x)
-    except Exception as error:  # noqa: BLE001 - it is what is looked at
+    except Exception as error:  # noqa: BLE001 - the error under test
         _expect_told(error, f"the export of {case or 'a plain array'!r:.60}")
         return
     opened_at(address).consume().release()
@@ -65,12 +65,12 @@ def refused_loans_of_tables_leave_an_error(producer: ProducerUnderTest, case: An
     note("a table lends an array")
     try:
         table.tensor_from(x)
-    except Exception as error:  # noqa: BLE001 - it is what is looked at
+    except Exception as error:  # noqa: BLE001 - the error under test
         _expect_told(error, f"the loan of {case or 'a plain array'!r:.60}")
 
 
 def _expect_told(error: Exception, what: str) -> None:
-    """Expect that a function that failed has set an error, and that it said so."""
+    """Raise an error unless a failed function has returned -1 with an exception set."""
     expect(not silent(error), f"{what} failed, and no error was set")
     expect(not isinstance(error, SystemError), f"{what}: {error!r:.200}, so 0 came with an error")
 
@@ -85,7 +85,7 @@ def the_work_stream_of_a_device_exists(producer: ProducerUnderTest) -> None:
     cuda = driver()
     x = of_the_carrier(producer, producer.make(device="cuda"))
     table = table_of(producer, x)
-    kind, number = x.__dlpack_device__()  # it may have work pending, and the table refuse it
+    kind, number = x.__dlpack_device__()  # it may have pending work, for which the table may refuse
     if kind != DLDeviceType.kDLCUDA:
         raise NotApplicable(f"the array is on device {(kind, number)}")
     try:

@@ -1,7 +1,7 @@
-"""The C exchange table of a library's arrays: how it takes tensors of others, and makes new ones.
+"""The C exchange table of a library's arrays: how it imports tensors, and allocates new ones.
 
 Source: dlpack.h 1.3, ``DLPackManagedTensorToPyObjectNoSync`` and ``DLPackManagedTensorAllocator``.
-Who owns a tensor that was refused the header does not say: it may be released, but not twice.
+The header does not specify the owner of a refused tensor: it may be released, but not twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STRIDES_SINCE: Final = (1, 2)  # strides are not NULL
 
 
 def _loan(**changes: Any) -> Loan:
-    """Return a tensor of host memory that counts how often it is released."""
+    """Return a tensor of host memory that counts its releases."""
     source = host().but(**changes)
     return Loan(source.said, source.memory, versioned=True)
 
@@ -116,7 +116,7 @@ STRANGE: Final[dict[str, object]] = {
     "device": {"device": (int(DLDeviceType.kDLVulkan), 0)},
     "unknown-device": {"device": (99, 0)},
 }
-"""What may be refused: name -> how the description of a tensor differs from a plain one."""
+"""Name -> differences from a plain tensor, which may be refused."""
 
 
 @check(
@@ -131,7 +131,7 @@ def refused_tensors_leave_an_error(producer: ProducerUnderTest, case: dict[str, 
     note(f"giving a tensor with {case} to the table")
     try:
         y = table.managed_to(loan.address)
-    except Exception as error:  # noqa: BLE001 - any will do that is set
+    except Exception as error:  # noqa: BLE001 - any exception, if it is set
         expect(not silent(error), f"{case}: -1 was returned, and no error was set")
         y = None
     del y
@@ -178,7 +178,7 @@ def allocated_tensors_are_as_asked(producer: ProducerUnderTest, case: tuple[Any,
 
 
 def _expect_strides(tensor: OpenedCapsule, major: int) -> None:
-    """Raise `Found` unless a tensor is of a major version, and its elements lie side by side."""
+    """Raise `Found` unless a tensor has a given major version, and its elements are contiguous."""
     version, size = tensor.version or (0, 0), tensor.itemsize
     expect(version[0] == major, f"the tensor is of version {version}, due: {major} and any minor")
     legal = tensor.strides is not None or version < _STRIDES_SINCE
@@ -192,7 +192,7 @@ IMPOSSIBLE: Final[dict[str, tuple[tuple[int, int, int], tuple[int, int]]]] = {
     "code": ((200, 32, 1), _HOST),
     "device": ((2, 32, 1), (99, 0)),
 }
-"""What no allocator can make: name -> element type and device."""
+"""Arguments that no allocator can fulfil: name -> element type and device."""
 
 
 @check("DLP-API-2", source=f"{_ALLOCATOR}: SetError is called exactly when", cases=IMPOSSIBLE)
@@ -217,7 +217,7 @@ def made_allocations_leave_no_error(producer: ProducerUnderTest) -> None:
 
 
 def _expect_told(ask: Callable[[], Allocated], what: str) -> None:
-    """Raise `Found` unless an allocator said exactly once that it failed, if it did."""
+    """Raise `Found` unless an allocator reports one error if it fails, and none otherwise."""
     made = ask()
     if made.code:
         expect(made.kind, f"{what}: -1 was returned, and SetError was not called")

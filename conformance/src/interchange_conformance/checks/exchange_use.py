@@ -1,7 +1,7 @@
-"""Consumers of the C exchange table: which table they use, and what they make of its answers.
+"""Consumers of the C exchange table: which table they use, and how they use its results.
 
-Source: dlpack.h 1.3, ``DLPackExchangeAPI``.  A consumer that asks ``__dlpack__`` and never a
-table keeps all of these rules.
+Source: dlpack.h 1.3, ``DLPackExchangeAPI``.  A consumer that uses ``__dlpack__`` and never a table
+satisfies all of these rules.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _producer(table: dict[str, Any] | None = None, *, on_instance: bool = False)
 
 
 def _need_plain(consumer: ConsumerUnderTest) -> None:
-    """Say that nothing can be learnt of a consumer that does not take an array of one axis."""
+    """Raise `NotApplicable` if a consumer does not import a one-dimensional array."""
     try:
         consumer.take(host((6,)))
     except NotApplicable:
@@ -45,7 +45,7 @@ def _need_plain(consumer: ConsumerUnderTest) -> None:
 
 
 def _was_used(x: Producer) -> bool:
-    """Whether a table's function was called with an object."""
+    """Return whether a table's function was called with an object."""
     return any(call.method == "_for_table" for call in x.log)
 
 
@@ -76,7 +76,7 @@ def exchange_tables_of_other_majors_are_not_used(consumer: ConsumerUnderTest) ->
     note("taking an object whose exchange table is of major version 2")
     try:
         y = consumer.take(x)
-    except Exception:  # noqa: BLE001 - it may be refused
+    except Exception:  # noqa: BLE001 - a refusal is permitted
         y = None
     used = _was_used(x)
     del y
@@ -95,7 +95,7 @@ def tensors_of_tables_are_released_once(consumer: ConsumerUnderTest) -> None:
     y = consumer.take(x)
     if not _was_used(x):
         raise NotApplicable("it uses no exchange table")
-    early = bool(x.counts) and 0 not in x.counts  # a consumer may ask more than once
+    early = bool(x.counts) and 0 not in x.counts  # a consumer may request more than once
     note("freeing an array that came from an exchange table")
     del y
     collect()
@@ -136,7 +136,7 @@ FAILURES: Final[dict[str, tuple[dict[str, Any], type[Exception]]]] = {
     "lending": ({_LEND: "lend_object_refusing"}, BufferError),
     "stream": ({_STREAM: "refused_stream"}, ValueError),
 }
-"""Which function of a table fails: name -> member and function, and the error that it sets."""
+"""The table function that fails: name -> member and function, and the error that it sets."""
 
 
 @check("DLP-API-2", source=f"{_API}: -1 on failure with a Python exception set", cases=FAILURES)

@@ -1,4 +1,4 @@
-"""Devices that need no driver: what a producer says of them, and what ``dl_device`` does.
+"""Devices without a driver: what a producer reports, and the effect of ``dl_device``.
 
 Source: dlpack.h 1.3, DLDeviceType; array API standard 2025.12, ``array.__dlpack__`` and
 ``array.__dlpack_device__``.
@@ -39,13 +39,13 @@ check: Decorator = area("devices")
 
 
 def _said(x: Any) -> Any:
-    """Return what ``__dlpack_device__()`` returns."""
+    """Return the result of ``__dlpack_device__()``."""
     if not hasattr(x, "__dlpack_device__"):
         raise NotApplicable(f"{type(x).__name__} has no __dlpack_device__")
     return device_said(x)
 
 
-# ------------------------------------------------------------------ what is said
+# ------------------------------------------------------------------ reported devices
 
 
 @check("DLP-DEV-2", source="array API standard 2025.12, array.__dlpack_device__, Returns")
@@ -173,7 +173,7 @@ _ELSEWHERE: Final = {
     "rocm": (10, 0),
     "unknown": (99, 0),
 }
-"""Devices that host memory cannot be handed to without a copy."""
+"""Devices to which host memory cannot be exported without a copy."""
 
 
 @check(

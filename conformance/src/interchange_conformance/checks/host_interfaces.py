@@ -1,4 +1,4 @@
-"""What arrays say of themselves by the buffer protocol and by the array interface.
+"""The metadata that arrays export by the buffer protocol and by the array interface.
 
 Source: PEP 3118; Python library reference, struct; NumPy array interface, version 3.
 """
@@ -44,20 +44,20 @@ _LETTERS: Final = {
     **dict.fromkeys(("float16", "float32", "float64"), tuple("efd")),
     **dict.fromkeys(("complex64", "complex128"), ("Zf", "Zd", "F", "D")),
 }
-"""Element type -> the formats of its kind; their size says which of them it is."""
+"""Element type -> the formats of its kind; their size determines which of them matches."""
 _PAIRS: Final = {"Zf": "2f", "Zd": "2d", "F": "2f", "D": "2d"}
-"""Formats of complex numbers -> what they are made of, in letters that every Python knows."""
+"""Formats of complex numbers -> their components, in formats that every Python supports."""
 _ORDERS: Final = frozenset("@=<>!")
 _NAMELESS: Final = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 _NUMBERS: Final = frozenset("?bhilqnBHILQNefd")
 
 
 _buffers: Final[list[memoryview]] = []
-"""Of records whose data is one: held, so that what was read stays there."""
+"""Owners of the memory of records: referenced, so that it is not freed."""
 
 
 def _named(*names: str) -> dict[str, str]:
-    """Return element types by their names as cases."""
+    """Return element types with their names as names of cases."""
     return {name.replace("_", "-"): name for name in names}
 
 
@@ -70,7 +70,7 @@ def _buffer(x: Any) -> memoryview:
     Raises
     ------
     NotApplicable
-        It has none, or refuses to give it.
+        The array exports none, or refuses.
     """
     try:
         return memoryview(x)
@@ -119,7 +119,7 @@ def formats_name_the_element_type(producer: ProducerUnderTest, case: str) -> Non
 
 
 def _size(order: str, letters: str) -> int | None:
-    """Return the size of a format [bytes]: that of C here for '@', else the standard one."""
+    """Return the size of a format [bytes]: native for '@', else the standard size."""
     try:
         return struct.calcsize(order + _PAIRS.get(letters, letters))
     except struct.error:
@@ -132,12 +132,12 @@ def elements_without_a_format_are_no_other_numbers(producer: ProducerUnderTest, 
 
     Raise BufferError: bfloat16 exported as 'e' or 'H' is read as wrong numbers.
     """
-    _buffer(producer.make())  # others have one
+    _buffer(producer.make())  # other arrays export one
     x = producer.make(dtype=case)
 
     try:
         found = memoryview(x)
-    except Exception:  # noqa: BLE001 - it has none, as it should
+    except Exception:  # noqa: BLE001 - it exports none, which is correct
         return
     letters = found.format.lstrip("@=<>!")
     expect(letters not in _NUMBERS, f"{case} has format {found.format!r}, which is another type")
@@ -187,7 +187,7 @@ def a_buffer_keeps_the_array(producer: ProducerUnderTest) -> None:
 
 
 def _overwrite(x: Any) -> None:
-    """Write into an array, if its buffer lets us."""
+    """Write into an array, if its buffer is writable."""
     found = _buffer(x)
     if not found.readonly and found.c_contiguous:
         found.cast("B")[:] = b"\xff" * found.nbytes
@@ -197,12 +197,12 @@ def _overwrite(x: Any) -> None:
 
 
 def _record(x: Any) -> InterfaceRecord:
-    """Return an array's record, read and checked for form.
+    """Return an array's record after validation of its form.
 
     Raises
     ------
     NotApplicable
-        It has none.
+        The array has none.
     Found
         It is malformed.
     """
@@ -223,8 +223,8 @@ def _record(x: Any) -> InterfaceRecord:
 def _place(x: Any, record: dict[str, Any]) -> Any:
     """Return the address and the read-only flag of a record.
 
-    The interface lets ``data`` be a tuple of both, an object with a buffer, or nothing, which
-    stands for the buffer of the array itself.
+    The interface permits ``data`` to be a tuple of both, an object with a buffer, or missing, which
+    means the buffer of the array itself.
     """
     data = record.get("data")
     if isinstance(data, tuple):
@@ -317,5 +317,5 @@ def buffer_and_record_agree(producer: ProducerUnderTest) -> None:
     strides = strides or tuple(found.itemsize * step for step in c_strides(record.shape))
     due = found.strides
     expect(strides == due, f"the record has strides {strides}, the buffer {due}")
-    agree = found.readonly or not record.readonly  # a buffer may be more careful
+    agree = found.readonly or not record.readonly  # a buffer may be stricter
     expect(agree, "the record says that the memory is read-only, and the buffer is writable")

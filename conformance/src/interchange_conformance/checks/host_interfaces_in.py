@@ -1,4 +1,4 @@
-"""What consumers make of buffers and of objects with the array interface.
+"""Consumers of buffers, and of objects with the array interface.
 
 Source: PEP 3118; NumPy array interface, version 3.
 """
@@ -38,7 +38,7 @@ _NATIVE, _FOREIGN = ("<", ">") if sys.byteorder == "little" else (">", "<")
 
 
 def _take(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
-    """Return what a consumer makes of an object, or the error with which it refuses it."""
+    """Return a consumer's object for another object, or the error of its refusal."""
     take = getattr(consumer.subject, by)
     if take is None:
         raise NotApplicable(f"the subject describes no {by}()")
@@ -46,21 +46,21 @@ def _take(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
         return take(x)
     except NotApplicable:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is a refusal
+    except Exception as error:  # noqa: BLE001 - any exception is a refusal
         return error
 
 
 def _take_odd(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
-    """Return what `_take` does, of a consumer that takes some plain object by that function.
+    """Return the result of `_take`, for a consumer that imports a plain object by that function.
 
     Raises
     ------
     NotApplicable
-        It takes none: its refusals say nothing of what is odd.
+        It imports none: its refusals do not depend on the unusual property.
     """
     plain = _PLAIN.values() if by == "take_buffer" else (_record,)
     refusal = None
-    for make in plain:  # to the first that is taken: the others may be what it cannot have
+    for make in plain:  # until one is imported: the consumer may not support the others
         refusal = _take(consumer, by, make())
         if not isinstance(refusal, Exception):
             return _take(consumer, by, x)
@@ -68,20 +68,20 @@ def _take_odd(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
 
 
 def _expect_read(consumer: ConsumerUnderTest, by: str, y: Any) -> None:
-    """Raise unless what was taken is read as the plain numbers."""
+    """Raise an error unless an imported object is read as the plain numbers."""
     found, due = consumer.values(y), list(_NUMBERS)
     expect(found == due, f"{by}() gave {found!s:.200}, due was {due}")
 
 
 def _refusal(y: Any) -> str:
-    """Return a refusal in words."""
+    """Return a refusal as text."""
     return words(y) if isinstance(y, BaseException) else type(y).__name__
 
 
 def _expect_right_or_refused(
     consumer: ConsumerUnderTest, by: str, x: Any, due: list[Any], what: str
 ) -> None:
-    """Raise if an object is read as something else than it is."""
+    """Raise an error if an object is misread."""
     note(f"{by}() of {what}")
     y = _take_odd(consumer, by, x)
     if isinstance(y, Exception):
@@ -90,13 +90,13 @@ def _expect_right_or_refused(
         found = consumer.values(y)
     except NotApplicable:
         raise
-    except Exception:  # noqa: BLE001 - it refuses when it is read
+    except Exception:  # noqa: BLE001 - a refusal to read
         return
     expect(_flat(found) == due, f"{by}() of {what} gave {found!s:.200}, due was {due}")
 
 
 def _flat(value: Any) -> list[Any]:
-    """Return the numbers in what may be lists, tuples or records of numbers."""
+    """Return the numbers in nested lists, tuples or records."""
     if isinstance(value, (list, tuple)):
         return [number for part in value for number in _flat(part)]
     return _flat(value.tolist()) if hasattr(value, "tolist") else [value]
@@ -109,7 +109,7 @@ _PLAIN: Final[dict[str, Make]] = {
     "two-axes": lambda: memoryview(bytearray(_FLOATS)).cast("f", (2, 3)),
     "one-axis": lambda: memoryview(bytearray(_FLOATS)).cast("f"),
     "array": lambda: array.array("f", _NUMBERS),
-    "ctypes": lambda: (ctypes.c_float * 6)(*_NUMBERS),  # whose strides are NULL, asked for or not
+    "ctypes": lambda: (ctypes.c_float * 6)(*_NUMBERS),  # strides are NULL, requested or not
 }
 
 
@@ -142,7 +142,7 @@ def every_plain_buffer_is_taken(consumer: ConsumerUnderTest, case: Make) -> None
 
 
 def _letters(letters: str, *numbers: Any) -> tuple[Make, list[Any]]:
-    """Return what makes a buffer of some format, and what it holds."""
+    """Return a function that makes a buffer of some format, and its expected elements."""
     data, size = struct.pack(f"{len(numbers)}{letters}", *numbers), struct.calcsize(letters)
     return (lambda: view(kept(data), (len(numbers),), (size,), letters, size)), list(numbers)
 
@@ -278,7 +278,7 @@ def the_buffer_is_held_as_long_as_the_array(consumer: ConsumerUnderTest) -> None
 
 
 def _is_movable(owner: bytearray) -> bool:
-    """Whether no buffer of some bytes is held; they are left unchanged."""
+    """Return whether no buffer of a bytearray is exported; its contents do not change."""
     try:
         owner.append(0)
     except BufferError:
@@ -309,7 +309,7 @@ def memory_of_others_that_is_read_only_is_not_written(
 
     try:
         write(y)
-    except Exception:  # noqa: BLE001 - it refuses
+    except Exception:  # noqa: BLE001 - a refusal
         return
 
     kept_as_it_was = ctypes.string_at(address, len(_FLOATS)) == _FLOATS

@@ -1,4 +1,4 @@
-"""Layouts: axes, extents, strides, and where the first element is.
+"""Layouts: axes, extents, strides, and the address of the first element.
 
 Source: dlpack.h 1.3, DLTensor.
 """
@@ -150,7 +150,7 @@ def sizes_of_repeated_elements_fit(producer: ProducerUnderTest, case: tuple[str,
     if isinstance(found, Exception):
         return
     size = math.prod(found.shape or ()) * itemsize(found.dtype)
-    said = extents_of(y) or shape  # the library may repeat less often than it was asked to
+    said = extents_of(y) or shape  # the library may repeat fewer times than requested
     expect(
         found.shape == said and 0 <= size < 2**63,
         f"an array of shape {said} was exported with shape {found.shape}, {size} bytes",
@@ -239,7 +239,7 @@ def strides_count_elements(producer: ProducerUnderTest) -> None:
 
 
 def _strides_of_bytes(producer: ProducerUnderTest) -> Shape | None:
-    """Return the strides of an array of bytes, where the library has one."""
+    """Return the strides of an array of bytes, if the library has one."""
     with contextlib.suppress(NotApplicable):
         return newest(producer, some_array(producer, "uint8")).strides
     return None
@@ -273,7 +273,7 @@ def steps_of_half_elements_stay(producer: ProducerUnderTest, case: str) -> None:
 
 
 def uneven(producer: ProducerUnderTest) -> Any:
-    """Return a view of 2-byte elements in an array of 2 rows of 5 bytes, which are numbered."""
+    """Return a view of 2-byte elements in a numbered array of 2 rows of 5 bytes."""
     base, *_ = holding(producer, list(range(10)), [Form((2, 5), "uint8")])
     pairs = producer.make((1,), "uint16")
     y = view_of(base, lambda x: x[:, :4].view(pairs.dtype))
@@ -282,7 +282,7 @@ def uneven(producer: ProducerUnderTest) -> Any:
     return y
 
 
-# ------------------------------------------------------------------ where the elements are
+# ------------------------------------------------------------------ addresses of elements
 
 
 @check("DLP-DATA-1", source="dlpack.h 1.3, DLTensor.data", cases=SHAPES)

@@ -1,4 +1,4 @@
-"""Lifetime: memory stays as long as a capsule or a consumer holds it, and no longer.
+"""Lifetime: memory is kept exactly as long as a capsule or a consumer holds it.
 
 Source: DLPack Python specification, Implementation; dlpack.h 1.3, deleter.
 """
@@ -35,22 +35,22 @@ WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
     "dropped": lambda found: setattr(found, "capsule", None),
     "released": lambda found: found.consume().release(),
 }
-"""What happens to a capsule: it stays unconsumed, or is consumed and released."""
+"""State of a capsule: unconsumed, or consumed and released."""
 _EACH: Final = {
     f"{generation}-{way}": (generation, way) for generation in GENERATIONS for way in WAYS
 }
 _HELD: Final = 2**20
-"""Size of an array whose memory, once it is freed, is soon another's [bytes]."""
-_MANY_AXES: Final = (1,) * 40  # so that a struct is too large for Python's own small blocks
+"""Size of an array whose memory is soon reused after it is freed [bytes]."""
+_MANY_AXES: Final = (1,) * 40  # so that a struct is too large for Python's small blocks
 _CALLS: Final = 40
 _REFUSALS: Final = 8
 _LEAK: Final = 32, 0.9
-"""From what on something is kept by every call: malloc's smallest block [bytes]; blocks of CPython.
+"""Threshold of a leak per call: malloc's smallest block [bytes]; blocks of CPython.
 """
 
 
 def filled(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
-    """Return a capsule of contiguous host memory, a pattern in it where it may be written."""
+    """Return a capsule of contiguous host memory, filled with a pattern if it is writable."""
     found = require_host(opened(producer, x, generation))
     if found.strides not in {None, c_strides(found.shape or ())} or not found.data:
         raise NotApplicable(f"the array is not contiguous, its strides are {found.strides}")
@@ -60,14 +60,14 @@ def filled(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsul
 
 
 def other_arrays(producer: ProducerUnderTest) -> list[Any]:
-    """Return arrays of other contents, which take what memory was freed."""
+    """Return arrays with other contents, which reuse freed memory."""
     arrays = [producer.make(*producer.block(_HELD)) for _ in range(4)]
     for x in arrays:
         touch(producer, x)
     return arrays
 
 
-# ------------------------------------------------------------------ it stays
+# ------------------------------------------------------------------ memory is kept
 
 
 @check(
@@ -153,7 +153,7 @@ def exports_are_released_in_any_order(producer: ProducerUnderTest) -> None:
 
 
 def _there_is(producer: ProducerUnderTest, x: Any, generation: str) -> bool:
-    """Whether an array has a capsule of a generation."""
+    """Return whether an array can be exported in a generation."""
     try:
         opened(producer, x, generation)
     except NotApplicable:
@@ -161,7 +161,7 @@ def _there_is(producer: ProducerUnderTest, x: Any, generation: str) -> bool:
     return True
 
 
-# ------------------------------------------------------------------ it goes
+# ------------------------------------------------------------------ memory is freed
 
 
 @check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=_EACH)
@@ -199,7 +199,7 @@ def owners_get_their_references_back(producer: ProducerUnderTest, case: tuple[st
     """
     generation, way = case
     x = some_array(producer)
-    WAYS[way](opened(producer, x, generation))  # what is kept once is no leak
+    WAYS[way](opened(producer, x, generation))  # memory that is allocated once is not a leak
     before = sys.getrefcount(x)
 
     for _ in range(10):
@@ -230,7 +230,7 @@ def structs_are_freed(producer: ProducerUnderTest, case: tuple[str, str]) -> Non
 def _expect_nothing_kept(
     producer: ProducerUnderTest, act: Callable[[], object], calls: int, what: str
 ) -> None:
-    """Expect that neither malloc nor CPython has given out more after `act` than before."""
+    """Raise an error if malloc or CPython has more allocations after `act` than before."""
     found = [rest / calls for rest in least_kept(producer, (allocated, blocks), act)]
     expect(
         all(rest < leak for rest, leak in zip(found, _LEAK, strict=True)),
@@ -239,7 +239,7 @@ def _expect_nothing_kept(
 
 
 def _with_a_large_struct(producer: ProducerUnderTest) -> Any:
-    """Return an array of many axes, or of few."""
+    """Return an array of many axes if possible, or of few."""
     if not allocated():
         raise NotApplicable("this C library does not count what is allocated")
     try:
@@ -281,7 +281,7 @@ def refused_exports_keep_nothing(producer: ProducerUnderTest, case: str) -> None
         for _ in range(_REFUSALS):
             for request in requests:
                 with contextlib.suppress(Exception):
-                    x.__dlpack__(**request)  # itself: the kit remembers errors, and keeps memory
+                    x.__dlpack__(**request)  # called directly: the kit keeps errors
 
     what = f"a round of {len(requests)} exports that are refused"
     _expect_nothing_kept(producer, refuse, _REFUSALS, what)

@@ -1,4 +1,4 @@
-"""Negotiation: what ``max_version`` is answered with, and which keywords ``__dlpack__`` takes.
+"""Negotiation: answers to ``max_version``, and keywords that ``__dlpack__`` accepts.
 
 Source: array API standard 2025.12, ``array.__dlpack__``; DLPack Python specification.
 """
@@ -36,7 +36,7 @@ check: Decorator = area("negotiation")
 _LOGIC: Final = "array API standard 2025.12, array.__dlpack__, Notes"
 _PAIR: Final = "array API standard 2025.12, array.__dlpack__, max_version: a 2-tuple (major, minor)"
 
-# ------------------------------------------------------------------ what an array speaks
+# ------------------------------------------------------------------ protocols of an array
 
 
 _PROTOCOLS: Final = (
@@ -90,7 +90,7 @@ def plain_arrays_can_leave(producer: ProducerUnderTest) -> None:
 
 
 def _error(producer: ProducerUnderTest, x: Any, keywords: dict[str, Any]) -> str | None:
-    """Return how an export was refused, or None."""
+    """Return the error of a refused export, or None."""
     try:
         producer.export(x, **keywords)
     except NotApplicable:
@@ -145,7 +145,7 @@ def new_consumers_get_the_versioned_struct(
     found = answer(producer, x, **keywords)
 
     if isinstance(found, BufferError):
-        granted(producer, x)  # an array that is never exported is for another check
+        granted(producer, x)  # another check tests arrays that are never exported
     expect(not isinstance(found, Exception) and found.versioned, told(keywords, found))
 
 
@@ -334,7 +334,7 @@ def streams_are_ints(producer: ProducerUnderTest, case: Any) -> None:
 
 
 def _refuses_stream(producer: ProducerUnderTest, stream: Any) -> None:
-    """Expect that a stream is refused for memory of the host, with whatever error."""
+    """Raise an error unless a stream is refused for host memory, with any error."""
     x = some_array(producer)
 
     for way in ways_out(producer, x, kind=HOST[0]):
@@ -346,7 +346,7 @@ def _refuses_stream(producer: ProducerUnderTest, stream: Any) -> None:
 # ------------------------------------------------------------------ ctypes
 
 
-_SHARED: Final = "python" + "api"  # only looked at: nothing is asked of it by attribute
+_SHARED: Final = "python" + "api"  # only detected, never used as an attribute
 
 
 @check(

@@ -1,4 +1,4 @@
-"""Read-only memory: who is told of it, who is not, and who must not get it.
+"""Read-only memory: when it is flagged, when it is not, and when it must be refused.
 
 Source: dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY; array API standard 2025.12.
 """
@@ -31,7 +31,7 @@ _KINDS: Final = {"readonly": "readonly", "immutable": "immutable"}
 def _unwritable(
     producer: ProducerUnderTest, kind: str, shapes: Iterable[tuple[int, ...]] | None = None
 ) -> Any:
-    """Return an array that must not be written: one made so, or one of a library of such."""
+    """Return a read-only array: one made read-only, or one of a library with immutable arrays."""
     immutable = producer.subject.immutable
     if immutable != (kind == "immutable"):
         raise NotApplicable(
@@ -100,7 +100,7 @@ def views_of_readonly_arrays_are_flagged(producer: ProducerUnderTest, case: View
 
 
 def _apart(one: Any, other: Any) -> bool:
-    """Whether two tensors share no memory."""
+    """Return whether two tensors share no memory."""
     return set(one.addresses()).isdisjoint(other.addresses())
 
 

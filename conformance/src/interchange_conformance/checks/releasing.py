@@ -1,4 +1,4 @@
-"""Releasing: deleters and destructors on any thread, during an exception, and at the very end.
+"""Releasing: deleters and destructors on any thread, during an exception, and at exit.
 
 Source: DLPack Python specification, Implementation; the CPython manual, Thread State and the GIL.
 """
@@ -36,20 +36,20 @@ _AFTER_PYTHON: Final = "DLPack Python specification, Implementation: leak withou
 _IN_FLIGHT: Final = "DLPack Python specification, Implementation: an exception may be in-flight"
 _BY_NUMPY: Final = "interchange; NumPy calls deleters with an error set"
 _THREADS: Final = 4
-_HEAD_START: Final = 0.05  # in which a deleter that waits for nothing is through [seconds]
+_HEAD_START: Final = 0.05  # time in which a deleter that does not wait completes [seconds]
 _NEVER: Final = 1e6  # until the interpreter asks for the GIL [seconds]
 _EXPORTS: Final = 25
 
 keep: Final[list[Any]] = []
-"""What is alive when the interpreter ends."""
+"""Objects that are alive when the interpreter exits."""
 
 
-class _Flying(Exception):  # noqa: N818 - it is no error, but what must arrive
-    """An exception that is on its way while something dies."""
+class _Flying(Exception):  # noqa: N818 - not an error of the kit, but the expected exception
+    """An exception in flight while an object is destroyed."""
 
 
 def _fly() -> object:
-    """Set out."""
+    """Raise the exception."""
     raise _Flying
 
 
@@ -83,7 +83,7 @@ def deleters_run_without_the_gil(producer: ProducerUnderTest, case: str) -> None
 
 
 def _parts(x: Any) -> list[Any]:
-    """Return an array and what it refers to, without modules and other shared objects."""
+    """Return an array and the objects that it references, except modules and other shared ones."""
     shared = (type(None), bool, int, float, str, bytes, tuple, type)
     beneath = [getattr(x, "base", None), *getattr(x, "__dict__", {}).values()]
     return [x, *(part for part in beneath if not isinstance(part, shared))]
@@ -92,12 +92,12 @@ def _parts(x: Any) -> list[Any]:
 def _on_native_thread(owned: ConsumedTensor, parts: list[Any]) -> list[str]:
     """Call a deleter on a new thread of the C library, and wait for it with the GIL released.
 
-    Before, give it some time with the GIL held, in which it must not touch what is Python's.
+    Before, the GIL is held for some time, in which the deleter must not access Python objects.
 
     Returns
     -------
     list of str
-        Of which type the parts are whose reference counts it changed in that time, if it ended.
+        Types of the parts whose reference counts changed in that time, if the thread ended.
     """
     keeping, thread = ctypes.PyDLL(None), ctypes.c_ulong()
     before = [sys.getrefcount(part) for part in parts]
@@ -123,7 +123,7 @@ def _on_native_thread(owned: ConsumedTensor, parts: list[Any]) -> list[str]:
 
 
 def _ended(keeping: Any, thread: Any) -> bool:
-    """Whether a thread ends soon, though this one never lets the GIL go."""
+    """Return whether a thread ends soon, although this one never releases the GIL."""
     join = getattr(keeping, "pthread_tryjoin_np", None)
     until = time.perf_counter() + _HEAD_START
     while join is not None and time.perf_counter() < until:
@@ -210,10 +210,10 @@ def threads_export_one_array_at_once(producer: ProducerUnderTest, case: str) -> 
 
 
 def _exported(x: Any, keywords: dict[str, Any]) -> OpenedCapsule | Exception:
-    """Return the opened capsule of an array that is exported twice by one thread, or the error."""
+    """Return the opened capsule of an array that one thread exports twice, or the error."""
     try:
         return OpenedCapsule(x.__dlpack__(**keywords))
-    except Exception as error:  # noqa: BLE001 - it is the evidence
+    except Exception as error:  # noqa: BLE001 - any exception is the evidence
         causes.see(error)
         return error.with_traceback(None)  # frames would keep arrays alive
 
@@ -237,14 +237,14 @@ def capsules_die_while_an_exception_flies(producer: ProducerUnderTest, case: str
         keep_nothing(producer.export(x, **keywords), _fly())
     except _Flying:
         pass
-    except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
+    except Exception as error:  # noqa: BLE001 - any exception is the evidence
         raise Found(f"an exception was on its way; what arrived is {words(error)}") from None
     note("the next capsule is made")
     opened(producer, some_array(producer), case)
 
 
 def keep_nothing(*_: object) -> None:
-    """Take anything."""
+    """Accept any arguments."""
 
 
 @check("DLP-LIFE-4", source=_BY_NUMPY, severity="SHOULD", cases=GENERATIONS)
@@ -275,22 +275,22 @@ def exceptions_outlive_deleters(producer: ProducerUnderTest, case: str) -> None:
 
 
 def _what_arrives(producer: ProducerUnderTest, x: Any, generation: str) -> Exception:
-    """Return what arrives in place of an exception that was on its way when an array died."""
+    """Return the exception that arrives if an array was destroyed with one in flight."""
     opened(producer, x, generation)
     held = _held_by_numpy(producer, x, generation)
 
     note("an array of NumPy that holds a tensor dies while an exception is on its way")
     try:
         keep_nothing(held.pop(), _fly())
-    except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
+    except Exception as error:  # noqa: BLE001 - any exception is the evidence
         return error
     return RuntimeError("nothing")
 
 
 def _held_by_numpy(producer: ProducerUnderTest, x: Any, generation: str) -> list[Any]:
-    """Return a list of the only reference to an array of NumPy, which holds a tensor.
+    """Return a list with the only reference to a NumPy array that holds a tensor.
 
-    NumPy calls the deleter as it is: it saves no error around it.
+    NumPy calls the deleter directly, without saving an exception around it.
     """
     try:
         import numpy as np
@@ -298,7 +298,7 @@ def _held_by_numpy(producer: ProducerUnderTest, x: Any, generation: str) -> list
         raise NotApplicable("NumPy is not installed") from error
 
     class Exporter:
-        """Hands out one capsule."""
+        """A producer of one given capsule."""
 
         def __dlpack__(self, **_: object) -> Any:
             return producer.export(x, **asking(generation))
@@ -312,7 +312,7 @@ def _held_by_numpy(producer: ProducerUnderTest, x: Any, generation: str) -> list
         raise NotApplicable(f"NumPy does not take it: {words(error)}") from error
 
 
-# ------------------------------------------------------------------ the end
+# ------------------------------------------------------------------ exit of the interpreter
 
 
 @check("DLP-LIFE-3", source=_AFTER_PYTHON, fresh=True, seconds=30)
@@ -356,7 +356,7 @@ def deleters_run_after_python(producer: ProducerUnderTest) -> None:
 
 
 def _each(producer: ProducerUnderTest, x: Any, generation: str) -> list[Any]:
-    """Return an open capsule of a generation, or nothing."""
+    """Return an open capsule of a generation in a list; empty if there is none."""
     try:
         return [opened(producer, x, generation)]
     except NotApplicable:

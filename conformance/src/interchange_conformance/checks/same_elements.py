@@ -1,8 +1,8 @@
-"""The elements that a capsule leads to are those of the array, however else these can be learnt.
+"""The elements of a capsule are those of the array, as far as other sources show.
 
-Source: dlpack.h 1.3, DLTensor.  Where arrays cannot be indexed, no view shows that an address is
-off: capsules of both generations are held against each other, against the numbers that an array was
-made of, and against what the library reads itself.
+Source: dlpack.h 1.3, DLTensor.  If arrays cannot be indexed, no view shows a wrong address:
+capsules of both generations are compared with each other, with the numbers from which an array was
+made, and with the elements that the library itself reads.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ check: Decorator = area("capsule")
 
 _WHERE: Final = "dlpack.h 1.3, DLTensor.data and byte_offset"
 _NUMBERS: Final = [3, 1, 4, 15, 92, 65]
-_MOST: Final = 2**14  # elements that are looked at one by one
+_MOST: Final = 2**14  # limit of elements that are compared one by one
 
 
 def _forms(producer: ProducerUnderTest) -> Iterator[Form]:
-    """Yield forms of arrays that hold the numbers."""
+    """Yield forms of arrays that can hold the numbers."""
     yield from forms_of(SIX, NUMERIC)
     if math.prod(producer.plain.shape) <= _MOST:
         yield from forms_of([producer.plain.shape], NUMERIC)
@@ -101,7 +101,7 @@ def exported_elements_are_those_that_the_library_reads(
 
 
 def _reader(producer: ProducerUnderTest) -> Callable[[Any], list[Any]]:
-    """Return what reads arrays, where those that are made are of the type of those taken."""
+    """Return the function that reads arrays, if made and imported arrays have the same type."""
     consumer = ConsumerUnderTest(producer.subject)
     if producer.subject.immutable:
         raise NotApplicable("its arrays are never written")
@@ -121,13 +121,13 @@ def _reader(producer: ProducerUnderTest) -> Callable[[Any], list[Any]]:
 
 
 def _expect_elements(found: OpenedCapsule, due: list[bytes], what: str) -> None:
-    """Expect that a tensor leads to some elements."""
+    """Raise an error unless a tensor has the given elements."""
     seen = found.read()
     hexes = [[one.hex() for one in elements] for elements in (seen, due)]
     expect(seen == due, f"{what} leads to {hexes[0]}, due was {hexes[1]}")
 
 
-# ------------------------------------------------------------------ what leaves at all
+# ------------------------------------------------------------------ possible exports
 
 
 _STANDARD: Final = (
@@ -161,7 +161,7 @@ def element_types_with_a_code_are_exported(producer: ProducerUnderTest, case: st
 def _answers(
     producer: ProducerUnderTest, x: Any
 ) -> list[tuple[dict[str, Any], OpenedCapsule | Exception]]:
-    """Return what comes of asking for each generation, where that can be asked."""
+    """Return the result of requesting each generation, if that can be requested."""
     found = []
     for generation in GENERATIONS:
         with contextlib.suppress(NotApplicable):

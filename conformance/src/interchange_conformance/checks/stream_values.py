@@ -1,9 +1,8 @@
-"""Which stream values producers take, and which they refuse, by device type.
+"""Stream values that producers must accept or refuse, by device type.
 
-Source: array API standard 2025.12, ``array.__dlpack__`` (stream).  The standard says what a value
-means, and 0 that it is disallowed; it says nothing about how a producer answers a value that means
-nothing, so that only surprises are found here, and no broken MUST, except where a legal value is
-not taken.
+Source: array API standard 2025.12, ``array.__dlpack__`` (stream).  The standard specifies the
+meaning of values, and disallows 0; it does not specify the result of a value without a meaning, so
+that these checks are no MUSTs, except if a legal value is refused.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def _refused(producer: ProducerUnderTest, x: Any, stream: Any, why: str) -> Exce
 
 
 def _taken(producer: ProducerUnderTest, x: Any, stream: Any, why: str) -> None:
-    """Export with a legal stream and nothing pending."""
+    """Export with a legal stream and without pending work."""
     note(f"exporting with stream={stream!r}")
     found = answer(producer, x, stream=stream)
     if isinstance(found, Exception):
@@ -155,7 +154,7 @@ def bad_streams_are_refused_by_an_error_for_arguments(
 
 
 def _on_rocm(producer: ProducerUnderTest) -> Any:
-    """Return an array that says it is on a ROCm device."""
+    """Return an array that claims to be on a ROCm device."""
     x = producer.make(device="rocm")
     if not hasattr(x, "__dlpack_device__") or x.__dlpack_device__()[0] != ROCM:
         raise NotApplicable("make(device='rocm') returned an array that is not on ROCm")

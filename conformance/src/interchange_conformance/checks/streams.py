@@ -1,8 +1,8 @@
-"""Who waits for whom: a producer's pending work comes before what a consumer does, and no sooner.
+"""Stream order: a producer's pending work runs before the consumer's, without needless waits.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream, dl_device, copy); CUDA driver API,
-Stream Management.  Work on the array is held by a gate while it is handed over, so that a missing
-wait shows on any driver, whatever the timing is.
+Stream Management.  Work on the array is blocked by a gate during the export, so that a missing wait
+is found on any driver, regardless of timing.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 check: Decorator = area("streams")
 
 _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, stream"
-_FRESH: Final = 0  # stands for a stream of its own in the tables below
+_FRESH: Final = 0  # a new stream, in the tables below
 _WAITING: Final = ("cuStreamWaitEvent", "Synchronize", "cuStreamBeginCapture")
 _ORDERING: Final = ("cuEventRecord", *_WAITING)
-_BEFORE_THE_WORK: Final = 0.1  # that is let go while the host waits, if it does [seconds]
+_BEFORE_THE_WORK: Final = 0.1  # until the work is released [seconds]
 
 
 class _Pair(NamedTuple):
-    """Where work is pending, for which stream the array is handed over, in what memory it is."""
+    """Stream with pending work, stream of the consumer, and kind of memory."""
 
     pending: int
     consumer: int | None
@@ -62,7 +62,7 @@ _PAIRS: Final = {
 
 
 def _streams(cuda: Cuda, pair: _Pair) -> tuple[int, int | None]:
-    """Return the two streams of a pair, fresh ones where it asks for them."""
+    """Return the two streams of a pair; new ones if requested."""
     pending = pair.pending or cuda.stream()
     return pending, cuda.stream() if pair.consumer == _FRESH else pair.consumer
 
@@ -140,7 +140,7 @@ def copies_are_made_after_the_pending_work(producer: ProducerUnderTest) -> None:
     own, consumer = cuda.stream(), cuda.stream()
     need_order(producer)
     x, address, own = make_busy(producer, own)
-    handed_over(producer, make_busy(producer, own).x, stream=consumer, copy=True)  # to warm up
+    handed_over(producer, make_busy(producer, own).x, stream=consumer, copy=True)  # to load modules
     pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting a copy, with work held")
@@ -182,7 +182,7 @@ def an_export_does_not_block_the_host(producer: ProducerUnderTest, case: _Pair) 
     )
 
 
-# ---------------------------------------------------------------- who asks for no wait
+# ---------------------------------------------------------------- exports without a wait
 
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", on="cuda")
@@ -212,7 +212,7 @@ def _calls(trace: Trace, parts: tuple[str, ...] = _ORDERING) -> list[str]:
 
 
 def _trace_of_minus_1(producer: ProducerUnderTest) -> Trace:
-    """Return the log of an export with stream=-1, after one that does not count."""
+    """Return the log of an export with stream=-1, after one that loads modules."""
     cuda = driver()
     own = cuda.stream()
     warm_up(producer, own, -1)
@@ -266,7 +266,7 @@ def an_export_to_the_arrays_own_stream_needs_no_wait(producer: ProducerUnderTest
 def _export_under_capture(
     producer: ProducerUnderTest, x: Any, captured: int, stream: int, what: str
 ) -> None:
-    """Export while a stream captures; the capture must end well, whatever became of the export."""
+    """Export while a stream captures; the capture must succeed, even if the export fails."""
     cuda = driver()
     cuda.synchronize()
     said = "returned a capsule"
@@ -276,7 +276,7 @@ def _export_under_capture(
             producer.open_newest(x, stream=stream)
         except NotApplicable:
             raise
-        except Exception as error:  # noqa: BLE001 - to refuse is one way to leave it whole
+        except Exception as error:  # noqa: BLE001 - a refusal also keeps the capture valid
             said = f"raised {words(error)}"
     expect(
         not capture.spoilt,
@@ -343,7 +343,7 @@ def the_consumers_stream_may_go_before_the_memory(producer: ProducerUnderTest) -
     """
     cuda = driver()
     own, consumer = cuda.stream(), cuda.stream()
-    later = cuda.stream()  # a driver may give the handle of one that is gone to the next
+    later = cuda.stream()  # a driver may reuse the handle of a destroyed stream
     x, _, own = make_busy(producer, own)
     owned = handed_over(producer, x, stream=consumer).consume()
     cuda.synchronize()
@@ -358,7 +358,7 @@ def the_consumers_stream_may_go_before_the_memory(producer: ProducerUnderTest) -
                     f"{words(found)}")  # fmt: skip
 
 
-# ---------------------------------------------------------------- to the host
+# ---------------------------------------------------------------- exports to the host
 
 
 @check(
@@ -376,7 +376,7 @@ def the_host_gets_memory_when_the_work_is_done(producer: ProducerUnderTest, case
     cuda = driver()
     own = cuda.stream()
     x, address, own = make_busy(producer, own, case)
-    handed_over(producer, make_busy(producer, own, case).x, dl_device=HOST)  # to warm up
+    handed_over(producer, make_busy(producer, own, case).x, dl_device=HOST)  # to load modules
     pending = PendingWork(cuda, address, NBYTES, own, LONG_PATIENCE)
     pending.let_go_later(_BEFORE_THE_WORK)
 

@@ -1,8 +1,8 @@
-"""Which streams consumers name, and whether what they take is ready for the one they use.
+"""The streams that consumers request, and whether imported memory is ready on the stream they use.
 
-Source: array API standard 2025.12, ``array.__dlpack__`` (stream) and ``from_dlpack``.  What is only
-a matter of words is asked of fake devices, which need no driver; what is a matter of order, of real
-memory whose producer keeps a write back.
+Source: array API standard 2025.12, ``array.__dlpack__`` (stream) and ``from_dlpack``.  Requests are
+tested with fake devices, which need no driver; order is tested with real memory whose producer
+delays a write.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _FOR: Final = {
     "per-thread": ("cuda", PER_THREAD),
     "managed-for-a-stream": ("managed", None),
 }
-"""Kind of memory, and for which stream it is taken; None for a fresh one."""
-_WHILE_READING: Final = 0.1  # the work is held that long, at least [seconds]
-_TIMES_READING: Final = 5  # and so many times as long as it takes to take and read an array
+"""Kind of memory, and the stream of the import; None for a new one."""
+_WHILE_READING: Final = 0.1  # minimum time for which the work is blocked [seconds]
+_TIMES_READING: Final = 5  # and this multiple of the time of an import and a read
 
 
 _SIGNATURES: Final = {
@@ -60,21 +60,21 @@ _SIGNATURES: Final = {
     "cuda-stream-only": ((CUDA, 0), StreamOnly),
     "cuda-opaque": ((CUDA, 0), Opaque),
 }
-"""Device and kind of a producer: those of today, and of what ``__dlpack__`` took before."""
+"""Device and kind of a producer: current ones, and those with older ``__dlpack__`` signatures."""
 
 
 def _sent(consumer: ConsumerUnderTest, device: tuple[int, int]) -> list[Any]:
-    """Return what was sent as stream to a fake device; None for what was left out."""
+    """Return the streams that were sent to a fake device; None for an omitted one."""
     asked = requests(consumer, zoo.claiming(device))
     return [keywords.get("stream") for keywords in asked]
 
 
 def _numbers(sent: list[Any]) -> list[int]:
-    """Return what of it is a number."""
+    """Return those that are numbers."""
     return [stream for stream in sent if isinstance(stream, int)]
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- requests
 
 
 @check(
@@ -94,7 +94,7 @@ def producers_with_streams_are_sent_a_stream(
     """
     device, kind = case
     x = zoo.host(kind=kind).but(device=device)
-    taken(lambda: consumer.take(x))  # who refuses the memory in the end uses it on no stream
+    taken(lambda: consumer.take(x))  # a consumer that refuses the memory uses it on no stream
     asked = asked_of(x)
 
     silent = [keywords for keywords in asked if keywords.get("stream") is None]
@@ -128,7 +128,7 @@ def default_streams_of_cuda_are_never_sent_to_rocm(consumer: ConsumerUnderTest) 
 
 @check("DLP-STREAM-4", source=_SOURCE, cases={**_WITH_STREAMS, "managed": (MANAGED, 0)})
 def streams_are_sent_as_ints(consumer: ConsumerUnderTest, case: tuple[int, int]) -> None:
-    """What is sent as a stream is an int or None, and fits a handle.
+    """The value sent as stream is an int or None, and fits a handle.
 
     Send the handle, not the object that wraps it: producers look at the type.
     """
@@ -175,13 +175,13 @@ def page_locked_producers_are_sent_no_stream(consumer: ConsumerUnderTest) -> Non
 
 
 def _producer(cuda: Cuda, stream: int | None, kind: str = "cuda") -> OnDevice:
-    """Return memory that is busy on a stream."""
+    """Return memory with pending work on a stream."""
     block, _ = place(cuda, kind, SHAPE, "float32")
     return OnDevice(block, SHAPE, "float32", stream=stream, cuda=cuda)
 
 
 def _warm_up(consumer: ConsumerUnderTest, stream: int | None, kind: str = "cuda") -> None:
-    """Take another array before it counts: what is loaded then may make the host wait."""
+    """Import another array before the measured one: loading modules may block the host."""
     cuda = driver()
     x = _producer(cuda, cuda.stream(), kind)
     with contextlib.suppress(Exception):
@@ -243,7 +243,7 @@ def managed_memory_is_read_when_the_work_is_done(consumer: ConsumerUnderTest) ->
 
 
 def _expect_late_reads(consumer: ConsumerUnderTest, kind: str) -> None:
-    """Let a consumer take and read memory while work is held, and expect it to see the work."""
+    """Make a consumer import and read memory with blocked work; the work must be visible."""
     cuda = driver()
     own = cuda.stream()
     _warm_up(consumer, None, kind)
@@ -270,7 +270,7 @@ def _expect_late_reads(consumer: ConsumerUnderTest, kind: str) -> None:
 
 
 _WORKED: Final = memoryview(bytes([7] * 4)).cast("f").tolist()
-"""What `Pending` makes of a float32."""
+"""Value of a float32 written by `Pending`."""
 
 
 @check(
@@ -298,12 +298,12 @@ def an_import_does_not_block_the_host(consumer: ConsumerUnderTest) -> None:
 
 
 class _Asking(OnDevice):
-    """A producer that looks at the stream that it is sent."""
+    """A producer that inspects the requested stream."""
 
     unknown: int | None = None
 
     def order(self, consumer: int) -> None:
-        """See whether the driver knows the stream."""
+        """Record whether the driver knows the stream."""
         if consumer > PER_THREAD and self.cuda is not None and not self.cuda.knows(consumer):
             self.unknown = consumer
             return
@@ -328,10 +328,10 @@ def the_stream_that_is_sent_exists(consumer: ConsumerUnderTest, case: bool) -> N
 
 
 class _Plain(OnDevice):
-    """A producer that orders whatever stream it is sent, and asks nothing before."""
+    """A producer that orders any requested stream without validation."""
 
     def order(self, consumer: int) -> None:
-        """Make the consumer's stream wait, as the standard says."""
+        """Make the consumer's stream wait, as the standard requires."""
         if consumer not in {-1, self.stream} and self.stream is not None:
             with contextlib.suppress(CudaError):
                 self.wait(self.stream, consumer)
@@ -358,7 +358,7 @@ def a_capture_survives_an_import(consumer: ConsumerUnderTest) -> None:
             consumer.take_on(stream, x)
         except NotApplicable:
             raise
-        except Exception as error:  # noqa: BLE001 - to refuse is one way to leave it whole
+        except Exception as error:  # noqa: BLE001 - a refusal also keeps the capture valid
             said = f"was refused ({words(error)})"
     sent = [keywords.get("stream", "nothing") for keywords in asked_of(x)]
     expect(

@@ -1,7 +1,7 @@
-"""The subject itself: whether its description does what it says, and leaves the process alone.
+"""The subject itself: whether its description is correct, and the process is not changed.
 
-Source: `interchange_conformance.subject.Subject`.  What is wrong here makes every
-other verdict on the subject doubtful.
+Source: `interchange_conformance.subject.Subject`.  A failure here makes all other verdicts on the
+subject unreliable.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ check: Decorator = area("subject")
 
 _SOURCE: Final = "interchange, Subject"
 
-# ---------------------------------------------------------------- what make() returns
+# ---------------------------------------------------------------- the result of make()
 
 
 @check("IX-SUBJECT-1", source=_SOURCE)
@@ -126,8 +126,8 @@ _TYPES: Final = {
     **{name: {int(kind)} for name, kind in KINDS.items()},
     "rocm_host": {1, 3, 11},
 }
-"""Device that make() is asked for -> types that ``__dlpack_device__`` may say: what a library calls
-memory that both sides reach is for other checks to judge."""
+"""Device that make() is asked for -> types that ``__dlpack_device__`` may report: other checks test
+the type of memory that both sides can access."""
 
 
 @check("IX-SUBJECT-1", source=_SOURCE, cases={name: name for name in _TYPES})
@@ -146,11 +146,11 @@ def make_gives_the_device_that_it_was_asked_for(producer: ProducerUnderTest, cas
         raise Found(f"make() was asked for {DEVICES[case]}: __dlpack_device__() says type {kind}")
 
 
-# ---------------------------------------------------------------- what stays as it was
+# ---------------------------------------------------------------- state of the process
 
 
 def _handled_signals() -> dict[str, Any]:
-    """Return who handles each signal, in Python and, where it can be seen, below it."""
+    """Return the handler of each signal, in Python and, if it can be read, in C."""
     handlers: dict[str, Any] = {one.name: signal.getsignal(one) for one in signal.Signals}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
@@ -160,9 +160,7 @@ def _handled_signals() -> dict[str, Any]:
     return handlers
 
 
-_OF_THREADS: Final = (
-    0b11 << 31
-)  # signals 32 and 33, which the C library's threads have for themselves
+_OF_THREADS: Final = 0b11 << 31  # signals 32 and 33 are reserved by the C library
 _STATES: Final[dict[str, Callable[[], Any]]] = {
     "directory": lambda: {"the working directory": str(Path.cwd())},
     "environment": lambda: dict(os.environ),
@@ -170,11 +168,11 @@ _STATES: Final[dict[str, Callable[[], Any]]] = {
     "threads": lambda: {thread.name: "a thread of Python" for thread in threading.enumerate()},
     "streams": lambda: {name: repr(getattr(sys, name)) for name in ("stdout", "stderr", "stdin")},
 }
-"""Case -> what of the process it looks at."""
+"""Case -> the state of the process that is compared."""
 
 
 def _changed(state: Callable[[], Any], act: Callable[[], object]) -> str:
-    """Do something, and return what it changed of a state, in words."""
+    """Call a function, and return the change of a state, as text."""
     before = state()
     act()
     after = state()
@@ -200,7 +198,7 @@ def _output_silenced() -> Iterator[None]:
 
 
 def _printed(act: Callable[[], object]) -> str:
-    """Do something, and return what it printed, by way of Python or below it."""
+    """Call a function, and return the output of Python and native code."""
     _flush()
     kept = os.dup(1), os.dup(2)
     with tempfile.TemporaryFile() as file:
@@ -219,9 +217,9 @@ def _printed(act: Callable[[], object]) -> str:
 
 
 def _flush() -> None:
-    """Write what Python keeps back."""
+    """Flush Python's standard streams."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # it may be none, or closed
+        with contextlib.suppress(Exception):  # it may be None, or closed
             stream.flush()
 
 
@@ -249,7 +247,7 @@ def make_prints_nothing(producer: ProducerUnderTest) -> None:
 
 
 _WARMING: Final = frozenset({"environment", "signals", "threads"})
-"""What libraries may set up when they are used first."""
+"""State that libraries may initialise at their first use."""
 
 
 @check("IX-SUBJECT-1", source=_SOURCE, severity="SHOULD", cases={name: name for name in _STATES})
@@ -302,11 +300,11 @@ def make_leaves_the_current_device_alone(producer: ProducerUnderTest, case: Any)
     )
 
 
-# ---------------------------------------------------------------- what read() returns
+# ---------------------------------------------------------------- the result of read()
 
 
 def _taken(consumer: ConsumerUnderTest) -> Any:
-    """Return a host array of six numbers, taken."""
+    """Return an imported host array of six numbers."""
     try:
         return consumer.take(host())
     except NotApplicable:

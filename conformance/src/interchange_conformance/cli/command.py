@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
     from .progress import Silent
 
-_KNOWN: Final = "write_known"  # the option whose file is no report
+_KNOWN: Final = "write_known"  # the option whose file is not a report
 
 
 class UsageError(Exception):
-    """What was asked cannot be done: the command ends with code 2, and the text."""
+    """The request cannot be fulfilled: the command prints the message and exits with code 2."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command on its own.
+    """Run the command separately, without ``interchange``.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        What stands after the command's name; that of this process when left out.
+        The command's arguments; by default those of this process.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     Parameters
     ----------
     options : Namespace
-        As a parser with `options.add_arguments` gives them.
+        Result of a parser with `options.add_arguments`.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    """Tell which items would be run."""
+    """Print the items that would be run."""
     to = files.asked_for(options, (*REPORTS, _KNOWN))
     if others := to.keys() - {"json"}:
         raise UsageError(f"--list runs nothing, so that --{min(others)} has nothing to say")
@@ -112,7 +112,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _roles(options: argparse.Namespace) -> Sequence[str]:
-    """Return what the subjects that were asked for are; everything where there is none."""
+    """Return the roles of the requested subjects; all roles without subjects."""
     found: set[str] = set()
     settings = _settings(options)
     for spec in judge.subjects_named(options.subjects, settings.python):
@@ -127,7 +127,7 @@ def _roles(options: argparse.Namespace) -> Sequence[str]:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Judge the subjects, and write what was asked for."""
+    """Judge the subjects, and write the requested reports."""
     to = files.asked_for(options, (*REPORTS, _KNOWN))
     with files.stdout_kept_for(to):
         settings = _settings(options)
@@ -142,7 +142,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _settings(options: argparse.Namespace) -> judge.Settings:
-    """Return how subjects are judged."""
+    """Return the settings of the run."""
     return judge.Settings(
         selection=select(options.only, options.role),
         jobs=options.jobs or _cores(),
@@ -156,7 +156,7 @@ def _settings(options: argparse.Namespace) -> judge.Settings:
 
 
 def _specs(options: argparse.Namespace, settings: judge.Settings) -> list[str]:
-    """Return the subjects that were asked for, each once."""
+    """Return the requested subjects, each once."""
     specs = judge.subjects_named(options.subjects, settings.python)
     if not specs and options.subjects:
         raise UsageError("none of the libraries that the kit knows is installed")
@@ -171,12 +171,12 @@ def _specs(options: argparse.Namespace, settings: judge.Settings) -> list[str]:
 
 
 def _cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _judge(specs: Sequence[str], settings: judge.Settings, *, grid: bool) -> Report:
-    """Judge each subject, and hand arrays from each to each if that was asked for."""
+    """Judge each subject, and exchange arrays between all of them if requested."""
     found = []
     with progress() as shown:
 
@@ -198,7 +198,7 @@ def _judge(specs: Sequence[str], settings: judge.Settings, *, grid: bool) -> Rep
 
 
 def _tell_exchange(shown: Silent) -> Callable[[Exchange], None]:
-    """Return what shows how far the grid is."""
+    """Return a function that shows the progress of the grid."""
 
     def tell(one: Exchange) -> None:
         shown.step(f"{one.producer} to {one.consumer}: {one.status}", is_bad=one.is_bad)
@@ -207,14 +207,14 @@ def _tell_exchange(shown: Silent) -> Callable[[Exchange], None]:
 
 
 def _refuse_nothing(report: Report, selection: Selection) -> None:
-    """Refuse to say that all is well where nothing was looked at."""
+    """Refuse a success if no item was run."""
     if not any(one.judged or one.broken for one in report.subjects) and not report.grid:
         words = " that --only and --role leave" if not selection.is_whole else ""
         raise UsageError(f"there is nothing{words} to judge the subjects by")
 
 
 def _refuse_less(report: Report, options: argparse.Namespace) -> None:
-    """Refuse to end well where not all that was asked for by name could be done."""
+    """Refuse a success if a request for named subjects was not fulfilled completely."""
     words = [
         f"{one.name} could not be judged: {one.broken}" for one in report.subjects if one.broken
     ]
@@ -237,18 +237,18 @@ def _refuse_less(report: Report, options: argparse.Namespace) -> None:
 
 
 def _of_make(subject: SubjectReport) -> str:
-    """Return what a description can do so that more of its arrays is judged."""
+    """Return advice for a description, so that more of its arrays are judged."""
     words = "; where make() has shapes that the kit does not try, name them in Subject.shapes"
     return words if "producer" in subject.roles else ""
 
 
 def _example(subject: SubjectReport) -> str:
-    """Return why an item does not apply, where there is one."""
+    """Return the reason why one item does not apply, if there is one."""
     return f": {subject.judged[0].verdict.evidence}" if subject.judged else ""
 
 
 def _report(report: Report, to: dict[str, str], before: Sequence[Expectation]) -> None:
-    """Show the report, and write it to every file; what could not be written is told at the end."""
+    """Show the report, and write it to every file; failed writes are reported at the end."""
     if not files.takes_stdout(to):
         from interchange_conformance.reports import terminal
 
@@ -265,7 +265,7 @@ def _report(report: Report, to: dict[str, str], before: Sequence[Expectation]) -
 
 
 def _text_of(name: str, report: Report, before: Sequence[Expectation]) -> str:
-    """Return what goes into the file of an option."""
+    """Return the contents of an option's file."""
     if name == _KNOWN:
         return known_failures.as_known(report, before)
     module = importlib.import_module(f"interchange_conformance.reports.{REPORTS[name][0]}")

@@ -1,6 +1,6 @@
-"""How the kit's commands end: exit codes, which mean the same for every command of interchange.
+"""Exit codes of the kit's commands, which are the same for all commands of interchange.
 
-Source: POSIX shells, for 130.  The docs print `COMMANDS`, and tests provoke each code.
+Source: POSIX shells, for 130.  The docs print `COMMANDS`, and tests check each code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMMANDS: Final = {
         " cannot be written; also where a verdict is unexpected besides",
     },
 }
-"""Command -> exit code -> when the command ends with it."""
+"""Command -> exit code -> the condition for it."""
 
 
 def run(name: str, work: Callable[[], int], *refusals: type[Exception]) -> int:
@@ -49,14 +49,14 @@ def run(name: str, work: Callable[[], int], *refusals: type[Exception]) -> int:
     work : callable
         Returns `FINE`, `FOUND` or `CANNOT`.
     *refusals : type
-        Exceptions whose text says what cannot be done; of any other the traceback is printed.
+        Exceptions whose message is printed; for others, the traceback is printed.
     """
     try:
         code = work()
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - Python would end with 1, which has another meaning here
+    except Exception as error:  # noqa: BLE001 - Python would exit with 1, which has another meaning here
         if _is_broken_pipe(error):  # the reader of the output has ended, as `head` does
             forget_stdout()
         elif isinstance(error, refusals):
@@ -68,5 +68,5 @@ def run(name: str, work: Callable[[], int], *refusals: type[Exception]) -> int:
 
 
 def _is_broken_pipe(error: Exception) -> bool:
-    """Whether the reader of standard output has ended."""
+    """Return whether the reader of standard output has ended."""
     return isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError)

@@ -1,4 +1,4 @@
-"""The ``matrix`` command: exchanges between the array libraries found here, and reports of them."""
+"""The ``matrix`` command: exchanges between the installed array libraries, and their reports."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def run(options: argparse.Namespace, facts: Mapping[str, Any]) -> int:
     Parameters
     ----------
     options : Namespace
-        As a parser with `options.add_matrix_arguments` gives them.
+        Result of a parser with `options.add_matrix_arguments`.
     facts : mapping
-        What `interchange` reports about itself, for the JSON.
+        Information about `interchange`, for the JSON.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""The options of ``check`` and ``matrix``, which ``interchange`` adds to its own.
+"""The options of ``check`` and ``matrix``, which ``interchange`` adds to its parser.
 
-Reading a command line imports nothing that judges, and no array library.
+Parsing a command line imports neither the checks nor an array library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REPORTS: Final = {
     "html": ("html", "a page of HTML, to look things up in"),
     "badge": ("badge", "JSON of two words, which shields.io draws"),
 }
-"""Option -> module of ``reports`` that has ``as_<option>()``, and what for."""
+"""Option -> module of ``reports`` with ``as_<option>()``, and the purpose of the report."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     Parameters
     ----------
     parser : ArgumentParser
-        Of the command.
+        Parser of the command.
     """
     parser.add_argument(
         "subjects",
@@ -106,13 +106,13 @@ LIBRARIES: Final = {
     "in": (*_ARROW, "numpy", "torch", "jax"),
     "out": ("numpy", "torch", "jax", *_ARROW),
 }  # fmt: skip
-"""Device, or direction of columns -> the names that ``--only`` takes."""
+"""Device, or direction of columns -> the valid names for ``--only``."""
 DTYPES: Final = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float8_e4m3fn", "float8_e5m2", "bfloat16", "float16", "float32", "float64", "complex64",
     "complex128",
 )  # fmt: skip
-"""Element types that ``--dtype`` takes."""
+"""The valid element types for ``--dtype``."""
 _ONLY: Final = "LIB,LIB"
 _SUBJECT: Final = "SUBJECT"
 
@@ -123,7 +123,7 @@ def add_matrix_arguments(parser: argparse.ArgumentParser) -> None:
     Parameters
     ----------
     parser : ArgumentParser
-        Of the command.
+        Parser of the command.
     """
     for name, what in zip(MATRIX_REPORTS, ("JSON", "Markdown", "a page of HTML"), strict=True):
         files.add_option(parser, name, what)
@@ -142,7 +142,7 @@ def add_matrix_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def names() -> dict[str, list[str]]:
-    """Return which names may replace words in capitals in the help texts: for completion."""
+    """Return the values of words in capitals in the help texts, for completion."""
     from interchange_conformance.running.loading import shipped
 
     libraries = dict.fromkeys(name for names in LIBRARIES.values() for name in names)
@@ -161,7 +161,7 @@ def _positive(text: str) -> int:
 
 
 def _factor(text: str) -> float:
-    """Return what times are multiplied by."""
+    """Return a factor of time limits."""
     number = float(text)
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError("it is more than 0")

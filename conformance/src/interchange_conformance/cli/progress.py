@@ -1,6 +1,6 @@
-"""Progress on a terminal: a bar of rich's, or plain lines where the kit runs without rich.
+"""Progress on a terminal: a progress bar with rich, plain lines without it.
 
-Where standard error is no terminal, nothing is shown.
+Nothing is shown if standard error is not a terminal.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class Silent:
-    """Shows nothing."""
+    """Show nothing."""
 
     def begin(self, name: str, total: int) -> None:
-        """Report a subject, and how many items it has."""
+        """Show a subject, and its number of items."""
 
     def step(self, item: str, *, is_bad: bool) -> None:
-        """Report that an item has ended."""
+        """Show that an item has ended."""
 
     def tell(self, words: str) -> None:
-        """Report the next of the steps."""
+        """Show the next step."""
 
 
 class Lines(Silent):
-    """Shows a line per subject, and one for each item that is not as expected."""
+    """Show one line per subject, and one for each item that is not as expected."""
 
     def begin(self, name: str, total: int) -> None:
-        """Report a subject, and how many items it has."""
+        """Show a subject, and its number of items."""
         self._say(f"{name}: {total} items")
 
     def step(self, item: str, *, is_bad: bool) -> None:
-        """Report that an item has ended."""
+        """Show that an item has ended."""
         if is_bad:
             self._say(f"  not as expected: {item}")
 
@@ -46,7 +46,7 @@ class Lines(Silent):
 
 
 class Bar(Silent):
-    """Shows a bar per subject, which is removed at the end.
+    """Show a progress bar per subject, which is removed at the end.
 
     Parameters
     ----------
@@ -58,15 +58,15 @@ class Bar(Silent):
         self._bar, self._task, self._bad = bar, bar.add_task("", total=None, found=""), 0
 
     def begin(self, name: str, total: int) -> None:
-        """Report a subject, and how many items it has."""
+        """Show a subject, and its number of items."""
         self._bar.reset(self._task, total=total, description=name)
 
     def tell(self, words: str) -> None:
-        """Report the next of the steps."""
+        """Show the next step."""
         self._bar.update(self._task, advance=1, description=words, refresh=True)
 
     def step(self, item: str, *, is_bad: bool) -> None:  # noqa: ARG002 - for Lines
-        """Report that an item has ended."""
+        """Show that an item has ended."""
         self._bad += is_bad
         found = f"[red]{self._bad} not as expected" if self._bad else ""
         self._bar.update(self._task, advance=1, found=found)
@@ -74,7 +74,7 @@ class Bar(Silent):
 
 @contextlib.contextmanager
 def progress() -> Iterator[Silent]:
-    """Yield what shows the progress of a run."""
+    """Yield an object that shows the progress of a run."""
     if not sys.stderr.isatty():
         yield Silent()
         return

@@ -1,1 +1,1 @@
-"""The CUDA driver that checks run on: the emulated one, or that of this machine."""
+"""The CUDA driver that checks use: the emulated one, or that of this machine."""

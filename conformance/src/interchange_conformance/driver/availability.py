@@ -1,7 +1,7 @@
-"""Whether the requested CUDA driver can be used, checked before any subject is judged on it.
+"""Check that the requested CUDA driver can be used, before any subject is judged with it.
 
-A run without its driver would find nothing, and say that all is well.  It is
-tried in a process of its own, since one that used a driver cannot be forked any more (IX-DRIVER-3).
+A run without its driver would find no failure, and report success.  The driver is started in a
+separate process, because a process that has used a driver cannot be forked (IX-DRIVER-3).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MISSING: Final = 3  # exit code of the process that checks
 
 
 class NoDriverError(Exception):
-    """The requested driver cannot be used; the text says why."""
+    """The requested driver cannot be used; the message contains the reason."""
 
 
 def need_driver(driver: cuda.Choice, environment: Mapping[str, str]) -> None:
@@ -31,14 +31,14 @@ def need_driver(driver: cuda.Choice, environment: Mapping[str, str]) -> None:
     Parameters
     ----------
     driver : {"none", "emulated", "real"}
-        What was asked for.
+        The requested driver.
     environment : mapping
-        Of the processes that run checks.
+        Environment of the processes that run checks.
 
     Raises
     ------
     NoDriverError
-        It does not.
+        The driver cannot be used.
     """
     if driver == "none":
         return
@@ -58,7 +58,7 @@ def need_driver(driver: cuda.Choice, environment: Mapping[str, str]) -> None:
 
 
 def _try() -> int:
-    """Start the driver that the environment names, and print why it does not."""
+    """Start the driver that the environment selects, and print the error if that fails."""
     try:
         cuda.opened()
     except (NotApplicable, BrokenSubjectError, cuda.CudaError, OSError) as error:

@@ -1,12 +1,12 @@
 """The part of the CUDA driver API that checks use: the emulated one, or that of this machine.
 
-Source: CUDA driver API.  Everything goes through ``libcuda.so.1`` by ctypes, so that checks need no
-library; what only the emulated driver can tell says so by `NotApplicable`.  Which driver there is,
-the command says by a variable, because libraries look for it when they are loaded (`environment`).
+Source: CUDA driver API.  All calls use ``libcuda.so.1`` by ctypes, so that checks need no library;
+functions of the emulated driver only raise `NotApplicable` for a real one.  The driver is selected
+by an environment variable, because libraries look for it when they are loaded (`environment`).
 
-A driver that was used before a fork is of no use in the child (IX-DRIVER-3), and processes are
-forked for checks: nothing here is called when a module is imported.  Nothing is given back either,
-for a check has a process of its own.
+A driver that was used before a fork cannot be used in the child (IX-DRIVER-3), and processes are
+forked for checks: the driver is not called when a module is imported.  Resources are not freed
+either, because each check has its own process.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 Choice = Literal["none", "emulated", "real"]
 
 VARIABLE: Final = "INTERCHANGE_CONFORMANCE_CUDA"
-"""Environment variable with the driver that checks run on: ``none``, ``emulated``, ``real``."""
+"""Environment variable that selects the driver of checks: ``none``, ``emulated``, ``real``."""
 LEGACY: Final = 1
 """Handle of the legacy default stream."""
 PER_THREAD: Final = 2
 """Handle of the default stream of the calling thread."""
 DEVICES: Final = 2
-"""How many devices the emulated driver has."""
+"""Number of devices of the emulated driver."""
 
 _WITHOUT: Final = "needs a CUDA driver: run with --cuda=emulated or --cuda=real"
-_NOT_INITIALIZED: Final = 3  # what cuInit returns in a forked child of a process that had called it
+_NOT_INITIALIZED: Final = 3  # result of cuInit in a forked child of a process that had called it
 _NOT_READY: Final = 600
 _LONGEST_NAME: Final = 256
 _NON_BLOCKING: Final = 1  # CU_STREAM_NON_BLOCKING
@@ -100,19 +100,19 @@ class CudaError(RuntimeError):
 
 
 def environment(driver: str | None = None) -> dict[str, str]:
-    """Return the variables to set in the environment of the processes that run checks.
+    """Return the environment variables for the processes that run checks.
 
     Parameters
     ----------
     driver : {"none", "emulated", "real"}, optional
-        Which driver; the emulated one if it can be built, else none, when left out.
+        The driver; by default the emulated one if it can be built, else none.
 
     Raises
     ------
     CannotBuildError
-        The emulated one was asked for, and something to build it with is missing.
+        The emulated driver was requested, and a build dependency is missing.
     ValueError
-        There is no such choice.
+        The choice does not exist.
     """
     if driver is None:
         try:
@@ -139,18 +139,18 @@ def find_driver() -> str:
     try:
         return "emulated" if hasattr(ctypes.CDLL(LIBRARY), "emu_reset") else "real"
     except OSError:
-        return "real"  # opening it says what is missing
+        return "real"  # opening it raises the reason if it fails
 
 
 def driver() -> Cuda:
-    """Return the driver, initialised, the primary context of the first device current.
+    """Return the driver, initialised, with the primary context of the first device current.
 
     Raises
     ------
     NotApplicable
-        None was chosen, or there is none.
+        No driver was selected, or there is none.
     BrokenSubjectError
-        The library used the driver when it was imported, before this process was forked.
+        The library used the driver during its import, before this process was forked.
     """
     found = opened()
     found.make_current(0)
@@ -192,23 +192,23 @@ def _find_emulator() -> Emulator:
 
 
 class Cuda:
-    """The driver of this process; `driver` gives it.
+    """The driver of this process, returned by `driver`.
 
-    A stream is a handle here, and 1 and 2 are the default streams.  Sizes are in bytes.
+    A stream is a handle; 1 and 2 are the default streams.  Sizes are in bytes.
 
     Parameters
     ----------
     library : ctypes.CDLL
         The driver, not initialised.
     emulator : Emulator or None
-        Its controls, where it is the emulated one.
+        Controls of the emulated driver; None for a real one.
 
     Attributes
     ----------
     emulator : Emulator or None
-        As above.
+        As in the parameters.
     devices : int
-        How many devices there are.
+        Number of devices.
     """
 
     def __init__(self, library: ctypes.CDLL, emulator: Emulator | None) -> None:
@@ -218,12 +218,12 @@ class Cuda:
             getattr(library, name).argtypes = arguments
         self._initialise()
         self.devices: int = self._made("cuDeviceGetCount", c_int)
-        self._contexts: dict[int, int] = {}  # those that were used: creating one takes time
+        self._contexts: dict[int, int] = {}  # contexts in use: creating one takes time
         if not self.devices:
             raise NotApplicable("the CUDA driver finds no device")
 
     def _initialise(self) -> None:
-        """Initialise the driver, or raise why that fails."""
+        """Initialise the driver; raise the reason if that fails."""
         code = self._library.cuInit(0)
         if code == _NOT_INITIALIZED:
             raise BrokenSubjectError(
@@ -303,7 +303,7 @@ class Cuda:
 
     @property
     def current_context(self) -> int:
-        """Handle of the current context, 0 where there is none."""
+        """Handle of the current context, 0 if there is none."""
         return self._made("cuCtxGetCurrent", c_void_p)
 
     def make_current(self, device: int) -> None:
@@ -312,7 +312,7 @@ class Cuda:
 
     @contextlib.contextmanager
     def on_device(self, device: int) -> Iterator[None]:
-        """Keep a device current while the block runs."""
+        """Make a device current while the block runs."""
         self("cuCtxPushCurrent_v2", self.context(device))
         try:
             yield
@@ -320,7 +320,7 @@ class Cuda:
             self._made("cuCtxPopCurrent_v2", c_void_p)
 
     def need_second_device(self) -> None:
-        """Raise `NotApplicable` where there is one device only."""
+        """Raise `NotApplicable` if there is only one device."""
         if self.devices < 2:
             raise NotApplicable("needs two CUDA devices; the emulated driver has them")
 
@@ -341,20 +341,20 @@ class Cuda:
         self("cuStreamDestroy_v2", stream)
 
     def knows(self, stream: int) -> bool:
-        """Whether a stream exists.  A real driver may crash on an unknown handle."""
+        """Return whether a stream exists.  A real driver may crash on an unknown handle."""
         return self.code("cuStreamQuery", stream) in {0, _NOT_READY}
 
     def is_done(self, stream: int) -> bool:
-        """Whether nothing is pending on a stream."""
+        """Return whether no work is pending on a stream."""
         return self.code("cuStreamQuery", stream) == 0
 
     def is_capturing(self, stream: int) -> bool:
-        """Whether a stream captures, or must not be used because another one does."""
+        """Return whether a stream captures, or cannot be used because another one does."""
         status = c_int()
         return bool(self.code("cuStreamIsCapturing", stream, byref(status)) or status.value)
 
     def order(self, before: int, after: int) -> None:
-        """Make a stream wait for what is now pending on another, of the current device."""
+        """Make a stream wait for the work that is pending on another one of the current device."""
         event = self._made("cuEventCreate", c_void_p, _NO_TIMING)
         try:
             self("cuEventRecord", event, before)
@@ -363,7 +363,7 @@ class Cuda:
             self("cuEventDestroy_v2", event)
 
     def synchronize(self, stream: int | None = None) -> None:
-        """Let the host wait for a stream, or for all that is pending on devices used so far."""
+        """Make the host wait for a stream, or for all work on the devices used so far."""
         if stream is not None:
             self("cuStreamSynchronize", stream)
             return
@@ -372,14 +372,14 @@ class Cuda:
                 self("cuCtxSynchronize")
 
     def gate(self, stream: int, timeout: float) -> Gate:
-        """Hold a stream until the gate is opened; one at a time, after all memory was allocated.
+        """Block a stream until the gate is opened; one at a time, after all memory was allocated.
 
         Parameters
         ----------
         stream : int
             Its handle.
         timeout : float
-            When it opens by itself [seconds].
+            Time after which it opens automatically [seconds].
         """
         return Gate(stream, timeout=timeout)
 
@@ -431,8 +431,8 @@ class Cuda:
     def fill(self, address: int, value: int, nbytes: int, stream: int) -> None:
         """Enqueue a write of every byte of device memory.
 
-        Of page-locked memory the host would wait for it, as CUDA documents: with a gate shut, for
-        ever.
+        For page-locked memory CUDA blocks the host until the work has run: with a shut gate, this
+        is a deadlock.
         """
         self("cuMemsetD8Async", address, value, nbytes, stream)
 
@@ -441,7 +441,7 @@ class Cuda:
         self("cuMemcpyAsync", target, source, nbytes, stream)
 
     def read(self, address: int, nbytes: int) -> bytes:
-        """Return the bytes of any memory that the driver knows, after all work is done."""
+        """Return the bytes of any memory known to the driver, after all work is done."""
         self.synchronize()
         block = ctypes.create_string_buffer(max(1, nbytes))
         if nbytes:
@@ -449,7 +449,7 @@ class Cuda:
         return block.raw[:nbytes]
 
     def write(self, address: int, data: bytes) -> None:
-        """Set the bytes of any memory that the driver knows."""
+        """Write the bytes of any memory known to the driver."""
         if data:
             self("cuMemcpyHtoD_v2", address, data, len(data))
         self.synchronize()
@@ -460,8 +460,8 @@ class Cuda:
         Returns
         -------
         tuple of str and int
-            ``"cuda"``, ``"managed"``, ``"pinned"``, or ``"host"`` for what the driver does not
-            know; the number is 0 where it means nothing.
+            ``"cuda"``, ``"managed"``, ``"pinned"``, or ``"host"`` for memory unknown to the driver;
+            the number is 0 if there is no device.
         """
         managed, kind, ordinal = c_uint(), c_uint(), c_int()
         for place, attribute in (
@@ -485,9 +485,9 @@ class Cuda:
             self.emulator.reset()
 
     def reports(self) -> list[str]:
-        """Return what the happens-before detector has found since `forget`.
+        """Return the reports of the happens-before detector since `forget`.
 
-        On a real driver, which has none, nothing is found.
+        A real driver has no detector: the list is empty.
         """
         return [] if self.emulator is None else self.emulator.reports()
 
@@ -497,7 +497,7 @@ class Cuda:
         Raises
         ------
         NotApplicable
-            The driver is a real one, and keeps no account.
+            The driver is a real one, which does not count objects.
         """
         return self._emulated().live()
 
@@ -514,7 +514,7 @@ class Cuda:
         Raises
         ------
         NotApplicable
-            The driver is a real one, and keeps no log.
+            The driver is a real one, which has no log.
         """
         with self._emulated().trace() as found:
             yield found
@@ -526,7 +526,7 @@ class Capture:
     Attributes
     ----------
     spoilt : str
-        After its end: the driver's error, or nothing where it went well.
+        After its end: the driver's error; empty if it succeeded.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """An emulated CUDA driver: host memory, real threads, gates, and a happens-before race detector.
 
-It is a ``libcuda.so.1`` in C, built on first use from the sources in this folder.  `load` brings it
+It is a ``libcuda.so.1`` in C, built on first use from the sources in this folder.  `load` loads it
 into this process, ``python -m interchange_conformance.emucuda -- command`` runs any program on it,
-and the pytest plugin ``interchange_conformance.emucuda.plugin`` gives tests the fixture `emulator`.
-It imports nothing of interchange, so that it can judge interchange too.
+and the pytest plugin ``interchange_conformance.emucuda.plugin`` provides the fixture `emulator`.
+It does not import interchange, so that it can test interchange as well.
 """
 
 from .building import BrokenSourcesError, CannotBuildError, build

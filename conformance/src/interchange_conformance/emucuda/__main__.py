@@ -1,4 +1,4 @@
-"""Runs a program on the emulated CUDA driver, and prints the reports of the detector."""
+"""Run a program on the emulated CUDA driver, and print the reports of the detector."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 REPORTED: Final = 86
-"""The exit code of a program that ended with 0 and has reports."""
+"""Exit code for a program that exited with 0 and has reports."""
 _NAME: Final = "python -m interchange_conformance.emucuda"
 _USAGE_CODE: Final = 2
 _NOT_EXECUTABLE: Final = 126  # as in shells
 _NOT_FOUND: Final = 127
 _SIGNALLED: Final = 128
 _MOST_DEVICES: Final = 16  # MAX_DEVICES of lock.h
-_LONGEST_US: Final = 10**15  # as long as `Emulator.delay` takes [microseconds]
+_LONGEST_US: Final = 10**15  # the limit of `Emulator.delay` [microseconds]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,8 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code of the command, and 128 more than the number of a signal that ended it; 86 if
-        it ended with 0 and there are reports.
+        The exit code of the command, or 128 plus the number of the signal that ended it; 86 if it
+        exited with 0 and there are reports.
     """
     options, command = _parse(sys.argv[1:] if argv is None else list(argv))
     try:
@@ -125,7 +125,7 @@ def _up_to(largest: int) -> Callable[[str], int]:
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
     """Run a command and return its exit code, as a shell does."""
-    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - what was asked for
+    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - requested by the user
         # Ctrl-C goes to both; the command handles it, and the reports are printed afterwards
         old = signal.signal(signal.SIGINT, signal.SIG_IGN)
         older = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
@@ -138,7 +138,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _conclude(code: int, report: Path, races: str | None) -> int:
-    """Print what the detector found, and return the exit code."""
+    """Print the reports of the detector, and return the exit code."""
     if races == "off":
         return code
     if not report.is_file():

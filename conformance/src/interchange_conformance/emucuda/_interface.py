@@ -36,16 +36,16 @@ _PROTOTYPES: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
 
 
 def bind(library: Path) -> ctypes.CDLL:
-    """Load the driver, so that its SONAME finds this one in the whole process, with prototypes.
+    """Load the driver with prototypes, so that its SONAME resolves to it in the whole process.
 
     Raises
     ------
     OSError
         It cannot be loaded.
     AttributeError
-        It is no emulated driver.
+        It is not the emulated driver.
     """
-    # a CDLL, and not a PyDLL: calls wait for streams, whose host functions may want the GIL
+    # a CDLL, not a PyDLL: calls wait for streams, whose host functions may need the GIL
     driver = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
     for name, (result, arguments) in _PROTOTYPES.items():
         function = getattr(driver, name)
@@ -54,7 +54,7 @@ def bind(library: Path) -> ctypes.CDLL:
 
 
 def texts(count: Callable[[], int], text: Callable[[int, Any, int], int]) -> list[str]:
-    """Return all texts of a list that C keeps, each read by the rules of ``snprintf``."""
+    """Return all texts of a list in C, each read with the conventions of ``snprintf``."""
     return [_text(text, index) for index in range(count())]
 
 

@@ -1,4 +1,4 @@
-"""Builds the emulated driver: finds a compiler and ``cuda.h``, and caches the result.
+"""Build the emulated driver: find a compiler and ``cuda.h``, and cache the result.
 
 Source: the options of gcc(1); the folders of NVIDIA's wheels; the XDG base directory specification.
 """
@@ -31,13 +31,13 @@ _OPTIONS: Final = (
     *("-shared", "-fPIC", "-fvisibility=hidden", "-pthread", f"-Wl,-soname,{LIBRARY}"),
 )
 _FORMAT: Final = 2
-"""Of the folders: since 2, no umask lets other users write there."""
-_LONGEST: Final = 300.0  # of a compiler [seconds]
+"""Version of the folders: since 2, no umask lets other users write there."""
+_LONGEST: Final = 300.0  # time limit of a compiler [seconds]
 _MOST_LINES: Final = 20  # of compiler output in an error
 
 
 class CannotBuildError(RuntimeError):
-    """A compiler or header is missing; the text says how to install it."""
+    """A compiler or header is missing; the message explains how to install it."""
 
 
 class BrokenSourcesError(CannotBuildError):
@@ -50,7 +50,7 @@ def build() -> Path:
     Returns
     -------
     Path
-        The file ``libcuda.so.1``, alone in its folder, which can go into ``LD_LIBRARY_PATH``.
+        The file ``libcuda.so.1``, alone in its folder, which can be added to ``LD_LIBRARY_PATH``.
 
     Raises
     ------
@@ -103,12 +103,12 @@ def command(compiler: Sequence[str], header: Path, library: Path) -> list[str]:
 
 
 def cache_folder() -> Path:
-    """Return a folder of this user's own in which built libraries are kept, and make it.
+    """Return a folder for built libraries that only this user can write, and create it.
 
     Raises
     ------
     CannotBuildError
-        There is no folder that this user can write and other users cannot.
+        No folder is writable by this user and protected from others.
     """
     refused = []
     for folder in _cache_folders():
@@ -157,7 +157,7 @@ def get_or_build(library: Path, make: Callable[[Path], object]) -> Path:
 
 
 def run_compiler(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a compiler, and return what it said, in English.
+    """Run a compiler, and return its output, in English.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def run_compiler(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _not_own(folders: Sequence[Path]) -> str:
-    """Return why folders are not used, and what to do."""
+    """Return why folders are not used, and the fix."""
     if not folders:
         return "no folder to keep libraries in can be written; name one in XDG_CACHE_HOME"
     return (
@@ -189,11 +189,11 @@ def _not_own(folders: Sequence[Path]) -> str:
     )
 
 
-# ---------------------------------------------------------------- where things are
+# ---------------------------------------------------------------- paths
 
 
 def _header_folders() -> Iterator[Path]:
-    """Give the folders that may hold ``cuda.h``, the best first."""
+    """Yield the folders that may contain ``cuda.h``, the best first."""
     for place in map(Path, _wheel_folders()):
         # 13 and later: one folder per major version; before: one folder per component
         toolkits = place.glob("cu[0-9]*")
@@ -217,11 +217,11 @@ def _number(folder: Path) -> int:
 
 
 def _cache_folders() -> Iterator[Path]:
-    """Give the folders that may keep what is built, the best first."""
+    """Yield the folders that may contain built libraries, the best first."""
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if shared.is_absolute():  # the specification: others are to be ignored
+    if shared.is_absolute():  # the specification: other paths are to be ignored
         yield shared / "interchange" / "emucuda"
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises if there is none
     if home.is_absolute():
         yield home / ".cache" / "interchange" / "emucuda"
     yield Path(tempfile.gettempdir()) / f"interchange-emucuda-{os.getuid()}"
@@ -231,7 +231,7 @@ def _cache_folders() -> Iterator[Path]:
 
 
 def _key(compiler: Sequence[str], header: Path) -> str:
-    """Return a name for what these sources, this header and this compiler make."""
+    """Return a hash of the sources, the header and the compiler."""
     digest = hashlib.sha256()
     version = run_compiler([*compiler, "--version"]).stdout
     digest.update(repr((_FORMAT, compiler, version, _OPTIONS)).encode())
@@ -253,7 +253,7 @@ def _compile(compiler: Sequence[str], header: Path, made: Path) -> None:
 
 
 def _version(header: Path) -> str:
-    """Return the version that a ``cuda.h`` is of, such as 13.0."""
+    """Return the version of a ``cuda.h``, such as 13.0."""
     text = header.read_text(encoding="utf-8", errors="replace")
     found = re.search(r"#define\s+CUDA_VERSION\s+(\d+)", text)
     number = int(found[1]) if found else 0

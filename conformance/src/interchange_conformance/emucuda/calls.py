@@ -1,6 +1,6 @@
 """The driver calls that the emulated driver has logged, as Python values.
 
-Source: the lines that ``emu_call`` gives, such as ``cuEventRecord event=0x55d0 stream=0x1``.
+Source: the lines that ``emu_call`` returns, such as ``cuEventRecord event=0x55d0 stream=0x1``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Call(NamedTuple):
     Attributes
     ----------
     name : str
-        The function, as the documents call it: without the suffix of a version.  Operations that
-        stand for kernels are ``emu_annotate`` and ``emu_fill``.
+        The function, by its documented name: without the suffix of a version.  Operations that
+        represent kernels are ``emu_annotate`` and ``emu_fill``.
     args : dict[str, int]
         Its arguments: handles, addresses, sizes and flags.
     kernel : str
@@ -55,7 +55,7 @@ class Trace:
     Parameters
     ----------
     read : Callable[[], list[str]]
-        Gives the log so far.
+        Returns the log so far.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Controls the emulated driver of this process: gates, delays, reports, traces, counts.
+"""Control the emulated driver of this process: gates, delays, reports, traces, counts.
 
 Source: the control interface of the C sources, `interchange_conformance.emucuda._interface`.
 """
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 EVERY_STREAM: Final = 2**64 - 1
 """For `Emulator.delay`: all streams, also those that are created later."""
-_LONGEST: Final = 1e9  # delay: far below what overflows 64 bits of microseconds [seconds]
-_UNKNOWN: Final = 2**64 - 1  # what emu_pending returns where there is no stream
+_LONGEST: Final = 1e9  # limit of a delay: it cannot overflow 64 bits of microseconds [seconds]
+_UNKNOWN: Final = 2**64 - 1  # result of emu_pending for an unknown stream
 
 
 class AnotherDriverError(RuntimeError):
@@ -32,14 +32,14 @@ class AnotherDriverError(RuntimeError):
 
 
 class Live(NamedTuple):
-    """Counts of live objects: everything that has to be freed or destroyed.
+    """Counts of live objects: those that have to be freed or destroyed.
 
     Attributes
     ----------
     device, pinned, managed : int
         Allocations.
     events, streams, contexts : int
-        Those made by the program: default streams and primary contexts do not count.
+        Those created by the program: default streams and primary contexts do not count.
     device_bytes : int
         Device memory in use [bytes].
     """
@@ -54,16 +54,16 @@ class Live(NamedTuple):
 
 
 class Emulator:
-    """The emulated driver of this process; `load` gives the only one.
+    """The emulated driver of this process; `load` returns the only one.
 
-    Wherever a stream is asked for, an int, a ``CUstream`` of cuda.bindings or an object with
-    ``__cuda_stream__`` will do; 0 and 1 stand for the legacy, 2 for the per-thread default stream
-    of the current context.  What is unknown to the driver is a ValueError.
+    A stream is an int, a ``CUstream`` of cuda.bindings or an object with ``__cuda_stream__``; 0 and
+    1 are the legacy, 2 the per-thread default stream of the current context.  A stream that is
+    unknown to the driver raises ValueError.
 
     Parameters
     ----------
     library : Path
-        What `build` returned.
+        Result of `build`.
     """
 
     def __init__(self, library: Path) -> None:
@@ -94,7 +94,7 @@ class Emulator:
 
     @contextlib.contextmanager
     def held(self, *streams: Any) -> Iterator[None]:
-        """Keep the gates of streams shut while the block runs."""
+        """Shut the gates of streams while the block runs."""
         handles = [handle_of(stream) for stream in streams]
         try:
             for handle in handles:
@@ -116,13 +116,13 @@ class Emulator:
         handle = handle_of(stream)
         if seconds < 0:
             raise ValueError(f"delay(): {seconds} seconds is negative")
-        if not seconds <= _LONGEST:  # false for nan, too
+        if not seconds <= _LONGEST:  # also refuses nan
             raise ValueError(f"delay(): {seconds} seconds is too long: the maximum is {_LONGEST:g}")
         self._check(self._c.emu_delay(handle, round(seconds * 1e6)), "delay()", handle)
         (self._delayed.add if seconds else self._delayed.discard)(handle)
 
     def pending(self, stream: Any) -> int:
-        """Return how many operations of a stream are enqueued and not finished."""
+        """Return the number of unfinished operations of a stream."""
         handle = handle_of(stream)
         count = int(self._c.emu_pending(handle))
         self._check(count != _UNKNOWN, "pending()", handle)
@@ -131,22 +131,22 @@ class Emulator:
     # ------------------------------------------------------------ the detector
 
     def reports(self) -> list[str]:
-        """Return what the detector has reported since the last `reset`."""
+        """Return the reports of the detector since the last `reset`."""
         return texts(self._c.emu_reports, self._c.emu_report)
 
     def unexpected_reports(self) -> list[str]:
-        """Return those of `reports` that `expect_reports` has not taken."""
+        """Return those of `reports` that `expect_reports` has not accepted."""
         return self.reports()[self._taken :]
 
     def expect_reports(self, count: int | None = None, match: str = "") -> list[str]:
-        """Take the reports that were not taken before, so that they do not fail the test.
+        """Accept the reports that were not accepted before, so that they do not fail the test.
 
         Parameters
         ----------
         count : int, optional
-            How many they are; by default, at least one.
+            Number of reports; by default, at least one.
         match : str, optional
-            Pattern that is to be found in each of them.
+            Pattern that each of them must match.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Emulator:
         Raises
         ------
         AssertionError
-            They are fewer or more, or of other words; then they are not taken.
+            The number or the text of the reports differs; then they are not accepted.
         """
         found = self.unexpected_reports()
         wanted = "at least one report" if count is None else f"{count} reports"
@@ -170,10 +170,9 @@ class Emulator:
 
     @contextlib.contextmanager
     def without_waits(self) -> Iterator[None]:
-        """Let ``cuStreamWaitEvent`` order nothing while the block runs.
+        """Make ``cuStreamWaitEvent`` have no effect while the block runs.
 
-        This breaks programs on purpose: one that is not wrong without its waits was not right
-        because of them.
+        This breaks programs on purpose: it shows whether their correctness depends on these waits.
         """
         self._c.emu_drop_waits(1)
         try:
@@ -184,12 +183,12 @@ class Emulator:
     def annotate(
         self, stream: Any, ptr: Any, nbytes: int, *, write: bool, what: str = "kernel"
     ) -> None:
-        """Enqueue an operation that stands for a kernel: the detector sees an access of memory.
+        """Enqueue an operation that represents a kernel: the detector records an access of memory.
 
         Parameters
         ----------
         stream : stream
-            Where it is enqueued.
+            Stream on which it is enqueued.
         ptr : int
             First address.
         nbytes : int
@@ -205,18 +204,18 @@ class Emulator:
         self._check(done, "annotate()", handle)
 
     def fill(self, stream: Any, ptr: Any, nbytes: int, value: int, what: str = "fill") -> None:
-        """Enqueue an operation that stands for a kernel, and sets bytes when it runs.
+        """Enqueue an operation that represents a kernel, and writes bytes when it runs.
 
         Parameters
         ----------
         stream : stream
-            Where it is enqueued.
+            Stream on which it is enqueued.
         ptr : int
             First address.
         nbytes : int
             Length [bytes].
         value : int
-            Of each byte, 0 to 255.
+            Value of each byte, 0 to 255.
         what : str, optional
             Its name in reports.
         """
@@ -227,7 +226,7 @@ class Emulator:
         self._check(done, "fill()", handle)
 
     def host_access(self, ptr: Any, nbytes: int, *, write: bool, what: str = "host access") -> None:
-        """Tell the detector that the host touches pinned or managed memory now.
+        """Inform the detector that the host accesses pinned or managed memory now.
 
         Parameters
         ----------
@@ -252,7 +251,7 @@ class Emulator:
         Raises
         ------
         RuntimeError
-            A trace runs: there is one log.
+            A trace is already running: there is only one log.
         """
         if self._tracing:
             raise RuntimeError("trace(): another trace is running, and there is only one log")
@@ -271,11 +270,11 @@ class Emulator:
         return Live(*(int(self._c.emu_live(what)) for what in range(len(Live._fields))))
 
     def alias(self, ptr: Any) -> int:
-        """Return an address at which the host can touch device memory, in protect mode too."""
+        """Return an address at which the host can access device memory, also in protect mode."""
         return int(self._c.emu_alias(whole(ptr, "alias(): address")) or 0)
 
     def read(self, ptr: Any, nbytes: int) -> bytes:
-        """Return what is in memory now: no operation, no wait, and nothing the detector sees.
+        """Return the contents of memory now: no operation, no wait, no recorded access.
 
         Parameters
         ----------
@@ -287,8 +286,8 @@ class Emulator:
         Raises
         ------
         ValueError
-            The bytes are not all in one allocation; it may be freed, as long as the driver holds
-            it back.
+            The bytes are not all in one allocation; a freed one can be read as long as the driver
+            retains its memory.
         """
         start, size = _range("read()", ptr, nbytes)
         room = int(self._c.emu_room(start))
@@ -300,9 +299,9 @@ class Emulator:
     # ------------------------------------------------------------ order
 
     def reset(self) -> None:
-        """Forget reports and accesses, and undo the holds and delays of this object.
+        """Discard reports and accesses, and undo the holds and delays of this object.
 
-        Allocations, streams and events stay: they are the program's.
+        Allocations, streams and events are not changed: they belong to the program.
         """
         self.release_all()
         usual = int(os.environ.get("EMUCUDA_DELAY_US") or 0)
@@ -313,14 +312,14 @@ class Emulator:
         self._taken = 0
 
     def _open(self, handles: Any) -> None:
-        """Open gates; streams that are gone have none."""
+        """Open gates; streams that no longer exist have none."""
         for handle in tuple(handles):
             self._held.discard(handle)
             self._c.emu_hold(handle, 0)
 
     @staticmethod
     def _check(known: object, call: str, handle: int) -> None:
-        """Refuse a stream that the driver does not know."""
+        """Refuse a stream that is unknown to the driver."""
         if not known:
             raise ValueError(f"{call}: {handle:#x} is not a stream of the emulated driver")
 
@@ -332,14 +331,14 @@ _LOADED: list[Emulator] = []
 
 
 def load() -> Emulator:
-    """Build the emulated driver and load it into this process; the same one every time.
+    """Build the emulated driver and load it into this process; return the same one every time.
 
-    It has to come before whatever loads a CUDA driver.
+    It must be called before any CUDA driver is loaded.
 
     Raises
     ------
     CannotBuildError
-        Something to build it with is missing.
+        A build dependency is missing.
     AnotherDriverError
         This process has another driver.
     """
@@ -363,7 +362,7 @@ def mapped_drivers(maps: str) -> list[str]:
     Parameters
     ----------
     maps : str
-        What ``/proc/self/maps`` says.
+        Contents of ``/proc/self/maps``.
 
     Examples
     --------
@@ -376,7 +375,7 @@ def mapped_drivers(maps: str) -> list[str]:
 
 
 def _range(call: str, ptr: Any, nbytes: Any) -> tuple[int, int]:
-    """Return an address and a length as C takes them."""
+    """Return an address and a length as numbers for C."""
     return whole(ptr, f"{call}: address"), whole(nbytes, f"{call}: length")
 
 

@@ -1,9 +1,10 @@
-"""A gate that holds a stream on any CUDA driver: a host function that waits for a semaphore.
+"""A gate that blocks a stream on any CUDA driver: a host function that waits for a semaphore.
 
 Source: ``cuLaunchHostFunc`` of the CUDA driver API; sem_overview(7).  The host function is
-``sem_wait`` itself: no Python runs on the driver's thread, so neither the GIL nor a callback's
-lifetime matters.  A real driver may run all host functions on one thread: shut one gate at a time,
-and let what is to be seen running meanwhile use none (a copy to pinned memory does not).
+``sem_wait`` itself: no Python code runs on the driver's thread, so that neither the GIL nor the
+lifetime of a callback matters.  A real driver may run all host functions on one thread: shut one
+gate at a time, and do not use host functions in work that must run meanwhile (a copy to pinned
+memory uses none).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-_LONGEST: Final = 30.0  # that a gate stays shut [seconds]
+_LONGEST: Final = 30.0  # time limit of a gate [seconds]
 _Semaphore = c_long * 8  # no libc for Linux has a larger sem_t
-_libc = ctypes.CDLL(None, use_errno=True)  # a handle of our own, with prototypes of our own
+_libc = ctypes.CDLL(None, use_errno=True)  # a separate handle, with separate prototypes
 for _name, _arguments in {
     "sem_init": (c_void_p, c_int, c_uint),
     "sem_post": (c_void_p,),
@@ -43,17 +44,17 @@ class GateError(RuntimeError):
 
 
 class Gate:
-    """Holds back work that is enqueued on a stream from now on, until the gate is opened.
+    """Block work that is enqueued on a stream from now on, until the gate is opened.
 
-    As a context manager it opens at the end of the block.
+    As a context manager, it opens at the end of the block.
 
     Parameters
     ----------
     stream : int, or object with ``__cuda_stream__`` or ``__int__``
         Its context must be current if it is a default stream.
     timeout : float, optional
-        After this time the gate opens by itself, so that nothing hangs, and `open` raises
-        [seconds].
+        Time after which the gate opens automatically, so that nothing hangs; `open` then raises an
+        error [seconds].
 
     Raises
     ------
@@ -80,16 +81,16 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was opened; work that was held back may not have run yet."""
+        """Whether it was opened; the blocked work may not have run yet."""
         return self not in _shut
 
     def open(self) -> None:
-        """Let the stream continue; an open gate stays open.
+        """Open the gate, so that the stream continues; an open gate stays open.
 
         Raises
         ------
         GateError
-            It had opened by itself: what was seen meanwhile proves nothing.
+            It had opened automatically: observations made meanwhile are not reliable.
         """
         self._watchdog.cancel()
         self._post()
@@ -111,7 +112,7 @@ class Gate:
         try:
             self.open()
         except GateError:
-            if error is None:  # else the error of the block is raised
+            if error is None:  # otherwise the error of the block is raised
                 raise
 
     def _give_up(self) -> None:
@@ -119,7 +120,7 @@ class Gate:
         self._post(timed_out=True)
 
     def _post(self, *, timed_out: bool = False) -> None:
-        """Open the gate, unless it is open, and say first whether that is in order."""
+        """Open the gate, unless it is open, and record first whether it timed out."""
         with _registry:
             if self in _shut:
                 _shut.discard(self)
@@ -128,7 +129,7 @@ class Gate:
 
 
 def _keepalive(gate: Gate, address: int) -> None:
-    """Shut a gate, keep its semaphore, and drop those that were opened and passed."""
+    """Register the semaphore of a new gate, and drop those that were opened and passed."""
     value = c_int()
     with _registry:
         waited_for = {id(other._semaphore) for other in _shut}

@@ -1,10 +1,10 @@
-"""A pytest plugin: which CUDA driver the tests run on, and the emulated one as a fixture.
+"""A pytest plugin: the CUDA driver of the tests, and a fixture for the emulated one.
 
 Source: pytest's reference on hooks.  ``--cuda=emulated``, the default, builds the emulated driver;
-``--cuda=real`` loads nothing and leaves the machine its own.  A test that is marked `emulated` runs
-on the first, and always uses the fixture `emulator`; one that is marked `gpu` runs on the second,
-one with both marks on either.  Skips have a reason; a missing driver is a failure if ``--cuda``
-names it, or ``INTERCHANGE_TEST_REQUIRE`` its mark.
+``--cuda=real`` loads nothing and uses the driver of the machine.  A test marked `emulated` runs on
+the first, and always uses the fixture `emulator`; one marked `gpu` runs on the second, one with
+both marks on either.  Skips have a reason; a missing driver is a failure if ``--cuda`` names it, or
+``INTERCHANGE_TEST_REQUIRE`` its mark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 _MARK_OF: Final = {"emulated": "emulated", "real": "gpu"}
-"""By driver: the mark of the tests that run on it."""
+"""Driver -> the mark of the tests that run on it."""
 _MARKS: Final = {
     "emulated": "runs on the emulated CUDA driver",
     "gpu": "needs a CUDA device",
@@ -56,7 +56,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"cuda: {_chosen(config)} driver"
 
 
-# ---------------------------------------------------------------- which tests run
+# ---------------------------------------------------------------- selection of tests
 
 
 @pytest.hookimpl(trylast=True)
@@ -71,14 +71,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _loads(item: pytest.Item) -> bool:
-    """Whether a test brings the emulated driver into this process, or may do so."""
+    """Return whether a test loads the emulated driver into this process, or may do so."""
     fixtures = {"emulator", "cuda_driver"}.intersection(getattr(item, "fixturenames", ()))
     return bool(fixtures) or item.get_closest_marker("emulated") is not None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test for the other driver, or for one that is missing."""
+    """Skip a test of the other driver, or of a missing one."""
     marks = [mark for mark in _MARKS if item.get_closest_marker(mark)]
     if not marks:
         return
@@ -96,7 +96,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         result = yield
     except BaseException:
-        if emulator is not None:  # the test fails for its own reason; this may be the cause
+        if emulator is not None:  # the test failed otherwise; this may be the cause
             _attach(item, emulator)
         raise
     if emulator is not None:
@@ -106,7 +106,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Open the gates that a test left shut, before a fixture waits for the work that they hold."""
+    """Open the gates that a test left shut, before a fixture waits for the blocked work."""
     emulator = item.stash.get(_EMULATOR, None)
     if emulator is not None:
         emulator.release_all()
@@ -117,9 +117,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.fixture
 def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator]:
-    """Give the emulated driver, without the reports, gates and delays of earlier tests.
+    """Return the emulated driver, without the reports, gates and delays of earlier tests.
 
-    A test fails when it leaves reports that it has not taken with `Emulator.expect_reports`.
+    A test fails if it leaves reports that it has not accepted by `Emulator.expect_reports`.
     """
     if _chosen(request.config) != "emulated":
         pytest.skip(f"{_MARKS['emulated']}: run with --cuda=emulated")
@@ -136,7 +136,7 @@ def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator]:
 
 @pytest.fixture(autouse=True)
 def _emulator_of_marked(request: pytest.FixtureRequest) -> None:
-    """Give every marked test the fixture `emulator`, which checks for reports."""
+    """Use the fixture `emulator`, which checks for reports, in every marked test."""
     marked = request.node.get_closest_marker("emulated") is not None
     if marked and _chosen(request.config) == "emulated":
         request.getfixturevalue("emulator")
@@ -157,7 +157,7 @@ def cuda_driver(request: pytest.FixtureRequest) -> str:
 
 
 class _Missing(NamedTuple):
-    """Why a driver cannot be used, empty if it can, and whether that is an error."""
+    """The reason why a driver cannot be used, empty if it can, and whether that is an error."""
 
     reason: str
     broken: bool = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RACES: Final = ("collect", "print", "abort", "off")
-"""What is done with a report: keep it, print it too, abort the process; or no detector."""
+"""Action for a report: keep it, print it too, abort the process; or no detector."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Settings:
     devices : int, optional
         Number of devices.
     delay_us : int, optional
-        Before each operation of every stream [microseconds].
+        Delay before each operation of every stream [microseconds].
     protect : bool, optional
         Whether a host access to device memory is a segmentation fault.
     races : {"collect", "print", "abort", "off"}, optional
-        What is done with a report of the detector.
+        Action for a report of the detector.
     trace : Path, optional
         File to which every process adds its driver calls at exit.
     report : Path, optional
@@ -67,7 +67,7 @@ class Settings:
         Parameters
         ----------
         library : Path
-            What `build` returned.
+            Result of `build`.
         base : Mapping[str, str], optional
             The environment to extend; by default, that of this process.
         """

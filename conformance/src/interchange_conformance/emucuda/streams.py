@@ -1,7 +1,7 @@
 """Conversions of streams, addresses and lengths to numbers for C.
 
 Source: the ``__cuda_stream__`` protocol of cuda.core; ``CUstream`` and ``CUdeviceptr`` of
-cuda.bindings, which `int` takes.  ctypes would silently truncate larger numbers.
+cuda.bindings, which `int` accepts.  ctypes would silently truncate larger numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def handle_of(stream: Any) -> int:
     Parameters
     ----------
     stream : int, or object with ``__cuda_stream__`` or ``__int__``
-        0 and 1 stand for the legacy, 2 for the per-thread default stream.
+        0 and 1 are the legacy, 2 is the per-thread default stream.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def whole(value: Any, name: str, largest: int = _LARGEST) -> int:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value is an integer, or an object that converts to one; a bool is not."""
+    """Return whether a value is an integer or converts to one; a bool is not."""
     if isinstance(value, numbers.Number):
         return isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return hasattr(value, "__int__")

@@ -1,1 +1,1 @@
-"""What a verdict quotes: causes of failures, and text that is safe to print."""
+"""Evidence of verdicts: causes of failures, and text that is safe to print."""

@@ -1,7 +1,7 @@
-"""The cause of a verdict: what came out of the library, and from which of its lines.
+"""The cause of a verdict: the error of the library, and the line where it was raised.
 
-One mistake of a library breaks many checks; those whose causes are the same
-are one finding.  A cause is text, so that it goes through pipes and reports: ``ValueError: no such
+One error of a library can fail many checks; verdicts with the same cause are one finding.  A cause
+is text, so that it can be sent through pipes and stored in reports: ``ValueError: no such
 stream (mylib/arrays.py, line 12, in __dlpack__)``.
 """
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 _KIT: Final = Path(__file__).parents[1]
 _SUBJECTS: Final = _KIT / "subjects"
-"""The folder of the kit that stands for libraries."""
-_LONGEST: Final = 300  # of what an error says [characters]
+"""The folder of the kit's subjects, which count as libraries."""
+_LONGEST: Final = 300  # of an error message [characters]
 _FRAME: Final = re.compile(r'^\s*File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 _VARYING: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
-_ERROR: Final = re.compile(r"\w+: .{6}")  # one that says enough to be known again
+_ERROR: Final = re.compile(r"\w+: .{6}")  # a text that is long enough to be recognised
 
 
 def cause_of(error: BaseException | None) -> str:
-    """Return the cause that an exception tells; nothing where there is none.
+    """Return the cause of an exception; empty without one.
 
     Parameters
     ----------
     error : BaseException or None
-        What came out of a library.
+        An exception of a library.
     """
     if error is None:
         return ""
@@ -40,53 +40,53 @@ def cause_of(error: BaseException | None) -> str:
     return f"{told}{_behind(_places(error)) or _seen.get(told, '')}"
 
 
-_seen: Final[dict[str, str]] = {}  # of errors whose frames are given up: these keep arrays alive
+_seen: Final[dict[str, str]] = {}  # of errors whose frames are dropped: these keep arrays alive
 
 
 def see(error: BaseException) -> None:
-    """Record where an error comes from, before its frames are dropped.
+    """Record the origin of an error, before its frames are dropped.
 
     Parameters
     ----------
     error : BaseException
-        What has just come out of a library.
+        An exception that a library has just raised.
     """
     _seen[_told(error)] = _behind(_places(error))
 
 
 def seen_in(evidence: str) -> str:
-    """Return the cause that evidence quotes, of those that were kept in mind; the longest of some.
+    """Return the cause that evidence quotes, among those recorded; the longest if several match.
 
     Parameters
     ----------
     evidence : str
-        As a check wrote it, who caught the error.
+        Text of a check that caught the error.
     """
     quoted = [told for told in _seen if is_told_in(told, evidence)]
     return max((f"{told}{_seen[told]}" for told in quoted), key=len, default="")
 
 
 def _told(error: BaseException) -> str:
-    """Return an error's class, and the first line of its words."""
+    """Return an error's class, and the first line of its message."""
     words = words_of(error).strip().partition("\n")[0][:_LONGEST]
     return f"{type(error).__name__}: {cleaned(words)}" if words else type(error).__name__
 
 
 def _places(error: BaseException) -> list[str]:
-    """Return the lines of libraries that an error came through."""
+    """Return the lines of libraries in the traceback of an error."""
     frames = traceback.extract_tb(error.__traceback__)
     return [_place(one.filename, one.lineno or 0, one.name) for one in frames]
 
 
 def cause_of_end(how: str, output: str) -> str:
-    """Return the cause that a process that died tells: the innermost line that Python was in.
+    """Return the cause for a process that died: the innermost line that Python was executing.
 
     Parameters
     ----------
     how : str
-        What ended it, such as ``"SIGSEGV"``.
+        The reason of its end, such as ``"SIGSEGV"``.
     output : str
-        What it printed, with what faulthandler prints.
+        Its printed output, including that of faulthandler.
     """
     found = _FRAME.findall(output)
     innermost = [_place(file, int(line), name, anywhere=True) for file, line, name in found[:1]]
@@ -94,7 +94,7 @@ def cause_of_end(how: str, output: str) -> str:
 
 
 def _place(file: str, line: int, name: str, *, anywhere: bool = False) -> str:
-    """Return a line of a library in words; nothing for one of the kit's own, unless asked."""
+    """Return a line of a library as text; empty for a line of the kit itself, unless requested."""
     path = Path(file)
     ours = _KIT in path.parents and _SUBJECTS not in path.parents
     if (ours or not path.suffix) and not anywhere:
@@ -103,18 +103,18 @@ def _place(file: str, line: int, name: str, *, anywhere: bool = False) -> str:
 
 
 def _behind(places: Iterable[str]) -> str:
-    """Return the innermost of some places, in brackets; nothing where there is none."""
+    """Return the innermost of some places, in brackets; empty if there is none."""
     known = [place for place in places if place]
     return f" ({known[-1]})" if known else ""
 
 
 def key_of(cause: str) -> str:
-    """Return what is the same for a cause whatever the addresses and numbers were.
+    """Return the part of a cause that does not depend on addresses and numbers.
 
     Parameters
     ----------
     cause : str
-        As `cause_of` returns it.
+        Result of `cause_of`.
 
     Examples
     --------
@@ -126,20 +126,20 @@ def key_of(cause: str) -> str:
 
 
 def _parts(cause: str) -> tuple[str, str]:
-    """Return what came out, and the brackets behind it that say from where, if any."""
+    """Return the error, and the place in brackets, if there is one."""
     words, _, place = cause.rpartition(" (")
     return (words, f" ({place}") if words and ", line " in place else (cause, "")
 
 
 def is_told_in(cause: str, evidence: str) -> bool:
-    """Whether evidence that a check wrote itself quotes the error of a cause.
+    """Return whether evidence that a check wrote quotes the error of a cause.
 
     Parameters
     ----------
     cause : str
-        As `cause_of` returns it.
+        Result of `cause_of`.
     evidence : str
-        Of another verdict.
+        Evidence of another verdict.
 
     Examples
     --------
@@ -151,12 +151,12 @@ def is_told_in(cause: str, evidence: str) -> bool:
 
 
 def keys_of(causes: Iterable[str]) -> dict[str, str]:
-    """Return the key of each cause; one whose place was lost has that of its only like.
+    """Return the key of each cause; a cause without a place has the key of the only similar one.
 
     Parameters
     ----------
     causes : iterable of str
-        As `cause_of` returns them.
+        Results of `cause_of`.
 
     Examples
     --------
@@ -173,17 +173,17 @@ def keys_of(causes: Iterable[str]) -> dict[str, str]:
     return {cause: alone.get(key, key) for cause, key in keys.items()}
 
 
-# ---------------------------------------------------------------- of what is under way
+# ---------------------------------------------------------------- the running item
 
 _last = ""
 
 
 def remember(cause: str) -> None:
-    """Keep the cause of what has just ended in this process."""
+    """Store the cause of the item that has just ended in this process."""
     global _last  # noqa: PLW0603 - a process runs one item
     _last = cause
 
 
 def last() -> str:
-    """Return what was remembered."""
+    """Return the stored cause."""
     return _last

@@ -1,18 +1,17 @@
 """Text of other libraries, made printable and of limited length for reports.
 
-Source: XML 1.0 section 2.2 (what a report of JUnit may hold), RFC 8259 section 8.2 (lone
-surrogates).
+Source: XML 1.0 section 2.2 (characters of a JUnit report), RFC 8259 section 8.2 (lone surrogates).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-_MOST: Final = 2000  # of an evidence [characters]
+_MOST: Final = 2000  # limit of evidence [characters]
 
 
 def cleaned(text: str) -> str:
-    r"""Return text with what does not print written as an escape; lines and tabs stay.
+    r"""Return text with non-printable characters escaped; line breaks and tabs are kept.
 
     Examples
     --------
@@ -26,7 +25,7 @@ def cleaned(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return clean text with its middle left out where it is long: the ends say most.
+    """Return clean text; the middle of a long text is omitted.
 
     Examples
     --------
@@ -41,7 +40,7 @@ def shortened(text: str) -> str:
 
 
 def words_of(thing: object) -> str:
-    """Return a thing as text, even where its own ``__str__`` raises.
+    """Return an object as text, even if its ``__str__`` raises an error.
 
     Examples
     --------
@@ -50,5 +49,5 @@ def words_of(thing: object) -> str:
     """
     try:
         return str(thing)
-    except Exception as error:  # noqa: BLE001 - of another library
+    except Exception as error:  # noqa: BLE001 - an error of another library
         return f"a {type(thing).__name__} whose __str__ raises {type(error).__name__}"

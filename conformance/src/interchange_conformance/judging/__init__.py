@@ -1,1 +1,1 @@
-"""Judging subjects: which items are run, what is known to fail, and what the run amounts to."""
+"""Judge subjects: select the items, compare with known failures, summarise the run."""

@@ -1,4 +1,4 @@
-"""Known failures of a library: read from a file, and held against the verdicts of a run.
+"""Known failures of a library: read from a file, and compared with the verdicts of a run.
 
 Source: TOML 1.0; PEP 440 (specifiers).  A known failure is as expected.  One that no longer happens
 is an unexpected pass and fails the run, so that a fix upstream is noticed.  A file is a list of
@@ -13,10 +13,9 @@ tables::
     reason = "takes a capsule of a major version that it does not know"
     link = "https://..."
 
-``check`` is the name of a check, which stands for all of its cases, or of one case of it, or a list
-of these, which fail for one reason; ``*`` and ``?`` stand for any letters and any one.
-``sometimes = true`` says that the failure does not happen every time: then a pass is as expected,
-too.
+``check`` is the name of a check, which includes all of its cases, or of one case, or a list of
+these, which fail for the same reason; ``*`` matches any text and ``?`` any one character.
+``sometimes = true`` marks an intermittent failure: a pass is as expected, too.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ DRIVERS: Final = ("none", "emulated", "real")
 
 
 class ExpectationsError(Exception):
-    """A file of known failures is wrong; the text says where, and how."""
+    """A file of known failures is invalid; the message contains the place and the reason."""
 
 
 class Expectation(NamedTuple):
@@ -55,21 +54,21 @@ class Expectation(NamedTuple):
     Attributes
     ----------
     check : str
-        Of which items, with wildcards.
+        Pattern of the items, with wildcards.
     statuses : frozenset of str
-        How they may end.
+        Statuses with which they may end.
     releases : str
-        Of the library, as a specifier; empty for all.
+        Specifier of the library's releases; empty for all.
     python : str
-        The same, of Python.
+        Specifier of the Python releases; empty for all.
     drivers : frozenset of str
-        On which CUDA drivers.
+        The CUDA drivers with which it happens.
     reason, link : str
-        Why, and where it is discussed; a link may be missing.
+        The reason, and where it is discussed; a link may be missing.
     where : str
         File and number of the entry, for errors.
     sometimes : bool
-        Whether it does not happen every time.
+        Whether the failure is intermittent.
     """
 
     check: str
@@ -83,7 +82,7 @@ class Expectation(NamedTuple):
     sometimes: bool = False
 
     def is_of(self, item: str) -> bool:
-        """Whether it speaks of an item.
+        """Return whether it applies to an item.
 
         Parameters
         ----------
@@ -93,16 +92,16 @@ class Expectation(NamedTuple):
         return matches(self.check, item)
 
     def applies(self, release: str, driver: str, python: str = "") -> bool:
-        """Whether it speaks of a run.
+        """Return whether it applies to a run.
 
         Parameters
         ----------
         release : str
-            Of the library; where that is no version, every entry is taken to speak of it.
+            Release of the library; if that is not a valid version, every entry applies.
         driver : {"none", "emulated", "real"}
             The CUDA driver.
         python : str, optional
-            Release of Python; that of this process when left out.
+            Release of Python; by default that of this process.
         """
         python = python or ".".join(map(str, sys.version_info[:3]))
         return (
@@ -113,12 +112,13 @@ class Expectation(NamedTuple):
 
 
 def matches(pattern: str, item: str) -> bool:
-    """Whether a pattern names an item, or the check of it.
+    """Return whether a pattern matches an item, or its check.
 
     Parameters
     ----------
     pattern : str
-        Letters stand for themselves, brackets too; ``*`` for any, ``?`` for any one.
+        Characters match themselves, including brackets; ``*`` matches any text, ``?`` any
+        character.
     item : str
         As `Check.items` gives it.
 
@@ -156,17 +156,17 @@ def shipped_file(module: str) -> Path | None:
 
 
 def read(path: Path | str) -> list[Expectation]:
-    """Return the known failures that a file has.
+    """Return the known failures in a file.
 
     Parameters
     ----------
     path : path
-        Of a file in TOML.
+        Path of a TOML file.
 
     Raises
     ------
     ExpectationsError
-        It cannot be read, or an entry is wrong.
+        The file cannot be read, or an entry is invalid.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -186,7 +186,7 @@ def read(path: Path | str) -> list[Expectation]:
 
 
 def _checks_of(entry: dict[str, Any]) -> list[Any]:
-    """Return the checks that an entry is about, whatever they are."""
+    """Return the checks of an entry, not yet validated."""
     told = entry.get("check", "")
     return told if isinstance(told, list) and told else [told]
 
@@ -198,7 +198,7 @@ def _toml() -> Any:
 
 
 def _need(name: str, what: str) -> Any:
-    """Return a module that is not installed with everything."""
+    """Return a module that is an optional dependency."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -208,7 +208,7 @@ def _need(name: str, what: str) -> Any:
 
 
 def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
-    """Return an entry, all of it looked at."""
+    """Return an entry after validation."""
     if unknown := entry.keys() - _KEYS:
         known = ", ".join(sorted(_KEYS))
         raise ExpectationsError(f"{where}: it has {min(unknown)!r}; there are {known}")
@@ -238,13 +238,13 @@ def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
 
 
 def _has(entry: dict[str, Any], key: str) -> bool:
-    """Whether an entry says something under a key."""
+    """Return whether an entry has a value for a key."""
     value = entry.get(key)
     return bool(value.strip() if isinstance(value, str) else value)
 
 
 def _some(entry: dict[str, Any], key: str, known: Iterable[str], where: str) -> frozenset[str]:
-    """Return the words that an entry has under a key, one or a list; all when it has none."""
+    """Return the words of an entry for a key, one or a list; all if it has none."""
     told = entry.get(key, list(known))
     words = [told] if isinstance(told, str) else told
     if not isinstance(words, list) or not words or set(map(str, words)) - set(known):
@@ -254,7 +254,7 @@ def _some(entry: dict[str, Any], key: str, known: Iterable[str], where: str) -> 
 
 
 def _check_specifier(text: str, what: str) -> None:
-    """Refuse what is no specifier of versions."""
+    """Refuse an invalid version specifier."""
     if not text:
         return
     specifiers = _need("packaging.specifiers", "reading ranges of releases")
@@ -265,7 +265,7 @@ def _check_specifier(text: str, what: str) -> None:
 
 
 def _contains(specifier: str, release: str) -> bool:
-    """Whether a release is within a range; true of what is no release."""
+    """Return whether a release is within a range; True for an invalid release."""
     if not specifier:
         return True
     specifiers = _need("packaging.specifiers", "reading ranges of releases")
@@ -278,25 +278,25 @@ def _contains(specifier: str, release: str) -> bool:
 
 
 def refuse_unknown(expectations: Sequence[Expectation], items: Sequence[str]) -> None:
-    """Raise for an entry that speaks of no check that there is, for whatever run it is meant.
+    """Raise an error for an entry that matches no existing check, whatever run it applies to.
 
     Parameters
     ----------
     expectations : sequence of Expectation
-        All that a file has.
+        All entries of a file.
     items : sequence of str
-        Every item that there is.
+        All existing items.
 
     Raises
     ------
     ExpectationsError
-        There is one: its check has another name now, or is gone.
+        An entry matches none: its check was renamed or removed.
     """
     _refuse(expectations, items, "that there is")
 
 
 def _refuse(expectations: Iterable[Expectation], items: Sequence[str], which: str) -> None:
-    """Raise for an entry that speaks of none of some items."""
+    """Raise an error for an entry that matches none of some items."""
     for one in expectations:
         if not any(one.is_of(item) for item in items):
             words = f"{one.check!r} is no check or case {which}"
@@ -307,20 +307,20 @@ def _refuse(expectations: Iterable[Expectation], items: Sequence[str], which: st
 
 
 class Expected:
-    """The known failures that speak of one run of one subject.
+    """The known failures that apply to one run of one subject.
 
     Parameters
     ----------
     expectations : sequence of Expectation
-        All that a file has.
+        All entries of a file.
     release : str
-        Of the library.
+        Release of the library.
     driver : {"none", "emulated", "real"}
         The CUDA driver.
     quirks : bool, default False
-        Whether what the standards allow has to be known, too.
+        Whether QUIRKs must be listed as well.
     python : str, optional
-        Release of Python; that of this process when left out.
+        Release of Python; by default that of this process.
     """
 
     def __init__(
@@ -340,22 +340,22 @@ class Expected:
         return next((one for one in self._all if one.is_of(item)), None)
 
     def refuse_stale(self, items: Sequence[str]) -> None:
-        """Raise for an entry that speaks of none of the items of a whole run.
+        """Raise an error for an entry that matches none of the items of a whole run.
 
         Parameters
         ----------
         items : sequence of str
-            All by which the subject is judged.
+            All items of the subject.
 
         Raises
         ------
         ExpectationsError
-            There is one: the subject is no longer what its check judges.
+            An entry matches none: its check no longer applies to the subject.
         """
         _refuse(self._all, items, "by which the subject is judged")
 
     def decides(self, item: str) -> bool:
-        """Whether it makes a difference how an item ends, if no process dies of it.
+        """Return whether the status of an item can affect the result, if no process dies.
 
         Parameters
         ----------
@@ -370,7 +370,7 @@ class Expected:
         Parameters
         ----------
         verdict : Verdict
-            How an item ended.
+            The verdict of an item.
         """
         known = self.of(verdict.item)
         is_bad = verdict.status in BAD
@@ -389,21 +389,21 @@ class Expected:
 
 
 _OF_THE_PROCESS: Final[frozenset[Status]] = frozenset({"crash", "hang", "exit", "broken-subject"})
-"""What no standard allows, whatever the check was about."""
+"""Statuses that no standard permits, for any check."""
 
 
 def is_allowed(verdict: Verdict) -> bool:
-    """Whether the standards allow what a verdict tells: its check is a QUIRK, and no process died.
+    """Return whether a verdict is permitted by the standards: a QUIRK, and no process died.
 
     Parameters
     ----------
     verdict : Verdict
-        How an item ended.
+        The verdict of an item.
     """
     return _is_quirk(verdict.item) and verdict.status not in _OF_THE_PROCESS
 
 
 def _is_quirk(item: str) -> bool:
-    """Whether the check of an item is about what the standards allow."""
+    """Return whether the check of an item is a QUIRK."""
     check = load_checks().get(item.partition("[")[0])
     return check is not None and check.severity == "QUIRK"

@@ -1,7 +1,7 @@
-"""The grid: an array of each subject, taken by each.
+"""The grid: arrays of each subject, imported by each subject.
 
-All libraries are imported into one process, which forks a child for each
-pair; those that do not survive each other's company are paired in processes of their own.
+All libraries are imported into one process, which forks a child for each pair; if they cannot share
+a process, each pair has a process of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .judge import Settings
 
 _SECONDS: Final = 10.0
-"""For one exchange [seconds]."""
+"""Time limit of one exchange [seconds]."""
 _STATUSES: Final = {
     "raised": "wrong",
     "broken-subject": "refused",
@@ -29,7 +29,7 @@ _STATUSES: Final = {
     "fail": "wrong",
     "not-applicable": "refused",
 }
-"""What a child may end as -> what became of the array, where that is another word."""
+"""Status of a child -> result of the exchange, if it has another name."""
 
 
 class _Pair(NamedTuple):
@@ -45,14 +45,14 @@ def exchange(
     begin: Callable[[str, int], object] = lambda *_: None,
     tell: Callable[[Exchange], object] = lambda _: None,
 ) -> list[Exchange]:
-    """Return what became of an array of each producer, taken by each consumer.
+    """Return the results of importing an array of each producer in each consumer.
 
     Parameters
     ----------
     subjects : sequence of SubjectReport
-        Those that could be judged.
+        The subjects that could be judged.
     settings : Settings
-        How.
+        Settings of the run.
     begin : callable, optional
         Called once with a heading and the number of pairs.
     tell : callable, optional
@@ -76,7 +76,7 @@ def exchange(
 
 
 class _Servers:
-    """Processes in which arrays are handed over."""
+    """The processes in which arrays are exchanged."""
 
     def __init__(self, specs: Sequence[str], settings: Settings) -> None:
         self._specs, self._driver, self._patience = specs, settings.driver, settings.patience
@@ -90,7 +90,7 @@ class _Servers:
         server = ForkServer(self._environment, self._python)
         try:
             answer = server.begin(self._specs, seconds=self._import_seconds)
-        except ForkServerGoneError:  # they cannot all be in one process
+        except ForkServerGoneError:  # not all libraries can share one process
             server.close()
             return self
         except BaseException:
@@ -111,11 +111,11 @@ class _Servers:
 
     @property
     def _import_seconds(self) -> float:
-        """How long all libraries may take to be imported [seconds]."""
+        """Time limit of importing all libraries [seconds]."""
         return IMPORT_SECONDS * self._patience
 
     def exchange(self, pair: _Pair) -> Exchange:
-        """Hand one array over."""
+        """Exchange one array."""
         specs = {pair.producer.spec, pair.consumer.spec}
         together = self._together is not None and specs <= self._loaded
         request = {
@@ -143,7 +143,7 @@ class _Servers:
         return self._apart
 
     def _forget(self, *, together: bool) -> None:
-        """Do without a process that ended: pairs are loaded one by one from now on."""
+        """Stop using a process that has ended: pairs are loaded one by one from now on."""
         gone, self._together, self._apart = (
             (self._together, None, self._apart) if together else (self._apart, self._together, None)
         )

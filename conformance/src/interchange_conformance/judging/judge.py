@@ -1,4 +1,4 @@
-"""Judges subjects: runs the checks, holds the verdicts against what is known, makes the report."""
+"""Judge subjects: run the checks, compare the verdicts with known failures, make the report."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ _FIRST: Final = (
     "names_tell_which_struct_follows[versioned]",
     "make_gives_the_shape_that_it_was_asked_for[two-axes]",
 )
-"""What arrays have to be before anything else can be learnt of them: each of these breaks the rest,
-so that it is the one finding."""
+"""Basic requirements on arrays: if one of these items fails, all others fail as well, so that it is
+reported as the only finding."""
 _ONLY: Final = "nothing else was asked of the arrays that it makes"
 
 
 class Settings(NamedTuple):
-    """How subjects are judged.
+    """Settings of a run.
 
     Attributes
     ----------
     selection : Selection
-        By which items.
+        The items to run.
     jobs : int
-        How many items are run at a time.
+        Maximum number of items that run at the same time.
     driver : {"none", "emulated", "real"}
         The CUDA driver.
     fail_fast : bool
-        Whether the first item that is not as expected is the last.
+        Whether the run stops at the first item that is not as expected.
     expected : str or None
-        File of known failures; that of the kit when None, none when empty.
+        File of known failures; None for the one that ships with the kit, empty for none.
     patience : float
-        What time limits are multiplied by.
+        Factor of the time limits.
     quirks : bool
-        Whether QUIRKs decide how a run ends, too.
+        Whether QUIRKs decide the result of a run, too.
     python : str
-        Path of the interpreter to judge in; empty for this one.
+        Path of the interpreter; empty for this one.
     """
 
     selection: Selection
@@ -92,7 +92,7 @@ def environment(driver: Choice, python: str = "") -> dict[str, str]:
     Raises
     ------
     CannotBuildError
-        The emulated one cannot be built here.
+        The emulated driver cannot be built.
     """
     from interchange_conformance.driver import cuda
 
@@ -112,7 +112,7 @@ def known_failures(spec: str, expected: str | None) -> list[Expectation]:
     Raises
     ------
     ExpectationsError
-        A file is wrong, or speaks of checks that there are not.
+        A file is invalid, or names checks that do not exist.
     """
     module = shipped().get(spec.replace("_", "-"), "").rpartition(".")[2]
     path = (expectations.shipped_file(module) if module else None) if expected is None else expected
@@ -124,23 +124,23 @@ def known_failures(spec: str, expected: str | None) -> list[Expectation]:
 
 
 class UnknownSubjectError(Exception):
-    """A word names no subject; the text says what there is."""
+    """A word is not the name of a subject; the message lists the valid names."""
 
 
 def subjects_named(words: Sequence[str], python: str = "") -> list[str]:
-    """Return the subjects that words name, each once.
+    """Return the subjects with the given names, each once.
 
     Parameters
     ----------
     words : sequence of str
-        Subjects, and ``"all"`` for every one that ships with the kit and is installed.
+        Names of subjects, and ``"all"`` for every installed one that ships with the kit.
     python : str, optional
-        Path of the interpreter that they are for; empty for this one.
+        Path of the interpreter; empty for this one.
 
     Raises
     ------
     UnknownSubjectError
-        A word is neither ``module:name`` nor one of those that ship with the kit.
+        A word is neither ``module:name`` nor the name of a subject that ships with the kit.
     """
     known = shipped()
     specs: list[str] = []
@@ -155,12 +155,12 @@ def subjects_named(words: Sequence[str], python: str = "") -> list[str]:
 def installed(python: str = "") -> list[str]:
     """Return the subjects that ship with the kit and whose library is installed.
 
-    Whether it is, is looked up and not tried: one that is installed and does not import is broken.
+    The libraries are not imported: one that is installed and fails to import is broken.
 
     Parameters
     ----------
     python : str, optional
-        Path of the interpreter whose environment is meant; empty for this one.
+        Path of the interpreter whose environment is used; empty for this one.
     """
     needed: dict[str, str] = {}
     for spec, module in shipped().items():
@@ -176,23 +176,23 @@ def judge(
     begin: Callable[[str, int], object] = lambda *_: None,
     tell: Callable[[Judged], object] = lambda _: None,
 ) -> SubjectReport:
-    """Return what was found of one subject.
+    """Return the report of one subject.
 
     Parameters
     ----------
     spec : str
         The subject.
     settings : Settings
-        How it is judged.
+        Settings of the run.
     begin : callable, optional
-        Called with its name and the number of items, when these are known.
+        Called with its name and the number of items, once these are known.
     tell : callable, optional
-        Called with each item as it ends.
+        Called with each item when it ends.
 
     Raises
     ------
     ExpectationsError
-        The file of known failures is wrong, or speaks of checks that there are not.
+        The file of known failures is invalid, or names checks that do not exist.
     """
     began = time.monotonic()
     known = known_failures(spec, settings.expected)
@@ -214,7 +214,7 @@ def pool_of(spec: str, settings: Settings) -> Pool:
     spec : str
         The subject.
     settings : Settings
-        How it is judged.
+        Settings of the run.
     """
     place = environment(settings.driver, settings.python)
     patience, python = settings.patience, settings.python
@@ -222,21 +222,21 @@ def pool_of(spec: str, settings: Settings) -> Pool:
 
 
 def expected_of(pool: Pool, known: Sequence[Expectation], settings: Settings) -> Expected:
-    """Return the known failures that speak of a run, none of them stale.
+    """Return the known failures that apply to a run, none of which is stale.
 
     Parameters
     ----------
     pool : Pool
         The subject.
     known : sequence of Expectation
-        All that its file has.
+        All entries of its file.
     settings : Settings
-        How it is judged.
+        Settings of the run.
 
     Raises
     ------
     ExpectationsError
-        One speaks of nothing by which the subject is judged.
+        An entry matches no item of the subject.
     """
     about = pool.about
     run = about.version, settings.driver
@@ -247,21 +247,22 @@ def expected_of(pool: Pool, known: Sequence[Expectation], settings: Settings) ->
 
 
 def planned(pool: Pool, selection: Selection) -> tuple[Verdict | None, list[str]]:
-    """Return what makes every other verdict on a subject's arrays worthless, and what is to be run.
+    """Return the verdict that invalidates all others on a subject's arrays, and the items to run.
 
     Parameters
     ----------
     pool : Pool
         The subject.
     selection : Selection
-        By which items it is judged.
+        The selected items.
 
     Returns
     -------
     Verdict or None
-        How the first item ended that breaks all others: then none is run that needs such an array.
+        Verdict of the first basic item that fails: no item that needs an array of the subject is
+        run.
     list of str
-        The items that are to be run.
+        The items to run.
     """
     about = pool.about
     items = [] if about.broken else selection.items(about.roles)
@@ -274,13 +275,13 @@ def planned(pool: Pool, selection: Selection) -> tuple[Verdict | None, list[str]
 
 
 def to_hand_over(subjects: Iterable[SubjectReport]) -> list[SubjectReport]:
-    """Return the subjects that a grid is of: of those that could be judged, what is of use.
+    """Return the subjects of a grid: those that could be judged, in the roles that they can fill.
 
     Parameters
     ----------
     subjects : iterable of SubjectReport
-        What was found of each.  One whose arrays are of no use only takes others': what is wrong
-        with them was told.
+        The reports.  A subject whose arrays fail the basic items is only a consumer: its error has
+        already been reported.
     """
     return [
         one._replace(roles=tuple(role for role in one.roles if role != "producer"))
@@ -299,7 +300,7 @@ def _run(
     settings: Settings,
     tell: Callable[[Judged], object],
 ) -> list[Judged]:
-    """Run the items of a subject, and return them judged, after what there is already."""
+    """Run the items of a subject, and return them judged, after the first verdict."""
 
     def judge_one(verdict: Verdict) -> bool:
         judged = expected.judge(verdict)
@@ -315,7 +316,7 @@ def _run(
 def _hardly(
     about: About, verdict: Verdict | None, judged: Sequence[Judged], settings: Settings
 ) -> str:
-    """Return in which roles a subject was hardly judged, where all was to be run, and was."""
+    """Return the roles in which a subject was hardly judged in a complete run."""
     if about.broken or verdict is not None or settings.fail_fast or not settings.selection.is_whole:
         return ""
     return minimum_coverage.missing_coverage([one.verdict for one in judged], about.roles)
@@ -347,9 +348,9 @@ def report(
     settings : Settings
         How subjects were judged.
     subjects : sequence of SubjectReport
-        What was found of each.
+        The report of each.
     grid : sequence of Exchange
-        What became of arrays handed from each to each.
+        The results of exchanging arrays.
     """
     python = settings.python
     try:

@@ -1,8 +1,8 @@
-"""Writes the known-failure file of a run, for a person to fill in reasons.
+"""Write a file of the known failures of a run, in which a person completes the reasons.
 
-Source: TOML 1.0.  One entry per finding, with the evidence of each of its items above it.  Reasons
-are left empty, and a file is refused as long as one is (`expectations.read`): that a failure is
-accepted is decided by a person.  What was known stays as it was, unless all of it passes now.
+Source: TOML 1.0.  There is one entry per finding, below the evidence of each of its items.  Reasons
+are left empty, and `expectations.read` refuses an empty reason, because a person must decide that a
+failure is accepted.  Existing entries are kept, unless all of their items pass now.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LINES: Final = 12  # of one evidence, at most
 
 
 def as_known(report: Report, known: Sequence[Expectation]) -> str:
-    """Return a file of known failures: those that there are, and those of a run.
+    """Return a file of known failures: the existing ones and those of a run.
 
     Parameters
     ----------
     report : Report
-        Of one subject.
+        Report of one subject.
     known : sequence of Expectation
-        What was known before.
+        The existing entries.
     """
     (subject,) = report.subjects
     catalogue = catalogue_of(report)
@@ -50,7 +50,7 @@ def as_known(report: Report, known: Sequence[Expectation]) -> str:
 
 
 def _head(report: Report, subject: SubjectReport, new: int) -> str:
-    """Return what stands above all entries."""
+    """Return the comment above all entries."""
     words = f"Known failures of {one_line(subject.name)} {one_line(subject.version)}"
     where = f"Python {report.python}, CUDA driver: {report.driver}, interchange {report.kit}"
     lines = [f"{words}; {where}."]
@@ -63,7 +63,7 @@ def _head(report: Report, subject: SubjectReport, new: int) -> str:
 
 
 def _is_bad(alike: Sequence[Judged]) -> bool:
-    """Whether a finding is a failure, and not one that is gone."""
+    """Return whether a finding is a failure, rather than an unexpected pass."""
     return alike[0].standing == "unexpected-failure"
 
 
@@ -71,7 +71,7 @@ def _is_bad(alike: Sequence[Judged]) -> bool:
 
 
 def _entry(alike: Sequence[Judged], catalogue: Catalogue) -> str:
-    """Return the entry of a finding, its evidence above it."""
+    """Return the entry of a finding, below its evidence."""
     told: dict[str, list[str]] = {}
     for one in alike:
         told.setdefault(one.verdict.evidence, []).append(one.verdict.item)
@@ -87,7 +87,7 @@ def _entry(alike: Sequence[Judged], catalogue: Catalogue) -> str:
 
 
 def _kept(known: Sequence[Expectation], subject: SubjectReport) -> Iterator[Expectation]:
-    """Yield the entries that stay: all but those whose every item passes now."""
+    """Yield the entries that are kept: all except those whose every item passes now."""
     for one in known:
         met = [judged for judged in subject.judged if one.is_of(judged.verdict.item)]
         gone = [judged for judged in met if judged.standing == "unexpected-pass"]
@@ -96,7 +96,7 @@ def _kept(known: Sequence[Expectation], subject: SubjectReport) -> Iterator[Expe
 
 
 def _again(one: Expectation) -> str:
-    """Return an entry as it was."""
+    """Return an existing entry unchanged."""
     told: dict[str, Any] = {"check": one.check}
     if one.statuses != BAD:
         told["status"] = sorted(one.statuses)
@@ -113,7 +113,7 @@ def _again(one: Expectation) -> str:
 
 
 def _table(told: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of an entry; a list of several has a line for each."""
+    """Yield the lines of an entry; each element of a list of several has its own line."""
     yield "[[failure]]"
     for key, value in told.items():
         if isinstance(value, list) and len(value) > 1 and key == "check":
@@ -128,7 +128,7 @@ def _table(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return a text as TOML has it: as JSON, once nothing is hidden in it."""
+    """Return a TOML string: the same as in JSON, after invisible characters are escaped."""
     return json.dumps(printable(text), ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Which items are run: what ``--only`` and ``--role`` mean."""
+"""Select the items to run, by ``--only`` and ``--role``."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _KINDS: Final[dict[str, Callable[[Check, str, str], bool]]] = {
     "rule": lambda check, _, word: fnmatch.fnmatchcase(check.rule, word),
     "item": lambda _, item, word: matches(word, item),
 }
-"""Kind of a word -> whether an item of a check is meant by it."""
+"""Kind of a word -> whether it matches an item of a check."""
 
 
 class UnknownWordError(Exception):
-    """A word names nothing that there is; the text says what there is."""
+    """A word matches nothing; the message lists the valid words."""
 
 
 class Selection(NamedTuple):
-    """Which items are run.
+    """The items to run.
 
     Attributes
     ----------
     words : dict
-        Kind of words -> words of that kind: an item has to be meant by one of each kind.
+        Kind of words -> words of that kind: an item must match one word of each kind.
     roles : tuple of str
-        Roles that are judged; all when empty.
+        Roles that are judged; all if empty.
     """
 
     words: dict[str, list[str]]
@@ -44,16 +44,16 @@ class Selection(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether all items are selected."""
         return not self.words and not self.roles
 
     def items(self, roles: Iterable[str]) -> list[str]:
-        """Return the items of some roles that are run, in the order of the registry.
+        """Return the selected items of some roles, in the order of the registry.
 
         Parameters
         ----------
         roles : iterable of str
-            What a subject can be judged as.
+            Roles in which a subject can be judged.
         """
         wanted = [role for role in roles if not self.roles or role in self.roles]
         return [
@@ -65,7 +65,7 @@ class Selection(NamedTuple):
         ]
 
     def _means(self, check: Check, item: str) -> bool:
-        """Whether an item is run."""
+        """Return whether an item is selected."""
         return all(
             any(_KINDS[kind](check, item, word) for word in words)
             for kind, words in self.words.items()
@@ -73,20 +73,20 @@ class Selection(NamedTuple):
 
 
 def select(only: Sequence[str] = (), roles: Sequence[str] = ()) -> Selection:
-    """Return what the words of a command line mean.
+    """Return the selection for the words of a command line.
 
     Parameters
     ----------
     only : sequence of str
-        Each one word or several with commas between: a severity, an area, a rule or a check, the
+        Each one word, or several separated by commas: a severity, an area, a rule or a check, the
         last two with wildcards.
     roles : sequence of str
-        What to judge subjects as.
+        Roles in which subjects are judged.
 
     Raises
     ------
     UnknownWordError
-        A word means none of the items that there are.
+        A word matches no existing item.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def select(only: Sequence[str] = (), roles: Sequence[str] = ()) -> Selection:
 
 
 def _kind(word: str) -> str:
-    """Return what kind of thing a word names."""
+    """Return the kind of a word."""
     if word in SEVERITIES:
         return "severity"
     if word in AREAS:

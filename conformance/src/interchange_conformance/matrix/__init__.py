@@ -1,4 +1,4 @@
-"""The ``matrix`` command's work: exchanges between all array libraries, checked and reported.
+"""The ``matrix`` command: exchanges between all array libraries, checked and reported.
 
-It goes through the public functions of interchange, which are imported when an exchange runs.
+It uses the public functions of interchange, which are imported when an exchange runs.
 """

@@ -1,6 +1,6 @@
-"""The matrices of columns: columns of Arrow become arrays, and arrays become columns.
+"""The matrices of columns: Arrow columns imported as arrays, and arrays exported as columns.
 
-Source: the Arrow columnar format.  Columns come in by `interchange.from_arrow` and go out by
+Source: the Arrow columnar format.  Columns are imported by `interchange.from_arrow` and exported by
 `interchange.to_arrow`; addresses and elements are compared as in `exchanging`.
 """
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from .samples import Sample
 
 WIDTH: Final = 4
-"""Elements of a list."""
+"""Number of elements of a list."""
 NESTED: Final = (2, 5)
-"""Elements of a list of lists, and of a tensor as it is in memory."""
+"""Shape of a list of lists, and physical shape of a tensor."""
 START: Final = 16
-"""Where slices begin [elements]: enough that they are aligned, as some consumers demand."""
+"""Offset of slices [elements]: slices are then aligned, as some consumers require."""
 EVERY: Final = 10
-"""Of how many elements one is null."""
+"""One of this many elements is null."""
 _READONLY: Final = "its library cannot mark memory as read-only: the result must not be written"
 _NO_ADDRESS: Final = (
     "its library reports no address: it reads what is written to the memory after the exchange"
@@ -45,19 +45,19 @@ _TYPES: Final = {
     "l": "int64", "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "b": "bool",
 }  # fmt: skip
 _LOW_BYTE: Final = {"float32": 3, "float64": 7, "float16": 1}
-"""Which byte of an element is changed: the highest of a float, so that a zero becomes a number."""
+"""Byte of an element that is changed: the highest of a float, so that 0 becomes nonzero."""
 
 
 @dataclass(frozen=True)
 class Column(Kind):
-    """A row: a kind of column, or of array that becomes one.
+    """A row: a kind of column, or of array that is exported as one.
 
     Attributes
     ----------
     options : tuple of (str, object)
         Keywords of `from_arrow` or of `to_arrow`.
     expected : callable
-        The requested elements, in the order of memory -> those of the array, in its own order.
+        The requested elements, in memory order -> those of the array, in C order.
     """
 
     options: tuple[tuple[str, Any], ...] = ()
@@ -66,17 +66,17 @@ class Column(Kind):
 
 @dataclass(frozen=True)
 class Consumer(Kind):
-    """A column of the table: what takes Arrays, or exports of them.
+    """A column of the table: a library that imports Arrays, or exported columns.
 
     Attributes
     ----------
     take : callable
-        ``take(x, address)`` -> what its library makes of an Array or of an export, whose memory
-        begins at an address.
+        ``take(x, address)`` -> the library's object for an Array or an exported column, whose
+        memory starts at an address.
     note : str or None
-        The remark in the cell where it shares.
+        The remark in a cell with shared memory.
     takes_tables : bool
-        Whether it takes tables only: its column is that of a table of one column.
+        Whether it imports tables only: its column is that of a table of one column.
     """
 
     take: Callable[[Any, int], Any] = lambda x, _: x
@@ -88,21 +88,21 @@ class Consumer(Kind):
 
 
 def hand_in(sample: Sample, consumer: Consumer) -> Cell:
-    """Hand a column to an array library: shared if possible, else copied, else refused."""
+    """Import a column in an array library: shared if possible, else copied, else refused."""
     share, copy = (partial(_import, sample, consumer, copy=copy) for copy in (False, True))
     attempts = [Attempt(share, shares=True, note=consumer.note), Attempt(copy, shares=False)]
     return exchange(sample, consumer, attempts)
 
 
 def hand_out(sample: Sample, consumer: Consumer) -> Cell:
-    """Hand an array to a library of columns: shared if possible, else copied, else refused."""
+    """Export an array to a library of columns: shared if possible, else copied, else refused."""
     share, copy = (partial(_export, sample, consumer, copy=copy) for copy in (None, True))
     attempts = [Attempt(share, shares=True, note=consumer.note), Attempt(copy, shares=False)]
     return exchange(sample, consumer, attempts)
 
 
 def _import(sample: Sample, consumer: Consumer, *, copy: bool) -> Found:
-    """Hand over a column; with nulls, the valid elements and the mask are compared."""
+    """Import a column; with nulls, the valid elements and the mask are compared."""
     import interchange
 
     options, wanted = _row(sample)
@@ -118,7 +118,7 @@ def _import(sample: Sample, consumer: Consumer, *, copy: bool) -> Found:
 
 
 def _export(sample: Sample, consumer: Consumer, *, copy: bool | None) -> Found:
-    """Hand over an array."""
+    """Export an array."""
     import interchange
 
     options, wanted = _row(sample)
@@ -130,7 +130,7 @@ def _export(sample: Sample, consumer: Consumer, *, copy: bool | None) -> Found:
 
 
 def _row(sample: Sample) -> tuple[dict[str, Any], list[Any]]:
-    """Return the keywords of a sample, and the elements that must arrive."""
+    """Return the keywords of a sample, and the expected elements."""
     kind = sample.kind
     if not isinstance(kind, Column):
         return {}, sample.values
@@ -141,7 +141,7 @@ def _row(sample: Sample) -> tuple[dict[str, Any], list[Any]]:
 
 
 def with_nulls(values: Sequence[Any]) -> list[Any]:
-    """Return elements of which some are null: None."""
+    """Return elements in which some are replaced by None for null."""
     return [None if place % EVERY == 3 else value for place, value in enumerate(values)]
 
 
@@ -160,14 +160,14 @@ def _nested(values: list[Any], *sizes: int) -> list[Any]:
 
 
 def _permuted(values: list[Any]) -> list[Any]:
-    """Return elements of tensors, as they are in memory, in the order of the permuted axes."""
+    """Return elements of tensors, given in memory order, in the order of the permuted axes."""
     import numpy as np
 
     stored = np.array(values).reshape(-1, *NESTED)
     return list(stored.transpose(0, 2, 1).ravel().tolist())
 
 
-# ---------------------------------------------------------------- columns of Arrow
+# ---------------------------------------------------------------- Arrow columns
 
 
 def address_of(x: Any) -> int:
@@ -191,7 +191,7 @@ _C_TYPES: Final[dict[str, Any]] = {
 
 def dtype_of(x: Any) -> str:
     """Return the element type of a column, below all lists."""
-    opened = _opened(x)  # which keeps what the type refers to
+    opened = _opened(x)  # keeps the structs of the type alive
     kind = opened.type
     while kind.children and kind.children[0]:
         kind = kind.children[0]
@@ -219,7 +219,7 @@ class ColumnKind(NamedTuple):
     expected : callable
         Elements in memory -> those of the array.
     is_bool : bool
-        Whether its elements are bools, whatever was requested.
+        Whether its elements are bools, whatever element type was requested.
     """
 
     name: str
@@ -235,17 +235,17 @@ class _Library(NamedTuple):
     Attributes
     ----------
     name : str
-        The beginning of the names of its rows.
+        First part of the names of its rows.
     subject : Subject
         Its description.
     of_pyarrow : callable
-        Column of pyarrow -> one of its own.
+        pyarrow column -> column of the library.
     lacks : tuple of str
-        Kinds of columns that it cannot make.
+        Kinds of columns that it does not support.
     by_pyarrow : tuple of str
-        Kinds of columns that it makes only of pyarrow's.
+        Kinds of columns that it makes only from pyarrow columns.
     finish : callable
-        What `Subject.make_arrow` returned -> the column.
+        Result of `Subject.make_arrow` -> the column.
     """
 
     name: str
@@ -279,7 +279,7 @@ class _Library(NamedTuple):
         return self.of_pyarrow(pa.ExtensionArray.from_storage(of_type, stored))
 
     def bytes_of_bools(self, values: list[Any]) -> Any:
-        """Return a column of bools that are bytes."""
+        """Return a column of bools stored as bytes."""
         import pyarrow as pa
 
         stored = pa.array([int(value) for value in values], pa.int8())
@@ -314,17 +314,17 @@ COLUMN_KINDS: Final = (
 
 
 def _subject(name: str) -> Any:
-    """Return a description that ships with the kit."""
+    """Return a subject that ships with the kit."""
     return importlib.import_module(f"interchange_conformance.subjects.{name}").subject
 
 
 def _pyarrow() -> Any:
-    """Return the description of pyarrow's arrays."""
+    """Return the subject of pyarrow's arrays."""
     return _subject("pyarrow_array")
 
 
 def _pandas_of(x: Any) -> Any:
-    """Return a series of pandas over a column of pyarrow."""
+    """Return a pandas series of a pyarrow column."""
     pandas = importlib.import_module("pandas")
     return pandas.Series(pandas.arrays.ArrowExtensionArray(x))
 
@@ -333,7 +333,7 @@ def _pandas_of(x: Any) -> Any:
 def _libraries() -> tuple[_Library, ...]:
     """Return the libraries of columns, in the order of the table."""
     polars, nanoarrow = _subject("polars"), _subject("nanoarrow")
-    of_duckdb = ("a slice", "tensors", "bool8", "two chunks")  # it cuts a result as it likes
+    of_duckdb = ("a slice", "tensors", "bool8", "two chunks")  # it chooses the chunks itself
     return (
         _Library("pyarrow", _pyarrow(), lambda x: x),
         _Library("Polars", polars, polars.take_arrow),
@@ -381,7 +381,7 @@ def _consumer(
 
 
 def _array_consumers() -> list[Consumer]:
-    """Return what takes Arrays of columns."""
+    """Return the libraries that import Arrays of columns."""
     numpy, torch, jax = (_host(name) for name in ("NumPy", "PyTorch", "JAX"))
 
     def converted(target: str) -> Callable[[Any, int], Any]:
@@ -410,11 +410,11 @@ def _host(name: str) -> Kind:
     return next(kind for kind in kinds_of("cpu") if kind.name == name)
 
 
-# ---------------------------------------------------------------- arrays that become columns
+# ---------------------------------------------------------------- arrays exported as columns
 
 
 class Shape(NamedTuple):
-    """What is done to an array before it goes out, and with which keywords of `to_arrow`."""
+    """A change of an array before its export, and the keywords of `to_arrow`."""
 
     name: str
     change: Callable[[Any], Any] = lambda x: x
@@ -437,7 +437,7 @@ _STRIDED: Final = (
 
 
 def _array_rows() -> list[Column]:
-    """Return every array that becomes a column."""
+    """Return every kind of array that is exported as a column."""
     shapes = {
         "NumPy": (*_SHAPES, *_STRIDED),
         "NumPy read-only": _SHAPES[:1],
@@ -465,12 +465,12 @@ def _array_rows() -> list[Column]:
 
 
 def _reshaped(kind: Kind, change: Callable[[Any], Any], values: list[Any], dtype: str) -> Any:
-    """Return an array of elements, in another shape."""
+    """Return an array of elements, with a change applied."""
     return change(filled(kind, values, dtype))
 
 
 def _column_consumers() -> list[Consumer]:
-    """Return what takes exports."""
+    """Return the libraries that import exported columns."""
     pyarrow, polars, pandas, duckdb, nanoarrow = _libraries()
 
     def of(
@@ -504,14 +504,14 @@ def _column_consumers() -> list[Consumer]:
 
 
 class Scan(NamedTuple):
-    """What a library reads that reports no address.
+    """The elements read by a library that reports no address.
 
     Attributes
     ----------
     rows : list
-        What it read.
+        The elements that it read.
     address : int
-        Where it was seen to read; 0 where it was not.
+        The address at which it was observed to read; 0 if unknown.
     dtype : str
         Name of the element type.
     """
@@ -525,7 +525,7 @@ _SQL: Final = {"FLOAT": "float32", "DOUBLE": "float64", "BIGINT": "int64", "BOOL
 
 
 def _scan_by_duckdb(export: Any, address: int) -> Scan:
-    """Return what DuckDB reads of a table."""
+    """Return the elements that DuckDB reads from a table."""
     with importlib.import_module("duckdb").connect() as connection:
         connection.register("handed_over", export)
         name = str(connection.table("handed_over").types[0]).partition("[")[0]
@@ -538,14 +538,14 @@ def _scan_by_duckdb(export: Any, address: int) -> Scan:
 
 
 def scanned(read: Callable[[], list[Any]], address: int, dtype: str) -> Scan:
-    """Return what a library reads, and whether it reads what is written to the memory meanwhile.
+    """Return the elements that a library reads, and whether it sees later writes to the memory.
 
     Parameters
     ----------
     read : callable
         Reads all elements again.
     address : int
-        Of the first element of the memory that it was given.
+        Address of the first element of the memory that it was given.
     dtype : str
         Name of the element type.
     """
@@ -563,7 +563,7 @@ def scanned(read: Callable[[], list[Any]], address: int, dtype: str) -> Scan:
 # ---------------------------------------------------------------- both tables
 
 HANDS: Final[dict[str, Callable[[Sample, Any], Cell]]] = {"in": hand_in, "out": hand_out}
-"""Direction -> what hands over."""
+"""Direction -> function that runs an exchange."""
 
 
 @cache
@@ -573,7 +573,7 @@ def kinds_of_columns(direction: str) -> tuple[Kind, ...]:
     Parameters
     ----------
     direction : {"in", "out"}
-        Whether columns become arrays, or arrays columns.
+        Whether columns are imported as arrays ("in"), or arrays exported as columns ("out").
     """
     if direction == "in":
         return (*_column_rows(), *_array_consumers())

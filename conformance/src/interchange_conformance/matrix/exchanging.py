@@ -1,8 +1,8 @@
-"""The matrix: every array library found here exchanges an array with every other.
+"""The matrix: an array of every installed array library is exchanged with every other.
 
-Arrays go through `interchange.convert`.  Whether memory was shared is seen from the addresses that
-the two libraries report, and the elements are compared.  On devices an array is taken for a stream
-that its producer does not use, and is read on that stream.
+Arrays are converted by `interchange.convert`.  The addresses that the two libraries report show
+whether memory was shared, and the elements are compared.  On devices an array is imported for a
+stream that its producer does not use, and is read on that stream.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Cell:
     verdict : str
         One of `VERDICTS`.
     rule : str or None
-        Id of the rule that required a copy, or a refusal; None where memory was shared.
+        Id of the rule that required a copy or a refusal; None if memory was shared.
     reason : str or None
-        What happened, in words; for shared memory, what was needed to share it.
+        The reason, as text; for shared memory, what was needed to share it.
     error : str or None
-        The whole text of the refusal.
+        The complete message of the refusal.
     sent, received : int or None
         Addresses that the producer's and the consumer's library reported.
     """
@@ -71,7 +71,7 @@ class Matrix:
     dtype : str
         The requested element type.
     device : str
-        Where the arrays are: ``"cpu"`` or ``"cuda"``.
+        Device of the arrays: ``"cpu"`` or ``"cuda"``.
     samples : list[Sample]
         The producers: the rows.
     consumers : list[Kind]
@@ -79,11 +79,11 @@ class Matrix:
     cells : dict
         (producer, consumer) -> `Cell`.
     absent : dict[str, str]
-        Name of a kind that makes no array here -> why.
+        Name of a kind that cannot make an array -> the reason.
     columns : str or None
-        ``"in"`` where the producers make columns of Arrow, ``"out"`` where the consumers do.
+        ``"in"`` if the producers are Arrow columns, ``"out"`` if the consumers are.
     facts : mapping
-        What `interchange` reports about itself, for the reports.
+        Information about `interchange`, for the reports.
     """
 
     dtype: str
@@ -120,7 +120,7 @@ def run(
     kinds : sequence of Kind
         Rows and columns.
     tell : callable, optional
-        Called with a few words before each step: at most `steps(kinds)` times.
+        Called with a short text before each step: at most `steps(kinds)` times.
     hand : callable, optional
         ``hand(sample, consumer)`` -> cell; `hand_over` by default.
     """
@@ -149,7 +149,7 @@ def run(
 
 
 def _with_ordinary(cell: Cell, sample: Sample | None, consumer: Kind) -> Cell:
-    """Return the cell of an aligned sample, with a note where a sample that is not differs."""
+    """Return the cell of an aligned sample, with a note if an unaligned one has another result."""
     if cell.verdict != SHARED or sample is None or not sample.address % ALIGNMENT:
         return cell
     other = hand_over(sample, consumer)
@@ -162,7 +162,7 @@ def _with_ordinary(cell: Cell, sample: Sample | None, consumer: Kind) -> Cell:
 
 
 def steps(kinds: Sequence[Kind]) -> int:
-    """Return how often `run` reports its progress, at most."""
+    """Return the maximum number of progress reports of `run`."""
     return 2 * len(kinds)
 
 
@@ -170,14 +170,14 @@ def steps(kinds: Sequence[Kind]) -> int:
 
 
 class Found(NamedTuple):
-    """What arrived.
+    """The result of an import.
 
     Attributes
     ----------
     result : object
-        What the consumer made.
+        The consumer's object.
     values, wanted : list
-        Its elements, and those that were sent.
+        Its elements, and the expected ones.
     """
 
     result: Any
@@ -186,7 +186,7 @@ class Found(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One way to hand an array over.
+    """One method of exchanging an array.
 
     Attributes
     ----------
@@ -195,9 +195,9 @@ class Attempt(NamedTuple):
     shares : bool
         Whether memory must be shared; otherwise it must be copied.
     note : str or None
-        The remark in the cell where it shares.
+        The remark in a cell with shared memory.
     keeps_readonly : bool
-        Whether read-only memory must arrive as such.
+        Whether read-only memory must stay read-only.
     """
 
     hand: Callable[[], Found]
@@ -207,7 +207,7 @@ class Attempt(NamedTuple):
 
 
 def exchange(sample: Sample, consumer: Kind, attempts: Iterable[Attempt]) -> Cell:
-    """Make attempts until one is not refused, and check what arrived."""
+    """Make attempts until one is not refused, and check the result."""
     import interchange
 
     refusal: interchange.InterchangeError | None = None
@@ -227,12 +227,12 @@ def exchange(sample: Sample, consumer: Kind, attempts: Iterable[Attempt]) -> Cel
 
 
 def hand_over(sample: Sample, consumer: Kind, stream: int | None = None) -> Cell:
-    """Hand an array to a library: shared if possible, else copied, else refused."""
+    """Exchange an array with a library: shared if possible, else copied, else refused."""
     return exchange(sample, consumer, _attempts(sample, consumer, stream))
 
 
 def _attempts(sample: Sample, consumer: Kind, stream: int | None) -> Iterator[Attempt]:
-    """Yield: sharing, sharing what the producer's library says is writable, and copying."""
+    """Yield attempts: sharing, sharing memory that is known to be writable, and copying."""
     import interchange
 
     def hand(**options: bool) -> Found:
@@ -256,7 +256,7 @@ def elements_of(kind: Kind, x: Any) -> list[Any]:
 
 
 def _is_unsaid(x: Any) -> bool:
-    """Whether a producer's capsule leaves open whether memory is writable."""
+    """Return whether a producer's capsule does not state whether memory is writable."""
     import interchange
 
     try:
@@ -277,7 +277,7 @@ def _checked(sample: Sample, consumer: Kind, attempt: Attempt, found: Found, ref
 
 
 def _find_wrong(sample: Sample, consumer: Kind, attempt: Attempt, found: Found) -> str | None:
-    """Return what is wrong with what arrived, or None."""
+    """Return the error in the result of an exchange, or None."""
     dtype = consumer.dtype(found.result)
     if dtype != sample.dtype:
         return f"{sample.dtype} arrived as {dtype}"
@@ -297,7 +297,7 @@ def _find_wrong(sample: Sample, consumer: Kind, attempt: Attempt, found: Found) 
 
 
 def _first_difference(found: list[Any], wanted: list[Any]) -> str:
-    """Return where two lists differ, in words."""
+    """Return the first difference of two lists, as text."""
     if len(found) != len(wanted):
         return f"{len(found)} of {len(wanted)} arrived"
     where = next(i for i, wish in enumerate(wanted) if found[i] != wish)
@@ -314,7 +314,7 @@ def _cell(
     error: str | None = None,
     received: int | None = None,
 ) -> Cell:
-    """Return a cell, with the words of the refusal where there is one."""
+    """Return a cell, with the message of the refusal if there is one."""
     rule = None
     if refusal is not None:
         rule, error = refusal.rule, str(refusal)

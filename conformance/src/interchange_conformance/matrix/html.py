@@ -1,4 +1,4 @@
-"""The matrix as one page of HTML: it loads nothing, runs no script, and fits a telephone.
+"""The matrix as one HTML page without scripts that loads nothing, for small screens, too.
 
 Layout, style and table are those of the report of ``interchange check``.
 """
@@ -26,11 +26,11 @@ _GROUPS: Final = {
     REFUSED: "not-applicable",
     FAILED: "unexpected",
 }
-"""Verdict -> its colour, that of the same outcome in the report of ``interchange check``."""
+"""Verdict -> its colour, the same as for this result in the report of ``interchange check``."""
 
 
 def as_html(matrix: Matrix) -> str:
-    """Return a page: a table in which every cell opens to its details."""
+    """Return a page: a table in which every cell can be opened for its details."""
     sections = [Section("grid", "Producers by consumers", "exchanges.html", _exchanges(matrix))]
     if matrix.absent:
         sections.append(Section("absent", "Left out", "absent.html", matrix.absent))
@@ -65,7 +65,7 @@ def _row(matrix: Matrix, sample: Sample) -> Row:
 
 
 def _cell(cell: Found) -> Cell:
-    """Return a cell that opens to the reason and the addresses."""
+    """Return a cell, with the reason and the addresses as details."""
     return Cell(_GROUPS[cell.verdict], SYMBOLS[cell.verdict], cell.verdict, list(_facts(cell)))
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .exchanging import Cell, Matrix
 
 _FORM: Final = 1
-"""Number of the JSON document, which grows with an incompatible change."""
+"""Version of the JSON document, which grows with an incompatible change."""
 
 SYMBOLS: Final = {SHARED: "●", COPIED: "○", REFUSED: "✗", FAILED: "!"}
 """Verdict -> its symbol."""
 ASCII_SYMBOLS: Final = {SHARED: "=", COPIED: "+", REFUSED: "x", FAILED: "!"}
-"""The same, for encodings without other characters."""
+"""The same, for encodings that lack these characters."""
 _MEANINGS: Final = {
     SHARED: "the same memory, at the same address",
     COPIED: "the memory cannot be shared; copied, as requested",
@@ -38,14 +38,14 @@ _ALIGNED: Final = (
 
 
 class Reason(NamedTuple):
-    """Why memory was not shared, or what was needed to share it.
+    """The reason why memory was not shared, or what was needed to share it.
 
     Attributes
     ----------
     rule : str or None
         Id of the rule.
     text : str
-        In words.
+        The reason, as text.
     """
 
     rule: str | None
@@ -90,7 +90,7 @@ def command(matrix: Matrix) -> str:
 
 
 def place(matrix: Matrix) -> str:
-    """Return the CUDA driver of the exchanges, in words; nothing on the host."""
+    """Return the CUDA driver of the exchanges, as text; empty on the host."""
     if matrix.device == "cpu":
         return ""
     cuda, streams = opened(), "arrays were filled on one stream, and read on another."
@@ -114,7 +114,7 @@ def remarks(matrix: Matrix) -> list[str]:
 
 
 def _about_columns(matrix: Matrix) -> str:
-    """Return remarks about columns of Arrow, and arrays that become columns."""
+    """Return remarks about Arrow columns, and arrays that are exported as columns."""
     height, width = NESTED
     return (
         f"There are {COUNT} elements of {matrix.dtype} or bool. Rows and lists have {WIDTH}; rows"
@@ -176,7 +176,7 @@ def as_json(matrix: Matrix) -> str:
 
 
 def _driver(matrix: Matrix) -> dict[str, Any] | None:
-    """Return what the CUDA driver reports about itself; nothing on the host."""
+    """Return the CUDA driver's information about itself; None on the host."""
     if matrix.device == "cpu":
         return None
     cuda = opened()

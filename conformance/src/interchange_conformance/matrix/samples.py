@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Kind
 
 COUNT: Final = 1000
-"""Length of a sample [elements]."""
+"""Number of elements of a sample."""
 ALIGNMENT: Final = 64
-"""Of memory that every library shares [bytes]."""
+"""Alignment of memory that every library shares [bytes]."""
 _TRIES: Final = 64
-_FILLER: Final = 1024  # large enough for malloc, so that the next block starts elsewhere [bytes]
+_FILLER: Final = 1024  # large enough for malloc, so that the next block has another address [bytes]
 _PERIODS: Final = {"bool": 2, "float8_e4m3fn": 8, "float8_e5m2": 8}
-_PERIOD: Final = 113  # the numbers below it are exact in every other type, and it is prime
+_PERIOD: Final = 113  # numbers below it are exact in every other type, and it is prime
 
 
 class AbsentError(Exception):
-    """A library is not installed, or makes no array of an element type; the text says why."""
+    """A library is not installed, or cannot make an array of an element type."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """An array that was made, and what its library reports about it.
+    """An array, and the properties that its library reports.
 
     Attributes
     ----------
     kind : Kind
-        What made it.
+        The kind that made it.
     array : object
         The array.
     dtype : str
@@ -53,11 +53,11 @@ class Sample:
     values : list
         Its elements.
     address : int
-        Of the first element.
+        Address of the first element.
     readonly : bool or None
-        As `Kind.readonly` reports it.
+        Result of `Kind.readonly`.
     source : object
-        What keeps the memory alive that its elements are copied from.
+        Owner of the memory from which its elements are copied.
     """
 
     kind: Kind
@@ -106,7 +106,7 @@ def version_of(kind: Kind) -> str | None:
 
 
 def distribution_of(kind: Kind) -> str:
-    """Return the distribution of a library; of the standard library, nothing."""
+    """Return the distribution of a library; empty for the standard library."""
     if kind.distribution is not None:
         return kind.distribution
     return kind.subject.distribution or kind.subject.name
@@ -114,7 +114,7 @@ def distribution_of(kind: Kind) -> str:
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Drop the warnings of libraries and what they print; errors go through."""
+    """Suppress warnings and output of libraries; exceptions propagate."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
@@ -126,7 +126,7 @@ def load(kind: Kind) -> None:
     Raises
     ------
     AbsentError
-        It is not installed, does not import, or lacks what it needs.
+        The library is not installed, cannot be imported, or lacks a dependency.
     """
     if version_of(kind) is None:
         raise AbsentError("not installed")
@@ -145,23 +145,23 @@ def load(kind: Kind) -> None:
 
 
 def make_sample(kind: Kind, wanted: str, device: str = "cpu", *, aligned: bool = True) -> Sample:
-    """Make an array, and ask its library about it.
+    """Make an array, and query its properties from its library.
 
     Parameters
     ----------
     kind : Kind
-        What makes it.
+        The kind of array.
     wanted : str
         Name of the element type.
     device : {"cpu", "cuda"}
-        Where it is.
+        Device of the array.
     aligned : bool, default True
-        Whether its memory starts at a multiple of 64 bytes, or not, as that of most arrays.
+        Whether its address is a multiple of 64 bytes, or is not, as for most arrays.
 
     Raises
     ------
     AbsentError
-        The library makes no such array.
+        The library cannot make such an array.
     """
     dtype = kind.picks(wanted)
     values = sample_values(dtype)
@@ -178,21 +178,21 @@ def make_sample(kind: Kind, wanted: str, device: str = "cpu", *, aligned: bool =
 
 
 def _on_host(kind: Kind, dtype: str, values: list[Any], *, aligned: bool) -> tuple[Any, None]:
-    """Return an array whose memory is aligned, since some consumers share no other, or is not.
+    """Return an array with aligned memory, which some consumers require for sharing, or unaligned.
 
-    Not every producer can be told where to allocate: arrays are made until one fits.
+    Not every producer supports a choice of address: arrays are made until one fits.
     """
     array, held = None, []
     for attempt in range(_TRIES):
         array = (kind.make_from or partial(filled, kind))(values, dtype)
         if (kind.address(array) % ALIGNMENT == 0) is aligned:
             break
-        held += [array, bytearray(_FILLER + 16 * attempt)]  # so that the next is elsewhere
+        held += [array, bytearray(_FILLER + 16 * attempt)]  # so that the next address differs
     return array, None
 
 
 def filled(kind: Kind, values: list[Any], dtype: str) -> Any:
-    """Return an array of one axis in host memory, with the elements written into it."""
+    """Return a one-dimensional array in host memory, filled with the elements."""
     make = kind.make or kind.subject.make
     if make is None:
         raise TypeError("it makes no array")
@@ -205,7 +205,7 @@ def filled(kind: Kind, values: list[Any], dtype: str) -> Any:
 
 def _on_device(kind: Kind, dtype: str, values: list[Any], *, aligned: bool) -> tuple[Any, Any]:
     """Return an array on the first device, and the source of the copy that is pending on it."""
-    del aligned  # every allocation is
+    del aligned  # every allocation is aligned
     data, shape, (stream, _) = bytes_of(values, dtype), (len(values),), _devices.streams()
     make_on = kind.make_on or kind.subject.make_on
     make = kind.make or kind.subject.make
@@ -226,13 +226,13 @@ def _on_device(kind: Kind, dtype: str, values: list[Any], *, aligned: bool) -> t
 
 
 def bytes_of(values: list[Any], dtype: str) -> bytes:
-    """Return elements as they are in memory."""
+    """Return the bytes of elements."""
     import numpy as np
 
     return np.array(values, numpy_dtype(dtype)).tobytes()
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, or the name of its type."""
+    """Return the first line of an error's message, or the name of its type."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

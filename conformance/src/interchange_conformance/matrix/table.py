@@ -1,6 +1,6 @@
-"""The matrix on a terminal: a table as wide as the terminal, and the reasons below it.
+"""The matrix on a terminal: a table that fits its width, and the reasons below it.
 
-Columns for which there is no room go into a further table.
+Columns that do not fit are printed in a further table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _STYLES: Final = {SHARED: "green", COPIED: "yellow", REFUSED: "magenta", FAILED: "bold red"}
 _CORNER: Final = "from \\ to"
 _GAP: Final = 2  # between columns [characters]
-_NARROWEST: Final = 10  # that text is wrapped to [columns]
+_NARROWEST: Final = 10  # minimum width of wrapped text [columns]
 
 
 def show(matrix: Matrix) -> None:
@@ -67,7 +67,7 @@ def _lines(matrix: Matrix, symbols: dict[str, str], width: int) -> Iterator[Sequ
 
 
 def _blocks(matrix: Matrix, width: int, digits: int) -> Iterator[Sequence[Kind]]:
-    """Yield the columns that have room beside the names of the rows [characters]."""
+    """Yield the columns that fit beside the names of the rows [characters]."""
     names = [_CORNER, *(sample.kind.name for sample in matrix.samples)]
     room = width - max(map(len, names))
     block: list[Kind] = []
@@ -122,7 +122,7 @@ def _list(items: list[tuple[str, str]], width: int) -> Iterator[Sequence[Piece]]
 def _wrapped(
     text: str, width: int, label: Piece | None = None, wide: int = 0, style: str = ""
 ) -> Iterator[Sequence[Piece]]:
-    """Yield text, wrapped beside its label, which takes at least some columns."""
+    """Yield text, wrapped next to its label, which has a minimum width."""
     before = f"{label.text} ".ljust(wide) if label else ""
     room = max(_NARROWEST, width - len(before))
     first, *rest = textwrap.wrap(printable(text), room, break_on_hyphens=False) or [""]

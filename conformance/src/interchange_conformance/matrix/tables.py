@@ -20,7 +20,7 @@ _ORDER: Final = {
         "tvm_ffi", "interchange", "numpy",
     ),
 }  # fmt: skip
-"""Device -> the modules of ``subjects`` that have kinds of arrays there."""
+"""Device -> the modules of ``subjects`` with kinds of arrays for it."""
 
 
 @cache
@@ -30,7 +30,7 @@ def kinds_of(device: str) -> tuple[Kind, ...]:
     Parameters
     ----------
     device : {"cpu", "cuda"}
-        Where the arrays are.
+        Device of the arrays.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What checks look at a library with: its arrays, its capsules, its imports, pending work.
+"""Access to the arrays, capsules, imports and pending work of the library under test.
 
-They judge nothing: what is wrong is for the checks to say.
+The probes do not judge; the checks decide whether a result is wrong.
 """

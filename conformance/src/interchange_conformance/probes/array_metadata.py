@@ -1,8 +1,8 @@
 """The metadata of an array, by each of its protocols: shape and element type.
 
-Source: dlpack.h 1.3; CUDA Array Interface, version 3; NumPy array interface; PEP 3118.  Where two
-ways disagree, a rule is broken, and which one is for the checks of that protocol to say; who only
-wants to know what was meant is content with one that agrees.
+Source: dlpack.h 1.3; CUDA Array Interface, version 3; NumPy array interface; PEP 3118.  If two
+protocols of an array disagree, a rule is broken, and the checks of that protocol report it; a
+caller that only needs the intended metadata accepts the first that matches.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
 _NAMES: Final = {element: name for name, element in ELEMENTS.items()}
 _KINDS: Final = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
-"""Letter of a typestr -> first word of a name; the second is the number of bits."""
+"""Letter of a typestr -> first part of a name; the second part is the number of bits."""
 _FORMATS: Final = {
     **dict.fromkeys("bhilqn", "int"),
     **dict.fromkeys("BHILQN", "uint"),
     **dict.fromkeys("efd", "float"),
     "?": "bool",
 }
-"""Letter of a buffer's format -> the same."""
+"""Letter of a buffer format -> first part of a name."""
 
 
 class ArrayMetadata(NamedTuple):
-    """What an array is, by one protocol.
+    """Shape and element type of an array, as one protocol reports them.
 
     Attributes
     ----------
     by : str
-        The way, such as ``"__dlpack__"``.
+        The protocol, such as ``"__dlpack__"``.
     shape : tuple of int
         Extents [elements].
     dtype : str
-        Name of the element type; ``"?"`` where it has none here.
+        Name of the element type; ``"?"`` if this protocol has no name for it.
     """
 
     by: str
@@ -52,35 +52,35 @@ class ArrayMetadata(NamedTuple):
 
 
 def metadata_of(x: Any) -> list[ArrayMetadata]:
-    """Return the metadata of an array, by each protocol that has some.
+    """Return the metadata of an array, as reported by each protocol that it supports.
 
     Parameters
     ----------
     x : object
-        An array, of which nothing is asked but the protocols.
+        An array; only its protocols are used.
     """
     return [found for ask in _WAYS for found in ask(x)]
 
 
 def has_protocol(x: Any) -> bool:
-    """Whether an object has any protocol for arrays."""
+    """Return whether an object supports any protocol for arrays."""
     protocols = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
     return any(hasattr(x, protocol) for protocol in protocols) or _has_buffer(x)
 
 
 def _has_buffer(x: Any) -> bool:
-    """Whether an object gives a buffer; one that refuses now has some."""
+    """Return whether an object exports a buffer; False if it refuses."""
     try:
         memoryview(x)
     except TypeError:
         return False
-    except Exception:  # noqa: BLE001 - whatever a library raises
+    except Exception:  # noqa: BLE001 - any exception of a library
         return True
     return True
 
 
 def _by_dlpack(x: Any) -> Iterator[ArrayMetadata]:
-    """Say what the newest struct says."""
+    """Yield the metadata of the newest DLPack struct."""
     for keywords in ({"max_version": (1, 3)}, {}):
         with contextlib.suppress(Exception, Found):
             opened = OpenedCapsule(x.__dlpack__(**keywords))
@@ -89,7 +89,7 @@ def _by_dlpack(x: Any) -> Iterator[ArrayMetadata]:
 
 
 def _by_interface(attribute: str) -> Callable[[Any], Iterator[ArrayMetadata]]:
-    """Return what says what a dictionary says."""
+    """Return a function that yields the metadata of an interface dictionary."""
 
     def say(x: Any) -> Iterator[ArrayMetadata]:
         with contextlib.suppress(Exception):
@@ -100,13 +100,13 @@ def _by_interface(attribute: str) -> Callable[[Any], Iterator[ArrayMetadata]]:
 
 
 def _named(typestr: str) -> str:
-    """Return the name of a typestr, such as ``"<f4"``."""
+    """Return the name of a typestr such as ``"<f4"``."""
     kind = _KINDS.get(typestr[1], "?")
     return kind if kind in {"bool", "?"} else f"{kind}{8 * int(typestr[2:])}"
 
 
 def _by_buffer(x: Any) -> Iterator[ArrayMetadata]:
-    """Say what the buffer says."""
+    """Yield the metadata of the buffer."""
     with contextlib.suppress(Exception), memoryview(x) as view:
         letters = view.format.lstrip("@=<>!")
         kind = "complex" if letters[:1] == "Z" else _FORMATS.get(letters, "?")
@@ -115,7 +115,7 @@ def _by_buffer(x: Any) -> Iterator[ArrayMetadata]:
 
 
 def _by_attributes(x: Any) -> Iterator[ArrayMetadata]:
-    """Say what the attributes that most libraries have say."""
+    """Yield the metadata of the attributes ``shape`` and ``dtype``."""
     with contextlib.suppress(Exception):
         name = str(x.dtype).rpartition(".")[2].rstrip("_")
         yield ArrayMetadata("the array", tuple(map(int, x.shape)), name)

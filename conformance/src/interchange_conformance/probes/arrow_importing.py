@@ -1,7 +1,7 @@
-"""Ways into a consumer of Arrow, and what becomes of a column that is handed to it.
+"""Methods by which a consumer imports Arrow data, and the result of importing a column.
 
-Source: the Arrow PyCapsule interface.  A consumer may take columns or tables, by arrays or by
-streams: each way is tried with a plain column, and those on which that is read right are used.
+Source: the Arrow PyCapsule interface.  A consumer may import columns or tables, as arrays or as
+streams: each method is tried with a plain column, and those that read it correctly are used.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ WAYS: Final = {
     "device-array": "as_device_array",
     "device-stream": "as_device_stream",
 }
-"""Kind of a way -> the method of a source that gives one with that method of the protocol."""
+"""Kind of an import -> the method of a source that returns a producer of that kind."""
 _ENDS: Final = (KeyboardInterrupt, SystemExit)
 
 
 class Way(NamedTuple):
-    """How a column arrives.
+    """How a column is imported.
 
     Attributes
     ----------
     kind : str
         A key of `WAYS`.
     in_table : bool
-        Whether as the only column of a table.
+        Whether the column is imported as the only column of a table.
     """
 
     kind: str
     in_table: bool
 
     def of(self, source: Any) -> Any:
-        """Return a producer of this way, of a column."""
+        """Return a producer of a column for this kind of import."""
         if self.in_table and source.field.format != "+s":
             source = in_table(source)
         return getattr(source, WAYS[self.kind])()
@@ -53,7 +53,7 @@ class Way(NamedTuple):
 
 
 def in_table(source: Any) -> Any:
-    """Return a table of one column, with as many chunks; what else differs is kept."""
+    """Return a table of one column, with the same chunks and other properties."""
     if len(source.chunks) == 1 and source.chunks[0].length >= 0:
         return table(x=source, length=source.chunks[0].length)
     parts = [type(source)(source.field, (one,), source.values) for one in source.chunks]
@@ -65,12 +65,12 @@ def in_table(source: Any) -> Any:
 
 
 def ways(consumer: ArrowConsumerUnderTest, *kinds: str) -> list[Way]:
-    """Return the ways into a consumer on which a plain column is read right.
+    """Return the kinds of import with which a consumer reads a plain column correctly.
 
     Raises
     ------
     NotApplicable
-        There is none.
+        The consumer supports none of them.
     """
     found, refusals = [], []
     for kind in kinds or WAYS:
@@ -81,7 +81,7 @@ def ways(consumer: ArrowConsumerUnderTest, *kinds: str) -> list[Way]:
                 values = consumer.values(consumer.take(source))
             except _ENDS:
                 raise
-            except BaseException as error:  # noqa: BLE001 - whatever it is, it is a refusal
+            except BaseException as error:  # noqa: BLE001 - any exception is a refusal
                 refusals.append(f"{way}: {type(error).__name__}: {str(error)[:80]}")
                 continue
             if values == list(numbers().values):
@@ -93,7 +93,7 @@ def ways(consumer: ArrowConsumerUnderTest, *kinds: str) -> list[Way]:
 
 
 class Import:
-    """One column, handed to a consumer, and read.
+    """The import of one column by a consumer, and the elements that it reads.
 
     Parameters
     ----------
@@ -102,18 +102,18 @@ class Import:
     source : Source
         The producer.
     reads : bool, default True
-        Whether the elements are read at once.
+        Whether the elements are read immediately.
 
     Attributes
     ----------
     source : Source
-        As above.
+        As in the parameters.
     taken : object or None
-        What the library made of it.
+        The consumer's object.
     values : list or None
         The elements as the library reads them.
     error : BaseException or None
-        What it raised, when it took the column or when it read it.
+        The exception raised by the import or by reading.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Import:
                 self.values = consumer.values(self.taken)
         except (NotApplicable, *_ENDS):
             raise
-        except BaseException as error:  # noqa: BLE001 - a panic of Rust is no Exception
+        except BaseException as error:  # noqa: BLE001 - a Rust panic derives from BaseException
             self.error = error.with_traceback(None)
             self.error.__context__ = self.error.__cause__ = None
 
@@ -145,9 +145,9 @@ class Import:
         return f"was refused by {type(self.error).__name__}: {str(self.error)[:200]}"
 
     def counts(self) -> tuple[int, ...]:
-        """Let go of what was taken, and return how often each struct has been released by then."""
+        """Delete the consumer's object, and return how often each struct has been released."""
         self._refusal = "" if self.error is None else str(self)
-        self.taken = self.error = None  # an error may hold what was taken before it
+        self.taken = self.error = None  # an error may reference the consumer's object
         source = self.source
         settled(self._consumer.subject, lambda: source.counts == source.due)
         return source.counts

@@ -1,8 +1,8 @@
-"""Reads Arrow structs strictly: what types and arrays say, and the elements that they hold.
+"""Read Arrow structs: types, arrays, and the elements that they hold.
 
-Source: the Arrow C data interface; the Arrow columnar format, Physical memory layout.  It follows
-what is there and checks nothing: to say what is wrong is for the checks.  What is read is copied,
-so that nothing here is touched after a release.
+Source: the Arrow C data interface; the Arrow columnar format, Physical memory layout.  The structs
+are read as they are, without validation, which the checks do.  All data are copied, so that no
+memory is accessed after a release.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from interchange_conformance.findings import Found, NotApplicable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MOST: Final = 4096  # children or buffers, which a wild number may not make us read
+_MOST: Final = 4096  # limit of children and buffers that are read, for corrupt counts
 _LETTERS: Final = {
     "c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", "L": "Q",
     "e": "e", "f": "f", "g": "d",
 }  # fmt: skip
-"""Format string of a number -> how ``struct`` reads one."""
+"""Format string of a number -> format character of ``struct``."""
 _LISTS: Final = {"+l": "i", "+L": "q"}
 _TEXTS: Final = {"u": "i", "z": "i", "U": "q", "Z": "q"}
 _VIEWS: Final = {"vu", "vz"}
 _FIXED_LIST: Final = re.compile(r"\+w:([0-9]+)", re.ASCII)
-_SHORT: Final = 12  # of a string that lies in its view [bytes]
+_SHORT: Final = 12  # longest string that is stored inside its view [bytes]
 
 
 class Type(NamedTuple):
-    """What an `ArrowSchema` says.
+    """The fields of an `ArrowSchema`.
 
     Attributes
     ----------
     format : bytes or None
         The format string, None for NULL.
     name : bytes or None
-        Of the field, None for NULL.
+        Name of the field, None for NULL.
     metadata : int or None
-        Address of the encoded pairs, None for NULL.
+        Address of the encoded key-value pairs, None for NULL.
     flags, n_children : int
         As in the struct.
     children : tuple[Type or None, ...]
-        The types below; None for a NULL pointer, and nothing at all where there is no vector.
+        The child types; None for a NULL pointer, and empty if the vector is NULL.
     dictionary : Type or None
         The type of a dictionary's values.
     address : int
-        Of the struct.
+        Address of the struct.
     released : bool
-        Whether its release is NULL.
+        Whether its release callback is NULL.
     """
 
     format: bytes | None
@@ -67,19 +67,19 @@ class Type(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The format string, for who reads it."""
+        """The format string as text."""
         return (self.format or b"").decode("utf-8", "replace")
 
 
 class Node(NamedTuple):
-    """What an `ArrowArray` says.
+    """The fields of an `ArrowArray`.
 
     Attributes
     ----------
     length, null_count, offset, n_buffers, n_children : int
         As in the struct.
     buffers : tuple[int or None, ...]
-        Addresses, None for NULL; nothing at all where there is no vector.
+        Addresses, None for NULL; empty if the vector is NULL.
     children, dictionary, address, released : object
         As in `Type`.
     """
@@ -97,7 +97,7 @@ class Node(NamedTuple):
 
 
 def _pointers(vector: Any, count: int) -> tuple[int | None, ...]:
-    """Return the pointers of a vector; nothing where that is NULL, or the number is a wild one."""
+    """Return the pointers of a vector; empty if it is NULL or the count is out of range."""
     address = ctypes.cast(vector, ctypes.c_void_p).value
     if not address or not 0 < count <= _MOST:
         return ()
@@ -110,12 +110,12 @@ def _address(pointer: Any) -> int | None:
 
 
 def _text(address: int | None) -> bytes | None:
-    """Return the bytes up to a NUL."""
+    """Return the bytes up to the terminating NUL."""
     return None if address is None else ctypes.string_at(address)
 
 
 def read_type(address: int) -> Type:
-    """Return what the `ArrowSchema` at an address says, with all that is below."""
+    """Return the fields of the `ArrowSchema` at an address, and of its children."""
     said = ArrowSchema.from_address(address)
     below = _pointers(said.children, said.n_children)
     dictionary = _address(said.dictionary)
@@ -127,7 +127,7 @@ def read_type(address: int) -> Type:
 
 
 def read_array(address: int) -> Node:
-    """Return what the `ArrowArray` at an address says, with all that is below."""
+    """Return the fields of the `ArrowArray` at an address, and of its children."""
     said = ArrowArray.from_address(address)
     below = _pointers(said.children, said.n_children)
     dictionary = _address(said.dictionary)
@@ -140,7 +140,7 @@ def read_array(address: int) -> Node:
 
 
 def below_type(one: Type) -> Iterator[Type]:
-    """Yield a type and all below it that are there."""
+    """Yield a type and all its descendants that are not NULL."""
     yield one
     for child in (*one.children, one.dictionary):
         if child is not None:
@@ -148,7 +148,7 @@ def below_type(one: Type) -> Iterator[Type]:
 
 
 def below_array(one: Node) -> Iterator[Node]:
-    """Yield an array and all below it that are there."""
+    """Yield an array and all its descendants that are not NULL."""
     yield one
     for child in (*one.children, one.dictionary):
         if child is not None:
@@ -156,7 +156,7 @@ def below_array(one: Node) -> Iterator[Node]:
 
 
 def pairs(kind: Type, node: Node) -> Iterator[tuple[Type, Node]]:
-    """Yield type and array of every level, as far as both have it."""
+    """Yield the type and array of every level that both trees have."""
     yield kind, node
     types, nodes = (*kind.children, kind.dictionary), (*node.children, node.dictionary)
     for child, below in zip(types, nodes, strict=False):
@@ -168,7 +168,7 @@ def pairs(kind: Type, node: Node) -> Iterator[tuple[Type, Node]]:
 
 
 def bit_at(address: int, place: int) -> bool:
-    """Return the bit of a place in a buffer of bits."""
+    """Return one bit of a bit buffer."""
     return bool(ctypes.string_at(address + place // 8, 1)[0] >> place % 8 & 1)
 
 
@@ -178,16 +178,16 @@ def elements(kind: Type, node: Node, start: int = 0, count: int | None = None) -
     Parameters
     ----------
     kind, node : Type, Node
-        What the structs say.
+        The type and the array.
     start, count : int, optional
-        From which element on, counted from the array's first, and how many.
+        Index of the first element, relative to the array's first, and number of elements.
 
     Raises
     ------
     NotApplicable
-        The elements of the type cannot be read here.
+        Elements of this type cannot be read.
     Found
-        A buffer or a child is not there.
+        A buffer or a child is missing.
     """
     count = node.length - start if count is None else count
     first = node.offset + start
@@ -201,7 +201,7 @@ def elements(kind: Type, node: Node, start: int = 0, count: int | None = None) -
 
 
 def _stored(kind: Type, node: Node, first: int, count: int) -> list[Any]:
-    """Return what is stored for some elements, null or not; `first` counts from the buffer's."""
+    """Return stored elements, whether null or not; `first` counts from the start of the buffer."""
     text = kind.text
     if text == "n":
         return [None] * count
@@ -220,7 +220,7 @@ def _stored(kind: Type, node: Node, first: int, count: int) -> list[Any]:
 
 
 def _nested(kind: Type, node: Node, first: int, count: int) -> list[Any]:
-    """Return lists, and dicts for structs."""
+    """Return the elements of lists as lists and those of structs as dicts."""
     text = kind.text
     if sized := _FIXED_LIST.fullmatch(text):
         size = int(sized[1])
@@ -243,7 +243,7 @@ def _nested(kind: Type, node: Node, first: int, count: int) -> list[Any]:
 
 
 def _buffer(kind: Type, node: Node, number: int) -> int:
-    """Return the address of a buffer that has to be there."""
+    """Return the address of a required buffer."""
     address = node.buffers[number] if number < len(node.buffers) else None
     if address is None:
         raise Found(f"an array of format {kind.text!r} has no buffer number {number}")
@@ -251,7 +251,7 @@ def _buffer(kind: Type, node: Node, number: int) -> int:
 
 
 def _child(kind: Type, node: Node) -> tuple[Type, Node]:
-    """Return what is below a list."""
+    """Return the child of a list."""
     child = kind.children[0] if kind.children else None
     below = node.children[0] if node.children else None
     if child is None or below is None:
@@ -260,14 +260,14 @@ def _child(kind: Type, node: Node) -> tuple[Type, Node]:
 
 
 def _numbers(address: int, letter: str, first: int, count: int) -> list[Any]:
-    """Return numbers that lie side by side."""
+    """Return contiguous numbers."""
     size = struct.calcsize(f"={letter}")
     data = ctypes.string_at(address + first * size, count * size)
     return list(struct.unpack(f"={count}{letter}", data))
 
 
 def _texts(kind: Type, node: Node, first: int, count: int) -> list[Any]:
-    """Return strings, or bytes."""
+    """Return strings or bytes with offsets."""
     ends = _numbers(_buffer(kind, node, 1), _TEXTS[kind.text], first, count + 1)
     if len(node.buffers) < 3:
         raise Found(f"an array of format {kind.text!r} has {len(node.buffers)} buffers")
@@ -280,7 +280,7 @@ def _texts(kind: Type, node: Node, first: int, count: int) -> list[Any]:
 
 
 def _viewed(kind: Type, node: Node, first: int, count: int) -> list[Any]:
-    """Return strings of which views say where they lie."""
+    """Return strings or bytes with views."""
     views, found = _buffer(kind, node, 1), []
     for place in range(first, first + count):
         view = ctypes.string_at(views + 16 * place, 16)
@@ -294,12 +294,12 @@ def _viewed(kind: Type, node: Node, first: int, count: int) -> list[Any]:
 
 
 def _decoded(kind: Type, data: bytes) -> str | bytes:
-    """Return a string of what is one."""
+    """Return bytes decoded according to the type."""
     return data.decode("utf-8", "replace") if kind.text.lower().endswith("u") else data
 
 
 def _looked_up(kind: Type, node: Node, first: int, count: int) -> list[Any]:
-    """Return the values that indices stand for; those of nulls may be any."""
+    """Return the values to which indices refer; the indices of nulls may have any value."""
     if kind.dictionary is None or node.dictionary is None:
         raise Found("an array of indices has no dictionary")
     indices = _numbers(_buffer(kind, node, 1), _LETTERS[kind.text], first, count)

@@ -1,7 +1,7 @@
-"""Forms of arrays: the shapes and element types that a library is asked for, the usual ones first.
+"""Shapes and element types that are requested from a library, the usual ones first.
 
-Some libraries have one element type, one number of axes or one shape only:
-the first form that such a library has takes the place of the usual one.
+Some libraries support only one element type, one number of axes or one shape: the first form that a
+library supports replaces the usual one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ DTYPES: Final = (
     "float16", "complex64", "complex128", "bool", "bfloat16", "float8_e4m3fn", "float8_e5m2",
 )  # fmt: skip
 NUMERIC: Final = ("int32", *(one for one in DTYPES[:13] if one != "int32"))
-"""Element types that hold the numbers 0 to 99."""
+"""Element types that can represent the numbers 0 to 99."""
 SIX: Final = ((2, 3), (6,))
-"""Shapes of six elements: that of an array of which nothing special is asked, and a flat one."""
+"""Shapes of six elements: the default shape, and a one-dimensional one."""
 SHAPES: Final = (
     *SIX, (1, 2, 3), (2, 3, 1), (1, 1, 2, 3), (1, 2, 3, 1), (), (4, 6), (6, 4), (4, 4, 4),
     (480, 640), (480, 640, 3),
@@ -33,11 +33,11 @@ SHAPES: Final = (
         for side in (8, 4, 16, 32, 64, 2, 1, 3, 5, 10, 100, 128, 224, 256, 512)
     ),
 )  # fmt: skip
-"""Shapes of which a library that has few may have one; others are named by its description."""
+"""Shapes tried for libraries that support few; others are listed in the subject's description."""
 
 
 class Form(NamedTuple):
-    """What ``make`` can be asked for.
+    """A shape and an element type that ``make`` can be asked for.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Form(NamedTuple):
 
 
 USUAL: Final = Form(SIX[0], DTYPES[0])
-"""What is asked for first."""
+"""The first form that is requested."""
 
 
 def forms_of(shapes: Iterable[Shape], dtypes: Sequence[Any]) -> Iterator[Form]:
@@ -79,7 +79,7 @@ def forms_of(shapes: Iterable[Shape], dtypes: Sequence[Any]) -> Iterator[Form]:
 
 
 def blocks_of(nbytes: int) -> Iterator[Form]:
-    """Yield forms of a size, of one axis to four.
+    """Yield forms of a total size, with one to four axes.
 
     Parameters
     ----------

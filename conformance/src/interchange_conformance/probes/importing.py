@@ -1,8 +1,8 @@
-"""Tries imports, and says what became of them: taken or refused, read as what, released how often.
+"""Import producers, and record the result: refusal, elements, number of releases.
 
-Source: array API standard 2025.12, ``from_dlpack``.  It judges nothing, that is for the checks; but
-it knows what a consumer may do with an odd array: take it right, or refuse it, now or when somebody
-first looks at it.
+Source: array API standard 2025.12, ``from_dlpack``.  The result is judged by the checks.  A
+consumer may import an unusual array correctly, or refuse it, either at the import or at the first
+access.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Shape = tuple[int, ...]
 
 GENERATIONS: Final[tuple[Generation, ...]] = ("versioned", "legacy")
 EACH_GENERATION: Final[dict[str, Generation]] = {one: one for one in GENERATIONS}
-"""For checks whose cases are the two."""
+"""Parameters of checks that run for both generations."""
 PLAIN: Final = (2, 3)
 """Shape of the zoo's arrays [elements]."""
 LINE: Final = (6,)
-"""Shape of the same memory for consumers of one axis [elements]."""
+"""Shape of the same memory for consumers that support one axis only [elements]."""
 
 _USUAL: Final = host(PLAIN).said
 _SAID: Final = (
@@ -48,24 +48,24 @@ _MANNERS: Final = {
     "returns": "__dlpack__() returning",
 }
 
-_PATIENCE: Final = 1.0  # before an array that was let go counts as leaked [seconds]
-_AFTERMATH: Final = 0.02  # in which a second release would follow the first [seconds]
-_MARK: Final = 77.0  # what no array of the zoo has as its first element
-_SHOWN: Final = 300  # of a message of another library [characters]
-_LONG: Final = 8  # vector
+_PATIENCE: Final = 1.0  # after which a deleted array counts as leaked [seconds]
+_AFTERMATH: Final = 0.02  # during which a second release would follow the first [seconds]
+_MARK: Final = 77.0  # a value that no array of the zoo has as its first element
+_SHOWN: Final = 300  # part of a foreign error message that is shown [characters]
+_LONG: Final = 8  # length from which vectors are shortened
 
 
 class Way(NamedTuple):
-    """A way into a consumer on which a plain array arrives.
+    """A function by which a consumer imports a plain array.
 
     Attributes
     ----------
     name : str
         The subject's function.
     generation : {"versioned", "legacy"}
-        Of the capsules that arrive.
+        Generation of the imported capsules.
     shape : tuple of int
-        Of the plain array that arrived [elements].
+        Shape of the plain array that was imported [elements].
     take : callable
         ``take(source)`` -> the consumer's array.
     """
@@ -84,13 +84,13 @@ class Way(NamedTuple):
             return source
         said = source.said
         plain = said.ndim is None and said.shape == PLAIN and said.strides == (3, 1)
-        if plain and not source.loans:  # what has been handed out is another's
+        if plain and not source.loans:  # exported structs belong to their consumer
             return source.but(shape=LINE, strides=(1,))
         return source if said.axes == 1 else None
 
 
 class Attempt:
-    """What became of one import.
+    """The result of one import.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ class Attempt:
     source : Source
         The producer.
     array : object
-        What the consumer made of it; None when it was refused.
+        The consumer's array; None if the import was refused.
     error : BaseException or None
-        With which it was refused.
+        The error with which it was refused.
     """
 
     def __init__(self, take: Callable[[Source], Any], source: Source) -> None:
@@ -126,16 +126,16 @@ class Attempt:
 
     @property
     def taken(self) -> bool:
-        """Whether the consumer imported it with the right shape and type."""
+        """Whether the consumer imported the array with the right shape and type."""
         return self.error is None
 
     def values(self, consumer: ConsumerUnderTest) -> list[Any] | None:
-        """Return the elements as the consumer reads them; None where it refused, or refuses now.
+        """Return the elements as the consumer reads them; None if it refuses.
 
         Raises
         ------
         NotApplicable
-            Nobody can read the consumer's arrays.
+            The consumer's arrays cannot be read.
         """
         if not self.taken:
             return None
@@ -143,12 +143,12 @@ class Attempt:
             return consumer.values(self.array)
         except NotApplicable:
             raise
-        except Exception as error:  # noqa: BLE001 - that it refuses to read is all that counts
+        except Exception as error:  # noqa: BLE001 - any error is a refusal to read
             self.error = _without_frames(error)
             return None
 
     def drop(self) -> None:
-        """Let the array go."""
+        """Delete the array."""
         self.array = None
 
     def __str__(self) -> str:
@@ -159,14 +159,14 @@ class Attempt:
 
 
 def _look_at(y: Any) -> None:
-    """Look at what every array says of itself: some refuse a tensor when it is first looked at."""
+    """Access the metadata of an array: some libraries refuse a tensor at the first access."""
     for attribute in ("shape", "strides", "dtype"):
         with contextlib.suppress(AttributeError):
             getattr(y, attribute)
 
 
 def _without_frames(error: BaseException | None) -> BaseException | None:
-    """Return an error that no longer refers to the frames, and so the capsules, that it saw."""
+    """Return an error without its traceback, whose frames would reference the capsules."""
     seen = error
     while seen is not None:
         before = seen.__cause__ or seen.__context__
@@ -176,7 +176,7 @@ def _without_frames(error: BaseException | None) -> BaseException | None:
 
 
 def show(source: Source) -> str:
-    """Return a producer in words: what is unusual about it, without addresses."""
+    """Return a description of a producer: its unusual properties, without addresses."""
     said, manners = source.said, source.manners
     fields = [name for name in _SAID if not (name == "version" and manners.generation == "legacy")]
     unusual = [f"{name}={_short(getattr(said, name))}" for name in fields if _differs(said, name)]
@@ -192,14 +192,14 @@ def show(source: Source) -> str:
 
 
 def _short(value: Any) -> str:
-    """Return a value of a field in words; a long vector by its ends."""
+    """Return the text of a field's value; a long vector is shortened."""
     if isinstance(value, tuple) and len(value) > _LONG:
         return f"({value[0]}, ..., {value[-1]}; {len(value)} of them)"
     return repr(value)
 
 
 def _differs(said: Description, name: str) -> bool:
-    """Whether a field says something else than that of a plain array."""
+    """Return whether a field differs from that of a plain array."""
     return bool(getattr(said, name) != getattr(_USUAL, name))
 
 
@@ -207,19 +207,19 @@ def _differs(said: Description, name: str) -> bool:
 
 
 def ways(consumer: ConsumerUnderTest, *generations: Generation) -> list[Way]:
-    """Return the ways into a consumer on which a plain array of host memory arrives.
+    """Return the functions with which a consumer imports a plain array of host memory.
 
     Parameters
     ----------
     consumer : ConsumerUnderTest
-        What is judged.
+        The library under test.
     *generations : {"versioned", "legacy"}
-        Of the capsules; both when left out.
+        Generations of the capsules; both by default.
 
     Raises
     ------
     NotApplicable
-        There is none.
+        The consumer has no such function.
     """
     found, refusals = [], []
     for generation in generations or GENERATIONS:
@@ -239,7 +239,7 @@ def ways(consumer: ConsumerUnderTest, *generations: Generation) -> list[Way]:
 
 
 def _functions(consumer: ConsumerUnderTest) -> Iterator[tuple[str, Callable[[Source], Any]]]:
-    """Yield the functions that take a producer, or its capsule."""
+    """Yield the functions that import a producer or its capsule."""
     subject = consumer.subject
     if subject.take is not None:
         yield "take", subject.take
@@ -249,17 +249,17 @@ def _functions(consumer: ConsumerUnderTest) -> Iterator[tuple[str, Callable[[Sou
 
 
 def _capsule(source: Any) -> Any:
-    """Return a capsule of what the producer's generation says."""
+    """Return a capsule of the producer's generation."""
     return source.__dlpack__(max_version=(1, 3))
 
 
 def by_object(consumer: ConsumerUnderTest) -> Callable[[Source], Any]:
-    """Return the function that takes producers; for checks of what it asks them.
+    """Return the function that imports producers, for checks of the consumer's requests.
 
     Raises
     ------
     NotApplicable
-        There is none, or it takes no plain array of host memory.
+        The consumer has no such function, or it does not import a plain array of host memory.
     """
     for way in ways(consumer):
         if way.name == "take":
@@ -271,12 +271,12 @@ def by_object(consumer: ConsumerUnderTest) -> Callable[[Source], Any]:
 
 
 class Pair(NamedTuple):
-    """One case of the zoo, in each generation that it has.
+    """One case of the zoo, in each generation for which it exists.
 
     Attributes
     ----------
     name : str
-        What it is called in the zoo.
+        Name in the zoo.
     versions : dict
         Generation -> the case.
     """
@@ -286,7 +286,7 @@ class Pair(NamedTuple):
 
 
 def paired(cases: dict[str, Case]) -> dict[str, Pair]:
-    """Return cases by the name that they have in an item, both generations of each in one.
+    """Return cases by their names in items, with both generations of a case in one pair.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def paired(cases: dict[str, Case]) -> dict[str, Pair]:
 
 
 def item_name(name: str) -> str:
-    """Return a name of the zoo as the name of a case.
+    """Return the name of a zoo case as it appears in the name of an item.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def item_name(name: str) -> str:
 
 
 def of_rule(cases: dict[str, Pair], rule: str, *but: str) -> dict[str, Pair]:
-    """Return the cases that break a rule, but for some that another check is about."""
+    """Return the cases that break a rule, except those that another check covers."""
     return {
         name: pair
         for name, pair in cases.items()
@@ -330,12 +330,12 @@ def of_rule(cases: dict[str, Pair], rule: str, *but: str) -> dict[str, Pair]:
 
 
 def attempts(consumer: ConsumerUnderTest, pair: Pair) -> Iterator[tuple[Way, Attempt]]:
-    """Yield what becomes of a case, on every way that it fits.
+    """Yield the result of importing a case by every function that it fits.
 
     Raises
     ------
     NotApplicable
-        There is no such way.
+        It fits no function.
     """
     tried = False
     for way in ways(consumer, *pair.versions):
@@ -352,7 +352,7 @@ def attempts(consumer: ConsumerUnderTest, pair: Pair) -> Iterator[tuple[Way, Att
 
 
 def elements_of(source: Source) -> list[Any]:
-    """Return the elements of a legal producer, also where its struct names no shape."""
+    """Return the elements of a legal producer, also if its struct has no shape."""
     if source.said.axes or source.memory is None:
         return source.values()
     data, byte_offset = source.said.data or 0, source.said.byte_offset
@@ -360,12 +360,12 @@ def elements_of(source: Source) -> list[Any]:
 
 
 def expect_right(consumer: ConsumerUnderTest, way: Way, attempt: Attempt, due: list[Any]) -> bool:
-    """Return whether elements were read, and raise unless they are those that are due.
+    """Return whether elements were read; raise an error if they are not the expected ones.
 
     Raises
     ------
     Found
-        They were read as something else.
+        Other elements were read.
     """
     note(f"reading what came by {way}")
     found = attempt.values(consumer)
@@ -375,21 +375,21 @@ def expect_right(consumer: ConsumerUnderTest, way: Way, attempt: Attempt, due: l
 
 
 def shares(consumer: ConsumerUnderTest, source: Source, y: Any) -> bool:
-    """Return whether what is written to the producer's first element is read in an array.
+    """Return whether a write to the producer's first element is visible in an array.
 
     Parameters
     ----------
     consumer : ConsumerUnderTest
-        What is judged.
+        The library under test.
     source : Source
         The producer, of float32.
     y : object
-        What the consumer made of it.
+        The consumer's array.
 
     Raises
     ------
     NotApplicable
-        Nobody can read the consumer's arrays.
+        The consumer's arrays cannot be read.
     """
     if source.memory is None or source.said.data is None:
         return False
@@ -413,17 +413,17 @@ def let_go(consumer: ConsumerUnderTest) -> None:
 
 
 def eventually(consumer: ConsumerUnderTest, is_so: Callable[[], bool]) -> bool:
-    """Return whether something is so, some time after all was let go.
+    """Return whether a condition becomes true after all arrays were deleted.
 
     Parameters
     ----------
     consumer : ConsumerUnderTest
-        What is judged; it is asked again and again to let go of what it holds back.
+        The library under test; its caches are released repeatedly.
     is_so : callable
-        Says whether it is.
+        Returns the condition.
     """
     until = time.monotonic() + _PATIENCE
-    for _ in range(2):  # also where it is so already: more may follow
+    for _ in range(2):  # even if the condition is already true: more releases may follow
         let_go(consumer)
     while not is_so():
         if time.monotonic() > until:
@@ -434,14 +434,14 @@ def eventually(consumer: ConsumerUnderTest, is_so: Callable[[], bool]) -> bool:
 
 
 def releases(consumer: ConsumerUnderTest, *sources: Source) -> tuple[int, ...]:
-    """Return how often the deleter of each struct has run, some time after all was let go.
+    """Return how often the deleter of each struct has run after all arrays were deleted.
 
-    Once each has run it is looked for a second call, which may come of what is collected late.
+    Once each has run, a second call is awaited, which may result from a late collection.
 
     Parameters
     ----------
     consumer : ConsumerUnderTest
-        What is judged; it is asked to let go of what it holds back.
+        The library under test; its caches are released.
     *sources : Source
         The producers.
     """
@@ -452,23 +452,23 @@ def releases(consumer: ConsumerUnderTest, *sources: Source) -> tuple[int, ...]:
 
 
 def expect_released(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> None:
-    """Let an array go, and raise unless the deleter of each struct has then run once.
+    """Delete an array; raise an error unless the deleter of each struct has run exactly once.
 
     Raises
     ------
     Found
-        It has not, or has run more often.
+        A deleter has not run, or has run more than once.
     """
     expect_all_released(consumer, [(way, attempt)])
 
 
 def expect_all_released(consumer: ConsumerUnderTest, imports: list[tuple[Way, Attempt]]) -> None:
-    """Let arrays go, and raise unless the deleter of each of their structs has then run once.
+    """Delete arrays; raise an error unless the deleter of each struct has run exactly once.
 
     Raises
     ------
     Found
-        One has not, or has run more often.
+        A deleter has not run, or has run more than once.
     """
     outcomes = [str(attempt) for _, attempt in imports]
     for _, attempt in imports:

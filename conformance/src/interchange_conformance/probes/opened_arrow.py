@@ -1,7 +1,7 @@
-"""Opens what the methods of Arrow's protocol return: capsules, streams, and their chunks.
+"""Open the results of the Arrow PyCapsule methods: capsules, streams, and their chunks.
 
-Source: the Arrow PyCapsule interface, Export Protocol; the C stream interface.  It reads by the
-letter; what cannot even be read is a finding.
+Source: the Arrow PyCapsule interface, Export Protocol; the C stream interface.  The results are
+read strictly; a result that cannot be read is a finding.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def call_release(name: bytes, address: int) -> None:
 
 
 class Struct:
-    """A struct that a check owns: moved out of a capsule, or filled by a stream.
+    """A struct owned by a check: moved out of a capsule, or filled by a stream.
 
     Parameters
     ----------
     name : bytes
         Name of the capsule that belongs to such a struct.
     source : int, optional
-        Address of a struct that is moved here; it is marked released.
+        Address of a struct that is moved into this one; it is marked released.
 
     Attributes
     ----------
     name, address : object
-        As above, and where it is now.
+        The name of the capsule, and the present address of the struct.
     """
 
     def __init__(self, name: bytes, source: int | None = None) -> None:
@@ -80,7 +80,7 @@ class Struct:
 
     @property
     def released(self) -> bool:
-        """Whether its release is NULL."""
+        """Whether its release callback is NULL."""
         return release_at(self.name, self.address) is None
 
     def release(self) -> None:
@@ -97,7 +97,7 @@ def capsules_of(found: Any, method: str, names: tuple[bytes, ...]) -> tuple[Any,
     Raises
     ------
     Found
-        They are not as many capsules as they ought to be, or have other names.
+        The number, type or names of the capsules are wrong.
     """
     several = len(names) > 1
     if several and not (isinstance(found, tuple) and len(found) == len(names)):
@@ -123,27 +123,27 @@ class Opened:
     Parameters
     ----------
     found : object
-        What a method returned.
+        The return value of the method.
     kind : str
         A key of `METHODS`.
 
     Attributes
     ----------
     kind : str
-        As above.
+        As in the parameters.
     capsules : tuple
         The capsules, as long as this object lives.
     schema : int
         Address of the `ArrowSchema`.
     chunks : list[int]
-        Addresses of the arrays, those of devices by their embedded `ArrowArray`.
+        Addresses of the arrays; for device arrays, of the embedded `ArrowArray`.
     names : tuple[bytes, bytes]
         Names that capsules of schema and chunks have.
 
     Raises
     ------
     Found
-        It is not what the method has to return, or the stream fails.
+        The return value is not what the protocol requires, or the stream fails.
     """
 
     def __init__(self, found: Any, kind: str) -> None:
@@ -166,7 +166,7 @@ class Opened:
         self.type: Type = read_type(self.schema)
 
     def _pull(self, address: int, name: bytes) -> tuple[int, list[int]]:
-        """Return the schema, and every chunk, of a stream."""
+        """Return the schema and every chunk of a stream."""
         stream = ARROW_STRUCTS[name].from_address(address)
         schema = Struct(ARROW_SCHEMA)
         self._call(stream, "get_schema", schema)
@@ -180,7 +180,7 @@ class Opened:
         raise Found(f"get_next() gave {_MOST_CHUNKS} chunks, and no released one at the end")
 
     def _call(self, stream: Any, function: str, out: Struct) -> None:
-        """Call a callback of a stream; keep what it gives."""
+        """Call a callback of a stream, and keep the struct that it fills."""
         address = getattr(stream, function)
         if not address:
             raise Found(f"{function} of the stream is NULL")
@@ -193,7 +193,7 @@ class Opened:
 
     @property
     def nodes(self) -> list[Node]:
-        """What the chunks say."""
+        """The fields of the chunks."""
         return [read_array(chunk) for chunk in self.chunks]
 
     def values(self) -> list[Any]:
@@ -201,7 +201,7 @@ class Opened:
         return [one for node in self.nodes for one in elements(self.type, node)]
 
     def column(self) -> list[Any]:
-        """Return the elements of all chunks; of a table with one column, those of that."""
+        """Return the elements of all chunks; those of the column if it is a table of one column."""
         found = self.values()
         if self.is_table:
             return [next(iter(row.values())) for row in found]
@@ -209,7 +209,7 @@ class Opened:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a struct of one column."""
+        """Whether it is a struct with one child."""
         return self.type.text == "+s" and len(self.type.children) == 1
 
     @property

@@ -1,7 +1,7 @@
-"""Opens capsules: what their struct says, what their memory holds, and how they are consumed.
+"""Open DLPack capsules: the fields of the struct, the memory, and consumption.
 
-Source: dlpack.h 1.3; DLPack Python specification.  It reads strictly, and checks nothing: to
-say what is wrong is for the checks.
+Source: dlpack.h 1.3; DLPack Python specification.  The struct is read as it is, without validation,
+which the checks do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from interchange_conformance.zoo.memory import c_strides
 
 Ints = tuple[int, ...]
 
-_MOST_AXES: Final = 1024  # what a wild ndim may not make us read
+_MOST_AXES: Final = 1024  # limit for a corrupt ndim
 
 
 class OpenedCapsule:
@@ -32,23 +32,23 @@ class OpenedCapsule:
     Parameters
     ----------
     capsule : object
-        What a ``__dlpack__`` returned.
+        The return value of ``__dlpack__``.
 
     Attributes
     ----------
     capsule : object
-        The capsule; it lives as long as this object does, or until `consume`.
+        The capsule; referenced until `consume`, or as long as this object exists.
     name : bytes
         Its name when it was opened.
     managed : DLManagedTensor or DLManagedTensorVersioned
         The struct.
     address : int
-        Where the struct is.
+        Address of the struct.
 
     Raises
     ------
     Found
-        It is no capsule, or has no name under which there is a tensor.
+        The object is not a capsule, or its name is not that of a tensor.
     """
 
     def __init__(self, capsule: object) -> None:
@@ -63,7 +63,7 @@ class OpenedCapsule:
         struct = DLManagedTensorVersioned if self.versioned else DLManagedTensor
         self.managed: DLManagedTensor | DLManagedTensorVersioned = struct.from_address(self.address)
 
-    # ------------------------------------------------------------ what the struct says
+    # ------------------------------------------------------------ the fields of the struct
 
     @property
     def versioned(self) -> bool:
@@ -83,12 +83,12 @@ class OpenedCapsule:
 
     @property
     def readonly(self) -> bool:
-        """Whether the struct says that the memory must not be written."""
+        """Whether the struct marks the memory read-only."""
         return bool(self.flags & DLPACK_FLAG_BITMASK_READ_ONLY)
 
     @property
     def copied(self) -> bool:
-        """Whether the struct says that it is a copy made for the consumer."""
+        """Whether the struct marks the memory as a copy made for the consumer."""
         return bool(self.flags & DLPACK_FLAG_BITMASK_IS_COPIED)
 
     @property
@@ -119,12 +119,12 @@ class OpenedCapsule:
 
     @property
     def strides(self) -> Ints | None:
-        """Steps [elements], or None for NULL."""
+        """Strides [elements], or None for NULL."""
         return self._vector(self.tensor.strides)
 
     @property
     def data(self) -> int | None:
-        """The address that the struct has, or None for NULL."""
+        """The data address, or None for NULL."""
         return None if self.tensor.data is None else int(self.tensor.data)
 
     @property
@@ -139,14 +139,14 @@ class OpenedCapsule:
         return address
 
     def _vector(self, pointer: Any) -> Ints | None:
-        """Return what an int64 pointer leads to; () where there are no axes."""
+        """Return the values of an int64 vector; () if there are no axes."""
         if not 0 <= self.ndim <= _MOST_AXES:
             raise Found(f"ndim is {self.ndim}")
         if not self.ndim:
             return ()
         return tuple(pointer[axis] for axis in range(self.ndim)) if pointer else None
 
-    # ------------------------------------------------------------ what the memory holds
+    # ------------------------------------------------------------ the contents of the memory
 
     @property
     def itemsize(self) -> int:
@@ -170,11 +170,11 @@ class OpenedCapsule:
         ]
 
     def read(self) -> list[bytes]:
-        """Return the bytes of every element, in C order.  The host must reach the memory."""
+        """Return the bytes of every element, in C order, from host-accessible memory."""
         return [ctypes.string_at(address, self.itemsize) for address in self.addresses()]
 
     def write(self, elements: list[bytes]) -> None:
-        """Write the bytes of every element, in C order, whatever the flags say."""
+        """Write the bytes of every element, in C order, regardless of the flags."""
         for address, element in zip(self.addresses(), elements, strict=True):
             ctypes.memmove(address, element, len(element))
 
@@ -187,7 +187,7 @@ class OpenedCapsule:
         return name
 
     def consume(self) -> ConsumedTensor:
-        """Consume the tensor as DLP-CAP-5 says; the capsule is dropped."""
+        """Consume the tensor according to DLP-CAP-5; the capsule is dropped."""
         capsules.rename_capsule(self.capsule, capsules.USED_NAME[self.name])
         capsules.set_capsule_destructor(self.capsule, None)
         self.capsule = None
@@ -195,7 +195,7 @@ class OpenedCapsule:
 
 
 class ConsumedTensor:
-    """A tensor that was consumed, to be released once.
+    """A consumed tensor, to be released once.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""Hands one array of a library to another, and says what became of it.
+"""Exchange one array between two libraries, and report the result.
 
-Source: dlpack.h 1.3; CUDA Array Interface, version 3; NumPy array interface; PEP 3118.  The kit
-looks at the memory itself: it writes numbers where the producer lets it, and compares what the
-consumer reads with what is there.
+Source: dlpack.h 1.3; CUDA Array Interface, version 3; NumPy array interface; PEP 3118.  The memory
+is accessed directly: numbers are written to it if the producer permits it, and compared with the
+elements that the consumer reads.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 _KINDS: Final = (((2, 3), "float32"), ((6,), "float32"), ((6,), "int8"))
-"""What is asked for, until something is taken."""
+"""Forms that are requested, until one is accepted."""
 _FORMATS: Final = {"float32": "=f", "int8": "=b"}
 _ALIGNMENT: Final = 64  # [bytes]
-_TRIES: Final = 40  # to get memory that is aligned
-_LARGE: Final = 1024  # what Python asks malloc() for, and does not have by itself [bytes]
+_TRIES: Final = 40  # number of attempts to get aligned memory
+_LARGE: Final = 1024  # from which Python allocates with malloc() [bytes]
 _DLPACK: Final = "__dlpack__"
 _WAYS: Final = {
     _DLPACK: "take",
@@ -40,20 +40,20 @@ _WAYS: Final = {
     "its buffer": "take_buffer",
     "__array_interface__": "take_array_interface",
 }
-"""What an array speaks -> the function of a subject that takes it, the best first."""
+"""Protocol of an array -> the function of a subject that imports it, the best first."""
 
 
 class Place(NamedTuple):
-    """Where the elements of an array are.
+    """Addresses of the elements of an array.
 
     Attributes
     ----------
     addresses : list of int
         Of each element, in C order.
     readonly : bool
-        Whether the array says that they must not be written.
+        Whether the array is read-only.
     on_host : bool
-        Whether this process reaches them without a driver.
+        Whether this process can access the elements without a driver.
     """
 
     addresses: list[int]
@@ -68,7 +68,7 @@ class Place(NamedTuple):
         ]
 
     def write(self, form: str, numbers: list[int]) -> None:
-        """Set the elements, whatever the array says."""
+        """Set the elements, even if the array is read-only."""
         for address, number in zip(self.addresses, numbers, strict=True):
             data = struct.pack(form, number)
             if self.on_host:
@@ -84,7 +84,7 @@ class Place(NamedTuple):
         return data
 
     def may_be_written(self) -> bool:
-        """Whether a write would not end this process: the kernel says so, not the array."""
+        """Return whether the kernel maps the memory writable, so that a write does not crash."""
         if not self.on_host:
             return not self.readonly
         with contextlib.suppress(OSError):
@@ -107,12 +107,12 @@ def _driver() -> Any:
 
 
 def place_of(x: Any) -> Place | None:
-    """Return where the elements of an array are, from whatever it says; None where that is nothing.
+    """Return the addresses of an array's elements, by any of its protocols; None if it has none.
 
     Parameters
     ----------
     x : object
-        An array, of which nothing is asked but the protocols.
+        An array; only its protocols are used.
     """
     for look in (_place_in_capsule, _place_in_cai, _place_in_buffer, _place_in_interface):
         with contextlib.suppress(Exception, Found):
@@ -121,7 +121,7 @@ def place_of(x: Any) -> Place | None:
 
 
 def _place_in_capsule(x: Any) -> Place:
-    """Return what a capsule says; it stays unconsumed for as long as this process lives."""
+    """Return the place according to a capsule, which stays unconsumed until the process exits."""
     try:
         opened = OpenedCapsule(x.__dlpack__(max_version=(1, 3)))
     except TypeError:
@@ -131,22 +131,22 @@ def _place_in_capsule(x: Any) -> Place:
     return Place(opened.addresses(), opened.readonly, on_host)
 
 
-_OF_HOST: Final = {1, 3, 11}  # DLDeviceTypes: the host's, page-locked by CUDA and by ROCm
+_OF_HOST: Final = {1, 3, 11}  # DLDeviceTypes: CPU, page-locked by CUDA, page-locked by ROCm
 _kept: Final[list[Any]] = []
 
 
 def _place_in_cai(x: Any) -> Place:
-    """Return what the CUDA interface says."""
+    """Return the place according to the CUDA Array Interface."""
     return _place_in_record(x.__cuda_array_interface__, on_host=False)
 
 
 def _place_in_interface(x: Any) -> Place:
-    """Return what the array interface says."""
+    """Return the place according to the array interface."""
     return _place_in_record(x.__array_interface__, on_host=True)
 
 
 def _place_in_record(record: Any, *, on_host: bool) -> Place:
-    """Return what a dictionary says."""
+    """Return the place according to an interface dictionary."""
     address, readonly = record["data"]
     shape, size = tuple(record["shape"]), int(record["typestr"][2:])
     strides = record.get("strides") or [step * size for step in c_strides(shape)]
@@ -154,7 +154,7 @@ def _place_in_record(record: Any, *, on_host: bool) -> Place:
 
 
 def _place_in_buffer(x: Any) -> Place:
-    """Return what the buffer says; it stays exported for as long as this process lives."""
+    """Return the place according to the buffer, which stays exported until the process exits."""
     view = memoryview(x)
     _kept.append(view)
     strides = view.strides or [step * view.itemsize for step in c_strides(view.shape or ())]
@@ -163,7 +163,7 @@ def _place_in_buffer(x: Any) -> Place:
 
 
 def _addresses(first: int, shape: Any, strides: Any) -> list[int]:
-    """Return the address of every element, in C order; strides count bytes."""
+    """Return the address of every element, in C order; strides are in bytes."""
     return [
         first + sum(i * step for i, step in zip(index, strides, strict=True))
         for index in itertools.product(*map(range, shape))
@@ -174,21 +174,21 @@ def _addresses(first: int, shape: Any, strides: Any) -> list[int]:
 
 
 def exchange(producer: Subject, consumer: Subject, devices: tuple[str, ...]) -> tuple[str, str]:
-    """Return what became of an array that a library made and another took, and the evidence.
+    """Return the result of importing one library's array in another, and the evidence.
 
     Parameters
     ----------
     producer, consumer : Subject
         The libraries.
     devices : tuple of str
-        Where the array may be; the first device counts on which it is taken.
+        Devices on which the array may be; the first one on which the import succeeds is used.
 
     Returns
     -------
     status : {"shared", "copied", "refused", "wrong"}
-        What became of it.
+        The result.
     evidence : str
-        The error, what was wrong, or by which protocol where it is not DLPack.
+        The error, the difference, or the protocol if it is not DLPack.
     """
     consumer = without_panics(consumer)
     refusals: list[str] = []
@@ -208,10 +208,10 @@ def exchange(producer: Subject, consumer: Subject, devices: tuple[str, ...]) -> 
 
 
 def _made(producer: Subject, shape: tuple[int, ...], dtype: str, device: str) -> Any:
-    """Return an array of six elements, on an address that every library can share if that comes.
+    """Return an array of six elements, if possible with an alignment that every library can share.
 
-    JAX shares memory that is aligned to 64 bytes and copies any other: which one malloc() gives is
-    chance, and no property of a pair of libraries.
+    JAX shares memory that is aligned to 64 bytes and copies any other; the alignment that malloc()
+    returns varies, and is not a property of a pair of libraries.
     """
     library = ProducerUnderTest(producer)
     made: list[Any] = []
@@ -220,13 +220,13 @@ def _made(producer: Subject, shape: tuple[int, ...], dtype: str, device: str) ->
         place = place_of(made[-1])
         if place is None or not place.addresses[0] % _ALIGNMENT:
             break
-        _kept.append(bytearray(_LARGE + 16 * size))  # so that the next one lies elsewhere
+        _kept.append(bytearray(_LARGE + 16 * size))  # the next array has another address
     _kept.extend(made)
     return made[-1]
 
 
 def _hand_over(x: Any, form: str, consumer: Subject) -> tuple[str, str]:
-    """Have a library take an array, and compare the elements."""
+    """Import an array in a library, and compare the elements."""
     place = place_of(x)
     if place is None:
         return "refused", f"{type(x).__name__} does not say where its elements are"
@@ -249,7 +249,7 @@ def _hand_over(x: Any, form: str, consumer: Subject) -> tuple[str, str]:
 
 
 def _common(x: Any, consumer: Subject) -> Iterator[tuple[str, Callable[[Any], Any]]]:
-    """Yield the protocols that an array speaks and a library takes, the best first."""
+    """Yield the protocols that an array supports and a library imports, the best first."""
     for protocol, name in _WAYS.items():
         take = getattr(consumer, name)
         if take is not None and _speaks(x, protocol):
@@ -257,24 +257,24 @@ def _common(x: Any, consumer: Subject) -> Iterator[tuple[str, Callable[[Any], An
 
 
 def _speaks(x: Any, protocol: str) -> bool:
-    """Whether an array has a protocol."""
+    """Return whether an array supports a protocol."""
     if protocol != "its buffer":
         return hasattr(x, protocol)
     try:
         memoryview(x)
-    except Exception:  # noqa: BLE001 - it refuses, however
+    except Exception:  # noqa: BLE001 - any exception is a refusal
         return False
     return True
 
 
 def _compare(y: Any, place: Place, form: str, consumer: Subject) -> tuple[str, str]:
-    """Compare what a library reads with what is in memory, before and after it changes."""
+    """Compare the elements that a library reads with the memory, before and after a change."""
     read: Any = consumer.read
     note(f"{consumer.name} reads the elements")
     due = place.read(form)
     try:
         found = read(y)
-    except Exception as error:  # noqa: BLE001 - what it took, it ought to read
+    except Exception as error:  # noqa: BLE001 - an imported array must be readable
         return "wrong", f"reading the elements raised {type(error).__name__}: {error}"
     if list(found) != due:
         return "wrong", f"the elements are {due}, and it reads {found!r:.200}"

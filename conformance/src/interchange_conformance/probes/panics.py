@@ -1,7 +1,8 @@
-"""Errors that are no Exception, such as a panic of Rust: they refuse as any other error does.
+"""Errors that do not derive from Exception, such as a panic of Rust, count as refusals.
 
-Source: Python, "Exception hierarchy"; PyO3, ``PanicException``.  What is refused so is refused, in
-every role; that callers cannot catch it with ``except Exception`` is for checks of error classes.
+Source: Python, "Exception hierarchy"; PyO3, ``PanicException``.  An import that raises such an
+error is refused, in every role; that callers cannot catch it with ``except Exception`` is reported
+by the checks of error classes.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 _ENDS: Final = (Exception, KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What goes on its way: errors, and what ends a process."""
+"""Exceptions that pass unchanged: errors, and those that end a process."""
 
 
 class Panicked(Exception):  # noqa: N818 - the library's own class follows
-    """An error of a class that is no Exception; its own class has the name of that."""
+    """An error whose class does not derive from Exception; a subclass has that name."""
 
 
 @contextlib.contextmanager
 def as_errors() -> Iterator[None]:
-    """Raise what is no Exception as one of the same name and words, unless it ends the process."""
+    """Raise errors that do not derive from Exception as `Panicked`, unless they end the process."""
     try:
         yield
     except _ENDS:
@@ -39,7 +40,7 @@ def as_errors() -> Iterator[None]:
 
 
 def without_panics(subject: Subject) -> Subject:
-    """Return a subject whose functions raise Exceptions only, unless they end the process.
+    """Return a subject whose functions only raise Exceptions, or exceptions that end the process.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def without_panics(subject: Subject) -> Subject:
 
 
 def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that does the same, and whose errors are kept in mind as causes."""
+    """Return a function with the same behaviour, whose original errors are kept as causes."""
 
     @functools.wraps(function, updated=())
     def call(*arguments: Any, **keywords: Any) -> Any:

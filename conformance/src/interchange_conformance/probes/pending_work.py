@@ -1,8 +1,8 @@
-"""Work that is pending on a stream, and whether a copy on another stream sees what it writes.
+"""Pending work on a stream, and whether a copy on another stream is ordered after it.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream); CUDA Array Interface, version 3,
-Synchronization.  The work is held by a gate, so that a missing wait shows whatever the timing is;
-on the emulated driver its happens-before detector is asked, too.
+Synchronization.  The work is blocked by a gate, so that a missing wait is found regardless of
+timing; on the emulated driver its happens-before detector is queried as well.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
 
 OLD: Final = 0
-"""What every byte is before the work is done."""
+"""Value of every byte before the work has run."""
 NEW: Final = 7
-"""What every byte is when the work is done."""
+"""Value of every byte after the work has run."""
 PATIENCE: Final = 0.5
-"""How long an exchange may wait for work that is held, before it is let go [seconds]."""
+"""How long an exchange may wait for blocked work before it is released [seconds]."""
 LONG_PATIENCE: Final = 2.0
-"""The same, where to wait at all is what is looked at: more than a busy machine takes [seconds]."""
-_TIME_TO_COPY: Final = 0.03  # more than a copy takes that waits for nothing [seconds]
+"""The same for checks of the wait itself: longer than a busy machine takes [seconds]."""
+_TIME_TO_COPY: Final = 0.03  # longer than a copy takes that does not wait [seconds]
 
 
 class Seen(NamedTuple):
-    """What a copy saw.
+    """What a copy read.
 
     Attributes
     ----------
     data : set of int
         Values of the bytes that were copied.
     overtook : bool
-        Whether the copy was done before the work was let go.
+        Whether the copy completed before the work was released.
     reports : list of str
-        Of the detector; none on a real driver.
+        Reports of the detector; empty on a real driver.
     """
 
     data: set[int]
@@ -49,11 +49,11 @@ class Seen(NamedTuple):
     reports: list[str]
 
     def is_ordered(self) -> bool:
-        """Whether the copy came after the work, and not by luck."""
+        """Return whether the copy was ordered after the work, and not by chance."""
         return self.data == {NEW} and not (self.overtook or self.reports)
 
     def evidence(self, what: str) -> str:
-        """Return what was found, as text."""
+        """Return the result as text."""
         saw = "the data from before it" if self.data == {OLD} else f"bytes {sorted(self.data)}"
         words = "" if self.data == {NEW} else f"; a copy on the consumer's stream saw {saw}"
         found = "".join(f"; the detector reports: {report}" for report in self.reports)
@@ -61,20 +61,20 @@ class Seen(NamedTuple):
 
 
 class PendingWork:
-    """A write of all bytes of some memory that a device reaches; it is held on a stream.
+    """A pending write of all bytes of device-accessible memory, blocked on a stream.
 
     Parameters
     ----------
     cuda : Cuda
-        The driver; a device is current whose streams these are.
+        The driver; the device of the streams is current.
     address : int
-        First byte.
+        Address of the first byte.
     nbytes : int
-        How many [bytes].
+        Number of bytes.
     stream : int
-        Where the write is pending.
+        Stream on which the write is pending.
     patience : float, default `PATIENCE`
-        After so long it is let go by itself [seconds].
+        Time after which the work is released automatically [seconds].
     """
 
     cuda: Cuda
@@ -93,9 +93,9 @@ class PendingWork:
         write(NEW)
 
     def _writer(self, stream: int) -> Callable[[int], None]:
-        """Return what enqueues a write of all bytes, and lets the host wait for nothing.
+        """Return a function that enqueues a write of all bytes and does not block the host.
 
-        Page-locked memory is copied to, for the host would wait for a fill.
+        Page-locked memory is written by a copy, because a fill would block the host.
         """
         cuda, address, nbytes = self.cuda, self.address, self.nbytes
         if cuda.kind(address)[0] != "pinned":
@@ -108,11 +108,11 @@ class PendingWork:
 
     @property
     def is_held(self) -> bool:
-        """Whether the work has not been let go."""
+        """Whether the work has not been released."""
         return not self._gate.is_open
 
     def let_go(self) -> bool:
-        """Let the work be done, and return whether it had been let go by itself."""
+        """Release the work, and return whether it had been released automatically."""
         try:
             self._gate.open()
         except GateError:
@@ -120,14 +120,14 @@ class PendingWork:
         return False
 
     def seen_on(self, stream: int, address: int | None = None) -> Seen:
-        """Copy the memory on a stream, let the work be done, and return what the copy saw.
+        """Copy the memory on a stream, release the work, and return what the copy read.
 
         Parameters
         ----------
         stream : int
-            The consumer's.
+            The consumer's stream.
         address : int, optional
-            Where it was told that the memory is.
+            The address that the consumer received.
         """
         source = self.address if address is None else address
         self.cuda.copy(self._target, source, self.nbytes, stream)
@@ -141,5 +141,5 @@ class PendingWork:
         return Seen(data, overtook, self.cuda.reports())
 
     def let_go_later(self, seconds: float) -> None:
-        """Let the work be done in a while, whatever this thread is doing then [seconds]."""
+        """Release the work after a delay, whatever this thread does in the meantime [seconds]."""
         threading.Timer(seconds, self.let_go).start()

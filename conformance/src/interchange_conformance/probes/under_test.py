@@ -1,7 +1,7 @@
 """The library under test, as a producer and as a consumer of arrays and of Arrow columns.
 
-To the subject's own functions it adds what every check would otherwise have
-to do: to tell what the library lacks from what it does wrong.
+These classes extend the subject's functions with the distinction that every check needs: between
+features that the library lacks and errors of the library.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     Shape = tuple[int, ...]
 
-_PATIENCE = 1.0  # with a library that frees on a thread of its own [seconds]
-_PAUSE = 0.005  # between two looks [seconds]
+_PATIENCE = 1.0  # for a library that frees memory on its own thread [seconds]
+_PAUSE = 0.005  # between two queries [seconds]
 
 
 def collect() -> None:
@@ -47,27 +47,27 @@ def collect() -> None:
 
 
 def settled(subject: Subject, is_settled: Callable[[], bool]) -> bool:
-    """Let a library free what it holds back, and return whether something happened by then.
+    """Release the library's caches, and return whether a condition becomes true.
 
     Parameters
     ----------
     subject : Subject
-        The library, which may free on a thread of its own.
+        The library, which may free memory on its own thread.
     is_settled : callable
-        Whether it has happened; asked for a second at most.
+        Returns the condition; called for at most a second.
     """
     deadline = time.monotonic() + _PATIENCE
     while True:
         collect()
         subject.release()
-        collect()  # of what only a cache had kept
+        collect()  # objects that only a cache referenced
         if is_settled() or time.monotonic() > deadline:
             return is_settled()
         time.sleep(_PAUSE)
 
 
 def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
-    """Whether a function has parameters for some arguments; True if its signature is unknown."""
+    """Return whether a function accepts some arguments; True if its signature is unknown."""
     try:
         signature = signature_of(function)
     except (TypeError, ValueError):
@@ -80,12 +80,12 @@ def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
 
 
 class _UnderTest:
-    """What the roles share.
+    """The common part of the roles.
 
     Attributes
     ----------
     subject : Subject
-        What is judged.
+        The library under test.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -93,7 +93,7 @@ class _UnderTest:
         self._exported: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def _need(self, name: str) -> Any:
-        """Return a function of the subject, or say that it has none."""
+        """Return a function of the subject; raise `NotApplicable` if it has none."""
         function = getattr(self.subject, name)
         if function is None:
             raise NotApplicable(f"the subject describes no {name}()")
@@ -101,7 +101,7 @@ class _UnderTest:
 
 
 class ProducerUnderTest(_UnderTest):
-    """A library that makes arrays."""
+    """A library that exports arrays."""
 
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)
@@ -116,14 +116,14 @@ class ProducerUnderTest(_UnderTest):
         device: str = HOST,
         readonly: bool = False,
     ) -> Any:
-        """Return an array of the library: of a shape and an element type, or of any that it has.
+        """Return an array of the library, of a given form or of any that it supports.
 
         Raises
         ------
         NotApplicable
-            The library has no such arrays.
+            The library does not support them.
         BrokenSubjectError
-            The subject's ``make`` raised something else.
+            The subject's ``make`` raised another error.
         """
         if shape is not None and dtype is not None:
             return self._make(shape, dtype, device, readonly)
@@ -150,17 +150,17 @@ class ProducerUnderTest(_UnderTest):
             raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
 
     def _any(self) -> Iterator[Form]:
-        """Return all that a library may have: what its description names, and what many have."""
+        """Yield the forms that a library may support: those it describes, and common ones."""
         return forms_of((*SIX, *self.subject.shapes, *SHAPES), DTYPES)
 
     def _of(self, dtype: str) -> Iterator[Form]:
-        """Yield forms of an element type: of the usual shapes, and of that of a plain array."""
+        """Yield forms of an element type: of the usual shapes, and of the plain array's shape."""
         yield from forms_of(SIX, [dtype])
         yield Form(self.plain.shape, dtype)
 
     @property
     def plain(self) -> Form:
-        """The form of a host array of which nothing special is asked; learnt once."""
+        """The form of a host array without special properties; determined once."""
         if self._plain is None:
             with contextlib.suppress(NotApplicable, BrokenSubjectError):
                 self.make()
@@ -169,27 +169,27 @@ class ProducerUnderTest(_UnderTest):
     def first_of(
         self, forms: Iterable[Form], make: Callable[[Form], Any] | None = None
     ) -> tuple[Any, Form]:
-        """Return an array of the first of some forms that the library has, and that form.
+        """Return an array of the first form that the library supports, and that form.
 
         Parameters
         ----------
         forms : iterable of Form
             Shapes and element types.
         make : callable, optional
-            ``make(form)`` -> an array; a plain one of host memory when left out.
+            ``make(form)`` -> an array; by default, makes a plain one of host memory.
 
         Raises
         ------
         NotApplicable
-            The library has none of them.
+            The library supports none of them.
         BrokenSubjectError
-            The subject raised something else for the first.
+            The subject raised another error for the first.
         """
-        first = ""  # no exception is kept: its frames would keep arrays alive
+        first = ""  # the exception is not kept: its frames would keep arrays alive
         for form in forms:
             try:
                 return (make(form) if make else self.make(*form)), form
-            except NotApplicable as error:  # noqa: PERF203 - most libraries have the first
+            except NotApplicable as error:  # noqa: PERF203 - most libraries support the first
                 first = first or str(error)
             except BrokenSubjectError:
                 if not first:
@@ -197,7 +197,7 @@ class ProducerUnderTest(_UnderTest):
         raise NotApplicable(first)
 
     def block(self, nbytes: int) -> Form:
-        """Return the form of host arrays of a size, a power of two; else that of any [bytes]."""
+        """Return the form of host arrays of a size, a power of two, else of any size [bytes]."""
         if nbytes not in self._blocks:
             try:
                 _, self._blocks[nbytes] = self.first_of(blocks_of(nbytes))
@@ -206,14 +206,14 @@ class ProducerUnderTest(_UnderTest):
         return self._blocks[nbytes]
 
     def make_from(self, numbers: list[Any], shape: Shape, dtype: str) -> Any:
-        """Return an array of host memory that holds some numbers, in C order.
+        """Return an array of host memory with given numbers, in C order.
 
         Raises
         ------
         NotApplicable
-            The library has no such arrays.
+            The library does not support them.
         BrokenSubjectError
-            The subject's ``make_from`` raised something else.
+            The subject's ``make_from`` raised another error.
         """
         make_from = self._need("make_from")
         try:
@@ -227,14 +227,14 @@ class ProducerUnderTest(_UnderTest):
     def make_on(
         self, stream: int, shape: Shape = SIX[0], dtype: str = "float32", device: str = "cuda"
     ) -> Any:
-        """Return an array of CUDA memory on which work may be pending on a stream, a handle.
+        """Return an array of CUDA memory with possible pending work on a stream (a handle).
 
         Raises
         ------
         NotApplicable
-            The library has no such arrays.
+            The library does not support them.
         BrokenSubjectError
-            The subject's ``make_on`` raised something else.
+            The subject's ``make_on`` raised another error.
         """
         make_on = self._need("make_on")
         given = (stream, shape, dtype) if device == "cuda" else (stream, shape, dtype, device)
@@ -254,8 +254,8 @@ class ProducerUnderTest(_UnderTest):
         Raises
         ------
         NotApplicable
-            The library's arrays have no ``__dlpack__``, or give one capsule and never another,
-            which is for one check to say.
+            The library's arrays have no ``__dlpack__``, or export only one capsule in their
+            lifetime, which a separate check reports.
         """
         method = getattr(x, "__dlpack__", None)
         if method is None:
@@ -267,21 +267,21 @@ class ProducerUnderTest(_UnderTest):
             causes.see(error)
             self._need_again(x, error)
             raise
-        with contextlib.suppress(TypeError):  # not everything can be referred to weakly
+        with contextlib.suppress(TypeError):  # some types do not support weak references
             self._exported[id(x)] = (weakref.ref(x), keywords)
         return found
 
     def _need_again(self, x: Any, error: Exception) -> None:
-        """Raise `NotApplicable` where an array refuses what it has granted before, for one cause.
+        """Raise `NotApplicable` if an array refuses a request that it granted before.
 
-        Nothing can then be learnt from what it was asked now.
+        The refusal then does not depend on the keywords of this request.
         """
         known, keywords = self._exported.get(id(x), (bool, {}))
         if known() is not x:
             return
         try:
             x.__dlpack__(**keywords)
-        except Exception as again:  # noqa: BLE001 - whatever it is, it is compared
+        except Exception as again:  # noqa: BLE001 - any exception is compared
             if causes.key_of(causes.cause_of(again)) == causes.key_of(causes.cause_of(error)):
                 words = f"a second export raised {type(again).__name__}"
                 raise NotApplicable(f"{type(x).__name__}: {words}") from error
@@ -291,14 +291,14 @@ class ProducerUnderTest(_UnderTest):
         return OpenedCapsule(self.export(x, **keywords))
 
     def open_newest(self, x: Any, **keywords: Any) -> OpenedCapsule:
-        """Export an array as the newest struct that it has: with ``max_version``, else without."""
+        """Export an array as its newest struct: with ``max_version`` if possible."""
         try:
             return self.open(x, max_version=(1, 3), **keywords)
         except TypeError:
             return self.open(x, **keywords)
 
     def generations(self, x: Any) -> list[OpenedCapsule]:
-        """Return the array's capsules of each generation that it exports without refusing."""
+        """Return a capsule of each generation that the array exports."""
         found: list[OpenedCapsule] = []
         for keywords in ({}, {"max_version": (1, 3)}):
             with contextlib.suppress(BufferError, TypeError):
@@ -307,31 +307,31 @@ class ProducerUnderTest(_UnderTest):
 
 
 class ConsumerUnderTest(_UnderTest):
-    """A library that takes arrays of others."""
+    """A library that imports arrays of other libraries."""
 
     def take(self, x: Any) -> Any:
-        """Return the library's array on the memory of `x`; what it raises comes through."""
+        """Return the library's array for the memory of `x`; its exceptions propagate."""
         return self._need("take")(x)
 
     def take_on(self, stream: int, x: Any) -> Any:
-        """Return the library's array on the memory of `x`, for use on a stream, a handle."""
+        """Return the library's array for the memory of `x`, for use on a stream (a handle)."""
         return self._need("take_on")(stream, x)
 
     def take_cai(self, x: Any) -> Any:
-        """Return the library's array on the memory of an object with the CUDA interface."""
+        """Return the library's array for an object with the CUDA Array Interface."""
         return self._need("take_cai")(x)
 
     def use_cai(self, x: Any, work: Callable[[int], object]) -> None:
-        """Have the library use the memory of an object, by `work` on the stream that it names."""
+        """Have the library use the memory of an object: it calls `work` with its stream."""
         self._need("use_cai")(x, work)
 
     def values(self, y: Any) -> list[Any]:
-        """Return the elements of a taken array as the library reads them, in C order.
+        """Return the elements of an imported array as the library reads them, in C order.
 
         Raises
         ------
         NotApplicable
-            The subject raised `CannotMakeError`: the library has no way to read such memory.
+            The subject raised `CannotMakeError`: the library cannot read such memory.
         """
         try:
             return list(self._need("read")(y))
@@ -344,19 +344,19 @@ class ConsumerUnderTest(_UnderTest):
         Raises
         ------
         Found
-            It took it.
+            The library imported it.
         """
         try:
             y = self._need(by)(x)
         except NotApplicable:
             raise
-        except Exception as error:  # noqa: BLE001 - which class it is, the checks look at
+        except Exception as error:  # noqa: BLE001 - the checks judge the class
             return error
         raise Found(f"{x!r:.300} was taken, as {type(y).__name__}")
 
 
 class _ArrowUnderTest(_UnderTest):
-    """A library that speaks Arrow, with the callbacks in C that it is looked at with."""
+    """A library that supports Arrow, with the C callbacks that observe it."""
 
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)
@@ -368,7 +368,7 @@ class _ArrowUnderTest(_UnderTest):
 
 
 class ArrowProducerUnderTest(_ArrowUnderTest):
-    """A library that hands columns out as Arrow."""
+    """A library that exports columns as Arrow."""
 
     def make(
         self,
@@ -379,14 +379,14 @@ class ArrowProducerUnderTest(_ArrowUnderTest):
         chunks: int = 1,
         stream: int | None = None,
     ) -> Any:
-        """Return a column of the library; with a stream one of CUDA memory, used on that stream.
+        """Return a column of the library; with a stream, of CUDA memory used on that stream.
 
         Raises
         ------
         NotApplicable
-            The library has no such columns.
+            The library does not support them.
         BrokenSubjectError
-            The subject's ``make_arrow`` raised something else.
+            The subject's ``make_arrow`` raised another error.
         """
         make = self._need("make_arrow")
         given = (values, dtype, start, chunks, *(() if stream is None else (stream,)))
@@ -402,7 +402,7 @@ class ArrowProducerUnderTest(_ArrowUnderTest):
             raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
 
     def export(self, x: Any, kind: str, **keywords: Any) -> Any:
-        """Return what a method of a column returns: of which kind, `opened_arrow.METHODS` says.
+        """Return the result of a column's method; `opened_arrow.METHODS` lists the kinds.
 
         Raises
         ------
@@ -417,24 +417,24 @@ class ArrowProducerUnderTest(_ArrowUnderTest):
             return method(**keywords)
 
     def open(self, x: Any, kind: str, **keywords: Any) -> Opened:
-        """Export a column and open what comes."""
+        """Export a column and open the result."""
         return Opened(self.export(x, kind, **keywords), kind)
 
 
 class ArrowConsumerUnderTest(_ArrowUnderTest):
-    """A library that takes columns of others as Arrow."""
+    """A library that imports columns as Arrow."""
 
     def take(self, x: Any) -> Any:
-        """Return the library's object on the memory of `x`; what it raises comes through."""
+        """Return the library's object for the memory of `x`; its exceptions propagate."""
         return self._need("take_arrow")(x)
 
     def values(self, y: Any) -> list[Any]:
-        """Return the elements of a taken column as the library reads them.
+        """Return the elements of an imported column as the library reads them.
 
         Raises
         ------
         NotApplicable
-            The subject raised `CannotMakeError`: the library has no way to read such a column.
+            The subject raised `CannotMakeError`: the library cannot read such a column.
         """
         try:
             return list(self._need("read_arrow")(y))

@@ -1,7 +1,7 @@
-"""Reports: what a run found, as data, and every way to write it down.
+"""Reports: the result of a run as data, and its output formats.
 
-`model` is the data, `catalogue` what its checks and rules say.  Each format
-is one function of the two, which returns text: ``as_json.as_json`` (and back: ``from_json``),
-``markdown.as_markdown``, ``junit.as_junit``, ``html.as_html``, ``badge.as_badge``; `terminal` shows
-a report, and `writing` puts text into files, whole or not at all.
+`model` contains the data, `catalogue` the facts of its checks and rules.  Each format is one
+function of both, which returns text: ``as_json.as_json`` (and the inverse ``from_json``),
+``markdown.as_markdown``, ``junit.as_junit``, ``html.as_html``, ``badge.as_badge``; `terminal`
+prints a report, and `files` writes files completely or not at all.
 """

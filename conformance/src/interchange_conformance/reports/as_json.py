@@ -1,7 +1,7 @@
-"""A report as JSON, and back; ``report.schema.json`` beside this module describes it.
+"""Write a report as JSON, and read it; ``report.schema.json`` in this folder describes the format.
 
-Source: JSON Schema, draft 2020-12, for the description.  It is read back by hand,
-into typed objects: jsonschema, which the tests hold it against, makes none and takes compiled code.
+Source: JSON Schema, draft 2020-12.  The reader makes typed objects and reports errors itself:
+jsonschema, with which the tests compare it, makes none and depends on compiled code.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _OUTCOMES: Final = ("shared", "copied", "refused", "wrong", "crash", "hang")
 
 
 class UnreadableReportError(ValueError):
-    """A text is no report of a form that this release knows; it says what is wrong."""
+    """A text is not a report in a supported format; the message has the details."""
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of what `as_json` writes."""
+    """Return the JSON Schema of the output of `as_json`."""
     text = resources.files(__package__).joinpath("report.schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -40,27 +40,27 @@ def schema() -> dict[str, Any]:
 
 
 def as_json(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a report, and what its checks and rules say, as JSON.
+    """Return a report, and the facts of its checks and rules, as JSON.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
     """
     return json.dumps(as_document(report, catalogue or catalogue_of(report)), indent=1) + "\n"
 
 
 def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
-    """Return what `as_json` writes, as dicts and lists.
+    """Return the output of `as_json` as dicts and lists.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue
-        What was looked for.
+        Facts of the checks and rules.
     """
     return {
         "schema": SCHEMA,
@@ -78,13 +78,13 @@ def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
 
 
 def _finding(alike: Sequence[Judged]) -> dict[str, Any]:
-    """Return an unexpected finding: items of one cause, of any checks."""
+    """Return an unexpected finding: items with one cause, of any checks."""
     told = {"items": [one.verdict.item for one in alike], "cause": cause_of(alike)}
     return _without_empty(told, "cause")
 
 
 def _subject(subject: SubjectReport, catalogue: Catalogue) -> dict[str, Any]:
-    """Return what was found of one subject."""
+    """Return the report of one subject."""
     told = {
         "spec": subject.spec,
         "name": subject.name,
@@ -100,7 +100,7 @@ def _subject(subject: SubjectReport, catalogue: Catalogue) -> dict[str, Any]:
 
 
 def _result(judged: Judged) -> dict[str, Any]:
-    """Return one item; texts that are empty are left out."""
+    """Return one item; empty texts are omitted."""
     verdict = judged.verdict
     told = {
         "item": verdict.item,
@@ -119,19 +119,19 @@ def _result(judged: Judged) -> dict[str, Any]:
 
 
 def _without_empty(told: dict[str, Any], *optional: str) -> dict[str, Any]:
-    """Return a dict without those of its optional texts that are empty."""
+    """Return a dict without those optional texts that are empty."""
     return {key: value for key, value in told.items() if value or key not in optional}
 
 
 def _rule_facts(rule: Rule) -> dict[str, Any]:
-    """Return a rule without its id, under the keys of report.schema.json."""
+    """Return a rule without its id, with the keys of report.schema.json."""
     return {
         ("way_out" if key == "hint" else key): value for key, value in _without(rule, "id").items()
     }
 
 
 def _without(facts: CheckFacts | Rule, key: str) -> dict[str, Any]:
-    """Return the fields of a check or a rule, but for the one that it is found under."""
+    """Return the fields of a check or a rule, except its key."""
     return {name: value for name, value in facts._asdict().items() if name != key}
 
 
@@ -139,7 +139,7 @@ def _without(facts: CheckFacts | Rule, key: str) -> dict[str, Any]:
 
 
 def from_json(text: str) -> tuple[Report, Catalogue]:
-    """Return the report that `as_json` wrote, and what its checks and rules say.
+    """Return the report in the output of `as_json`, and the facts of its checks and rules.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def from_json(text: str) -> tuple[Report, Catalogue]:
     Raises
     ------
     UnreadableReportError
-        It is no JSON, no report, or one of a newer form.
+        The text is not JSON, not a report, or a report in a newer format.
     """
     try:
         told = json.loads(text)
@@ -165,7 +165,7 @@ def from_json(text: str) -> tuple[Report, Catalogue]:
 
 
 class _Part:
-    """An object of the JSON, and where it stands, so that an error can say it."""
+    """An object of the JSON document, with its path for errors."""
 
     def __init__(self, told: Any, where: str) -> None:
         if not isinstance(told, dict):
@@ -173,7 +173,7 @@ class _Part:
         self.told, self.where = told, where
 
     def text(self, key: str, *, among: tuple[str, ...] = (), default: str | None = None) -> str:
-        """Return a text, which may have to be one of some."""
+        """Return a text, optionally one of given values."""
         value = self._get(key, str, default)
         if among and value not in among:
             raise UnreadableReportError(f"{self.where}.{key} is {value!r}, not one of {among}")
@@ -199,7 +199,7 @@ class _Part:
         return tuple(found)
 
     def by_name(self, key: str, make: Callable[[str, _Part], Any]) -> dict[str, Any]:
-        """Return an object of objects, each made into something."""
+        """Return an object of objects, each converted by a function."""
         found = self._get(key, dict, None)
         return {
             name: make(name, _Part(one, f"{self.where}.{key}.{name}"))
@@ -207,7 +207,7 @@ class _Part:
         }
 
     def _get(self, key: str, kind: Any, default: Any) -> Any:
-        """Return a value of a kind."""
+        """Return a value of a type."""
         value = self.told.get(key, default)
         if value is None or not isinstance(value, kind):
             what = "missing" if value is None else f"of type {type(value).__name__}"
@@ -216,7 +216,7 @@ class _Part:
 
 
 def _read(told: Any) -> tuple[Report, Catalogue]:
-    """Return what a document holds."""
+    """Return the contents of a document."""
     whole = _Part(told, "report")
     catalogue = Catalogue(
         whole.by_name("checks", _read_check),
@@ -236,13 +236,13 @@ def _read(told: Any) -> tuple[Report, Catalogue]:
 
 
 def _read_areas(whole: _Part) -> dict[str, str]:
-    """Return the headings."""
+    """Return the headings of the areas."""
     part = _Part(whole.told.get("areas"), "report.areas")
     return {key: part.text(key) for key in part.told}
 
 
 def _check_catalogue(catalogue: Catalogue) -> None:
-    """Raise where a check is of a rule or an area that is not there."""
+    """Raise an error if the rule or the area of a check is missing."""
     for check in catalogue.checks.values():
         if check.rule not in catalogue.rules or check.area not in catalogue.areas:
             raise UnreadableReportError(
@@ -271,7 +271,7 @@ def _read_rule(name: str, part: _Part) -> Rule:
 
 
 def _read_subject(part: _Part, checks: Mapping[str, CheckFacts]) -> SubjectReport:
-    """Return what was found of one subject."""
+    """Return the report of one subject."""
     name = part.text("name")
     return SubjectReport(
         part.text("spec"),

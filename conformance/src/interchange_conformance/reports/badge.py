@@ -1,4 +1,4 @@
-"""A badge for a README: how many MUST checks are kept, for a service that draws it.
+"""A badge for a README: how many MUST checks pass, for a service that draws it.
 
 Source: shields.io, "Endpoint Badge", for the keys and the names of colours.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .catalogue import Catalogue
     from .model import Report, SubjectReport
 
-_SCHEMA: Final = 1  # the only version that there is
+_SCHEMA: Final = 1  # the only version that exists
 _LABEL: Final = "interchange"
 _GOOD: Final = "brightgreen"
 _KNOWN: Final = "yellow"
@@ -25,14 +25,14 @@ _NOTHING: Final = "lightgrey"
 
 
 class Message(NamedTuple):
-    """The message of the badge, beside its label.
+    """The message of the badge, next to its label.
 
     Attributes
     ----------
     text : str
-        A few words.
+        The text.
     colour : str
-        Its ground, by its name.
+        The name of its background colour.
     """
 
     text: str
@@ -40,17 +40,17 @@ class Message(NamedTuple):
 
 
 def message_of(report: Report, catalogue: Catalogue | None = None) -> Message:
-    """Return what a badge says of a report.
+    """Return the message of the badge for a report.
 
-    A check is kept when at least one of its cases passes and none fails, for all subjects of the
+    A check passes if at least one of its cases passes and none fails, for all subjects of the
     report together; known failures are failures.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
     """
     if any(subject.broken for subject in report.subjects):
         return Message("could not be judged", _BAD)
@@ -70,7 +70,7 @@ def message_of(report: Report, catalogue: Catalogue | None = None) -> Message:
 
 
 def _musts(subject: SubjectReport, catalogue: Catalogue) -> dict[str, set[str]]:
-    """Return the MUST checks of a subject that are kept, and those that fail."""
+    """Return the MUST checks of a subject that pass, and those that fail."""
     found: dict[str, set[str]] = {"kept": set(), "unexpected": set(), "known": set()}
     for one in subject.judged:
         if catalogue.check_of(one).severity == "MUST":
@@ -84,14 +84,14 @@ def _musts(subject: SubjectReport, catalogue: Catalogue) -> dict[str, set[str]]:
 
 
 def as_badge(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a badge, as JSON; one that is red stays red, whatever the page that shows it asks for.
+    """Return a badge as JSON; a red badge stays red, whatever colour the page requests.
 
     Parameters
     ----------
     report : Report
-        What was found, of one subject or of several.
+        The result of a run, with one subject or several.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
     """
     message = message_of(report, catalogue)
     facts = {

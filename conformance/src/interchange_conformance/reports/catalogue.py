@@ -22,19 +22,19 @@ class CheckFacts(NamedTuple):
     Attributes
     ----------
     name : str
-        What items begin with.
+        The first part of an item's name.
     rule : str
         Id of the rule.
     role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        What it judges.
+        The role that it judges.
     area : str
         Key of its area.
     severity : {"MUST", "SHOULD", "QUIRK"}
-        How bad it is to fail it.
+        Its severity.
     source : str
         The document and the clause.
     claim : str
-        What ought to hold.
+        Its claim.
     advice : str
         How to fix a failure.
     """
@@ -50,7 +50,7 @@ class CheckFacts(NamedTuple):
 
 
 class Catalogue(NamedTuple):
-    """What was looked for.
+    """The facts of the checks and rules of a report.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Catalogue(NamedTuple):
         return self.checks[check_name(judged.verdict.item)]
 
     def of_role(self, subject: SubjectReport, role: Role) -> tuple[Judged, ...]:
-        """Return what was found of a subject in one role."""
+        """Return the results of a subject in one role."""
         return tuple(one for one in subject.judged if self.check_of(one).role == role)
 
 
@@ -80,8 +80,8 @@ def check_name(item: str) -> str:
 
     Parameters
     ----------
-    item : str
-        The check, with its case in brackets where it has cases.
+    The name of the check, with its case in brackets if it has cases.
+        The check, with its case in brackets if it has cases.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def check_name(item: str) -> str:
 
 
 def catalogue_of(report: Report) -> Catalogue:
-    """Return the facts of every check that a report has an item of, out of the registry.
+    """Return the facts of every check of which a report has an item, from the registry.
 
     Parameters
     ----------

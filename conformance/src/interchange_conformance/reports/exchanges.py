@@ -1,4 +1,4 @@
-"""The table of producers by consumers of two pages, as data for its template."""
+"""The table of producers by consumers, shared by two pages, as data for its template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Fact(NamedTuple):
     Attributes
     ----------
     term, text : str
-        What it is of, and it.
+        Its name and its value.
     is_code : bool
         Whether it is code: an address, the id of a rule.
     """
@@ -30,11 +30,11 @@ class Cell(NamedTuple):
     Attributes
     ----------
     group : str
-        The group that it has its colour of.
+        Group that determines its colour.
     symbol, word : str
         Its content.
     facts : sequence of Fact
-        Its details; without any, it does not open.
+        Its details; without any, it cannot be opened.
     """
 
     group: str
@@ -67,7 +67,7 @@ class Exchanges(NamedTuple):
     note : str
         Remarks about the table.
     meanings : sequence of tuple
-        Group, symbol, word and meaning of what stands in cells.
+        Group, symbol, word and meaning of the contents of cells.
     consumers : sequence of str
         The columns: names, each on one line.
     rows : sequence of Row

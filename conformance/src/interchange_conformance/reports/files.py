@@ -1,8 +1,8 @@
-"""Reports in files: the options that name them, and writing a file whole or not at all.
+"""Reports in files: command-line options for them, and atomic writing.
 
-Source: POSIX rename(), which replaces a file in one step.  Without a file, or with ``-``, a report
-goes to standard output, which then has nothing else: what libraries print meanwhile goes to
-standard error.
+Source: POSIX rename(), which replaces a file atomically.  Without a file name, or with ``-``, a
+report is written to standard output, which then contains only the report: output of libraries is
+redirected to standard error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WHERE: Final = "to FILE, or to standard output without FILE or for '-'"
 
 
 class ReportError(OSError):
-    """A report cannot be written; the text says which, and why."""
+    """A report cannot be written; the message contains the file and the reason."""
 
 
 def add_option(parser: Any, name: str, what: str, *, dest: str | None = None) -> None:
@@ -37,11 +37,11 @@ def add_option(parser: Any, name: str, what: str, *, dest: str | None = None) ->
     Parameters
     ----------
     parser : ArgumentParser or group
-        Of the command.
+        Parser of the command.
     name : str
-        Of the report: ``"json"`` makes ``--json [FILE]``.
+        Name of the report: ``"json"`` adds ``--json [FILE]``.
     what : str
-        What is written.
+        Contents of the report, for the help.
     dest : str, optional
         Name in the namespace; by default that of the report.
     """
@@ -61,9 +61,9 @@ def asked_for(options: argparse.Namespace, names: Iterable[str]) -> dict[str, st
     Parameters
     ----------
     options : Namespace
-        As a parser with `add_option` gives them.
+        Result of a parser with `add_option`.
     names : iterable of str
-        Of the options.
+        Names of the options.
 
     Raises
     ------
@@ -82,13 +82,13 @@ def asked_for(options: argparse.Namespace, names: Iterable[str]) -> dict[str, st
 
 
 def takes_stdout(files: Mapping[str, str]) -> bool:
-    """Whether one of the reports goes to standard output, which then has nothing else."""
+    """Return whether a report is written to standard output, which is then exclusive to it."""
     return STDOUT in files.values()
 
 
 @contextlib.contextmanager
 def stdout_kept_for(files: Mapping[str, str]) -> Iterator[None]:
-    """Send all that is printed to standard error, if a report goes to standard output.
+    """Redirect standard output to standard error if a report is written to standard output.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def stdout_kept_for(files: Mapping[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _native_stdout_redirected() -> Iterator[None]:
-    """Send what native code and child processes print to standard error, too."""
+    """Redirect output of native code and child processes to standard error, too."""
     try:
         kept = os.dup(1)
     except OSError:  # it is closed
@@ -116,7 +116,7 @@ def _native_stdout_redirected() -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError, TypeError, AttributeError):
-            ctypes.CDLL(None).fflush(None)  # or its buffers would be printed at exit
+            ctypes.CDLL(None).fflush(None)  # their buffers would otherwise be printed at exit
         os.dup2(kept, 1)
         os.close(kept)
 
@@ -149,7 +149,7 @@ def check_writable(name: str) -> None:
 
 
 def _refuse(name: str, path: Path) -> None:
-    """Raise for what prevents writing a file."""
+    """Raise an error if a file cannot be written."""
     folder = path.parent
     if not folder.is_dir():
         raise _error(name, f"there is no directory {folder}")
@@ -193,13 +193,13 @@ def write(name: str, text: str) -> None:
 
 
 def _error(name: str, why: str) -> ReportError:
-    """Return the error."""
+    """Return the error for a file."""
     what = "to standard output" if name == STDOUT else name
     return ReportError(f"cannot write {what}: {why}")
 
 
 def _is_special(path: Path) -> bool:
-    """Whether it is a pipe or a device, which is written to and never replaced."""
+    """Return whether it is a pipe or a device, which is written directly and not replaced."""
     try:
         return not stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
@@ -207,7 +207,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _real(path: Path) -> Path:
-    """Return the file that a symbolic link leads to: the link itself is kept."""
+    """Return the target of a symbolic link: the link itself is kept."""
     return Path(os.path.realpath(path))
 
 
@@ -227,7 +227,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _mode(path: Path) -> int:
-    """Return the permissions of a file, or of a new one."""
+    """Return the permissions of an existing file, or those of a new one."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:
@@ -237,7 +237,7 @@ def _mode(path: Path) -> int:
 
 
 def _print(text: str) -> None:
-    """Write to standard output, with escapes for what its encoding lacks, and flush it."""
+    """Write to standard output, with escapes for characters that it cannot encode, and flush it."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

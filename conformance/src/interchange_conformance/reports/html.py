@@ -1,8 +1,8 @@
-"""A report as one page of HTML: nothing to fetch, readable on a telephone and by keyboard.
+"""A report as one HTML page that loads nothing, for small screens and keyboards, too.
 
-Source: WAI-ARIA Authoring Practices, "Grid" and "Dialog".  The tables are written by
-templates, so that they are there without a script; ``page/page.js`` adds filters and opens what
-``page/details.js`` makes of each cell.
+Source: WAI-ARIA Authoring Practices, "Grid" and "Dialog".  Templates write the tables, so that they
+are visible without scripts; ``page/page.js`` adds filters and opens the details of a cell, which
+``page/details.js`` makes.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _DRIVERS: Final = {
 
 
 def as_html(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a report as a page that needs nothing else.
+    """Return a report as a self-contained page.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
     """
     known_facts = catalogue or catalogue_of(report)
     return render(
@@ -61,20 +61,20 @@ def as_html(report: Report, catalogue: Catalogue | None = None) -> str:
 
 
 def _title(report: Report) -> str:
-    """Return the title: of one library, its name as well."""
+    """Return the title; for a single library, with its name."""
     names = [one_line(subject.name) for subject in report.subjects]
     return f"{_TITLE}: {names[0]}" if len(names) == 1 else _TITLE
 
 
 class Found(NamedTuple):
-    """How it went.
+    """The summary of a run.
 
     Attributes
     ----------
     ran, ended : str
-        What was run, and how it ended.
+        What was run, and the result.
     place : str
-        Id of the section with the unexpected findings, if there is one.
+        Id of the section of unexpected findings, if there is one.
     """
 
     ran: str
@@ -83,7 +83,7 @@ class Found(NamedTuple):
 
 
 def _found(report: Report) -> Found:
-    """Return how it went."""
+    """Return the summary of a run."""
     items = sum(len(subject.judged) for subject in report.subjects)
     count = len(report.subjects)
     results = f"{items:,} result{'s' if items != 1 else ''}"
@@ -98,7 +98,7 @@ def _found(report: Report) -> Found:
 
 
 def _facts(report: Report) -> list[str]:
-    """Return what a reader should know of the run."""
+    """Return the facts of the run."""
     counts = in_words(total(subject.judged for subject in report.subjects))
     ran = (
         f"interchange {report.kit}", f"Python {report.python}", report.platform,
@@ -108,7 +108,7 @@ def _facts(report: Report) -> list[str]:
 
 
 def _filters(report: Report, catalogue: Catalogue) -> list[tuple[str, str, Mapping[str, str]]]:
-    """Return the four groups of boxes: key and legend, and the words of each value."""
+    """Return the four groups of filters: key, legend, and the text of each value."""
     names = dict.fromkeys(one_line(subject.name) for subject in report.subjects)
     severities = {check.severity for check in catalogue.checks.values()}
     return [
@@ -123,7 +123,7 @@ def _filters(report: Report, catalogue: Catalogue) -> list[tuple[str, str, Mappi
 
 
 def _data(report: Report, catalogue: Catalogue) -> dict[str, Any]:
-    """Return what the script reads; escapes of JSON would hide characters that the page shows."""
+    """Return the data of the script; JSON escapes would hide characters that the page shows."""
     texts: dict[str, int] = {}
     told = _slim(_visible(as_document(report, catalogue)), texts)
     return {
@@ -135,11 +135,11 @@ def _data(report: Report, catalogue: Catalogue) -> dict[str, Any]:
 
 
 _NUMBERED: Final = ("item", "evidence", "output", "cause", "reason", "link", "releases")
-"""Texts of results that come again and again, of which the page has a list."""
+"""Repeated texts of results, of which the page has a list."""
 
 
 def _slim(document: Any, texts: dict[str, int]) -> Any:
-    """Return a document without what the script can tell by itself, its texts by their numbers."""
+    """Return a document without derivable parts, its repeated texts replaced by numbers."""
     for subject in document["subjects"]:
         del subject["findings"]
         for result in subject["results"]:
@@ -155,7 +155,7 @@ def _slim(document: Any, texts: dict[str, int]) -> Any:
 
 
 def _visible(told: Any) -> Any:
-    """Return data with every text in it printable."""
+    """Return data in which every text is printable."""
     if isinstance(told, str):
         return printable(told)
     if isinstance(told, dict):

@@ -1,4 +1,4 @@
-"""The items that a run would have, for a terminal and as JSON.
+"""The items of a run, for a terminal and as JSON.
 
 Source: ``items.schema.json`` beside this module describes the JSON.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SCHEMA: Final = 1
-"""Number of the form: it grows when a reader of the old form would misread the new one."""
+"""Version of the format: it grows if a reader of the old format would misread the new one."""
 
 
 class Row(NamedTuple):
@@ -27,9 +27,9 @@ class Row(NamedTuple):
     role : str
         The role that it judges.
     rule, severity : str
-        What it is by, and how binding that is.
+        The rule, and its severity.
     area : str
-        Heading of what it belongs to.
+        Heading of its area.
     """
 
     item: str
@@ -45,7 +45,7 @@ def rows_of(items: Iterable[str]) -> list[Row]:
     Parameters
     ----------
     items : iterable of str
-        As ``Selection.items`` returns them.
+        Result of ``Selection.items``.
     """
     checks = load_checks()
     found = ((item, checks[item.partition("[")[0]]) for item in items)
@@ -61,7 +61,7 @@ def as_json(rows: Sequence[Row]) -> str:
     Parameters
     ----------
     rows : sequence of Row
-        As `rows_of` returns them.
+        Result of `rows_of`.
     """
     told = {"schema": SCHEMA, "items": [row._asdict() for row in rows]}
     return json.dumps(told, indent=1) + "\n"

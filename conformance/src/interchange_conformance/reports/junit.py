@@ -1,7 +1,7 @@
-"""A report as JUnit XML, which systems that run tests show as tests.
+"""A report as JUnit XML, which CI systems show as tests.
 
 Source: the schema of the Jenkins xUnit plugin (junit-10.xsd), which others follow; XML 1.0, Char.
-junitparser writes it, and leaves characters that XML forbids to its callers.
+The XML is written by junitparser, whose callers must remove characters that XML forbids.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 _ILLEGAL: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML forbids even when escaped; and \\r, which readers turn into a line break."""
 _JUDGED: Final = "subject_can_be_judged"
-"""Name of the test that fails where a subject could not be judged at all, or hardly."""
-_DIGITS: Final = 3  # of a time, after the point [seconds]
+"""Name of the test that fails if a subject could not be judged, or was hardly judged."""
+_DIGITS: Final = 3  # decimal places of a time [seconds]
 
 
 def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
     """Return a report as JUnit XML: a suite per subject, a test per item; one more for the grid.
 
     Items that do not apply, known failures (with their reason) and QUIRKs are skipped.
-    An unexpected failure is a failure where a check found it, and an error where the library
-    raised, crashed, hung or ended; a known failure that happens no more is a failure.
+    An unexpected failure is a failure if a check found it, and an error if the library raised,
+    crashed, hung or exited; a known failure that no longer happens is a failure.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
     """
     known = catalogue or catalogue_of(report)
     root = JUnitXml("interchange check")
@@ -60,17 +60,17 @@ def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
 
 
 def _legal(text: str) -> str:
-    """Return text that XML can hold, what it cannot written out."""
+    """Return text with characters that XML forbids escaped."""
     return _ILLEGAL.sub(lambda found: printable(found[0]), printable(text))
 
 
 def _line(text: str) -> str:
-    """Return text that an attribute can hold: on one line."""
+    """Return text for an attribute: on one line."""
     return _legal(one_line(text))
 
 
 def _set_times(root: JUnitXml, seconds: list[float]) -> None:
-    """Set the times of the suites: less than those of their tests, which run in parallel."""
+    """Set the times of the suites: less than the sums of their tests, which run in parallel."""
     for suite, time in zip(root, seconds, strict=False):
         suite.time = round(time, _DIGITS)
     root.time = round(sum(seconds), _DIGITS)
@@ -91,7 +91,7 @@ def _suite(subject: SubjectReport, report: Report, catalogue: Catalogue) -> Test
 def _suite_of(
     name: str, tests: Iterable[TestCase], facts: Mapping[str, str] | None = None
 ) -> TestSuite:
-    """Return a suite of tests, with what was run on what: properties come first."""
+    """Return a suite of tests, with properties that describe the run: these come first."""
     suite = TestSuite(_line(name))
     for fact, value in (facts or {}).items():
         suite.add_property(fact, _line(value))
@@ -137,7 +137,7 @@ def _exchange(one: Exchange) -> TestCase:
 
 
 def _dotless(name: str) -> str:
-    """Return a name as one part of a dotted one."""
+    """Return a name without dots, as one part of a dotted name."""
     return _line(name).replace(".", "-")
 
 
@@ -162,7 +162,7 @@ def _details(subject: SubjectReport, judged: Judged, check: CheckFacts) -> str:
 
 
 def _broken(subject: SubjectReport, why: str) -> TestCase:
-    """Return the test that fails where a subject could not be judged, or hardly."""
+    """Return the test that fails if a subject could not be judged, or was hardly judged."""
     test = TestCase(_JUDGED, f"{_dotless(subject.name)}.subject", 0.0)
     test.result = _ended(Error(_line(why), "broken-subject"), why)
     return test

@@ -1,7 +1,7 @@
-"""A report as Markdown, for docs: verdict tables, the grid, and what is known to fail.
+"""A report as Markdown, for documentation: verdict tables, the grid, and known failures.
 
-Source: CommonMark 0.31 and the tables of GitHub's dialect.  It is written by
-hand, because cells hold code, links and notes, and what libraries say is escaped for each of these.
+Source: CommonMark 0.31 and the tables of GitHub's dialect.  The text is written without a library
+because cells contain code, links and notes, with different escapes for each.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _RULE_ID: Final = re.compile(r"[A-Z0-9]+(?:-[A-Z0-9]+)+")
 
 
 def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a report as a piece of Markdown, its headings of the second and third level.
+    """Return a report as Markdown, with headings of the second and third level.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
     """
     known = catalogue or catalogue_of(report)
     command = " ".join(["interchange check", *(one_line(one.spec) for one in report.subjects)])
@@ -51,12 +51,12 @@ def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return the table of subjects, with how many items ended how.
+    """Return the table of subjects, with the number of items per status.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     """
     rows = [
         [
@@ -74,7 +74,7 @@ def summary(report: Report) -> str:
 
 
 def _hardly(report: Report) -> list[str]:
-    """Return the entries of the list of subjects to which hardly anything applies."""
+    """Return list entries for the subjects to which hardly any rule applies."""
     return [
         f"**{plain(subject.name)}**: {plain(subject.hardly)}. Nothing follows from what passes."
         for subject in report.subjects
@@ -83,7 +83,7 @@ def _hardly(report: Report) -> list[str]:
 
 
 def _place(report: Report) -> str:
-    """Return what was run on what."""
+    """Return the versions and the platform of the run."""
     where = f"Python {plain(report.python)} on {plain(report.platform)}"
     return f"interchange {plain(report.kit)}; {where}; CUDA driver: {report.driver}."
 
@@ -92,12 +92,12 @@ def _place(report: Report) -> str:
 
 
 def rules_table(table: Table) -> str:
-    """Return the verdicts of one role, a table per area, under a heading.
+    """Return the verdicts of one role, with a table per area, below a heading.
 
     Parameters
     ----------
     table : Table
-        As `tables` returns it.
+        Result of `tables`.
     """
     head = ["Rule", "Severity", *(plain(subject.name) for subject in table.subjects)]
     parts = [f"## {HEADINGS[table.role]}", _legend(table)]
@@ -107,7 +107,7 @@ def rules_table(table: Table) -> str:
 
 
 def _legend(table: Table) -> str:
-    """Return what the words of a table mean, those that it has."""
+    """Return the meanings of the words that occur in a table."""
     cells = [cell for block in table.blocks for row in block.rows for cell in row.cells]
     used = {cell.state.key for cell in cells if cell.state}
     return "\n".join(
@@ -116,18 +116,18 @@ def _legend(table: Table) -> str:
 
 
 def _row(row: Row) -> list[str]:
-    """Return one rule."""
+    """Return the row of one rule."""
     words = f"{_rule(row.rule.id)}: {plain(row.says)}"
     return [words, row.severity, *map(_cell, row.cells)]
 
 
 def _rule(rule: str) -> str:
-    """Return a rule's id, bare where it looks like one, so that the docs can link it."""
+    """Return a rule's id, unquoted if it has the usual form, so that the docs can link it."""
     return rule if _RULE_ID.fullmatch(rule) else plain(rule)
 
 
 def _cell(cell: Cell) -> str:
-    """Return how a rule is kept."""
+    """Return the cell of one subject."""
     return f"{cell.state.symbol} {cell.state.word}" if cell.state else ""
 
 
@@ -135,12 +135,12 @@ def _cell(cell: Cell) -> str:
 
 
 def grid_table(report: Report) -> str:
-    """Return producers by consumers, or nothing without ``--grid``.
+    """Return producers by consumers; empty without ``--grid``.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     """
     grid = grid_of(report)
     if not grid.cells:
@@ -164,16 +164,16 @@ def grid_table(report: Report) -> str:
 
 
 def known_failures(report: Report, catalogue: Catalogue) -> str:
-    """Return what each library is known to do wrong, a table per library, under a heading.
+    """Return the known failures, with a table per library, below a heading.
 
     Checks that are known to fail for the same reason share a line.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue
-        What was looked for.
+        Facts of the checks and rules.
     """
     parts = []
     for subject in report.subjects:
@@ -194,21 +194,21 @@ def known_failures(report: Report, catalogue: Catalogue) -> str:
 
 
 def _reason(reason: str, link: str) -> str:
-    """Return why a failure is known, with a link where there is one to the web."""
+    """Return the reason of a known failure, with its link if it is a web address."""
     if not safe_link(link):
         return plain(" ".join(filter(None, (reason, link))))
     return f"{plain(reason)} ([discussion](<{_address(link)}>))"
 
 
 def _address(link: str) -> str:
-    """Return an address as it may stand between angle brackets."""
+    """Return an address with escapes for use between angle brackets."""
     for mark, code in {"<": "%3C", ">": "%3E", "|": "%7C", "\\": "%5C", "\n": ""}.items():
         link = link.replace(mark, code)
     return one_line(link)
 
 
 def _unexpected(report: Report, catalogue: Catalogue) -> list[str]:
-    """Return the entries of the list of unexpected findings."""
+    """Return list entries for the unexpected findings."""
     entries = [
         f"**{plain(subject.name)}** could not be judged: {plain(subject.broken)}"
         for subject in report.subjects
@@ -228,7 +228,7 @@ def _unexpected(report: Report, catalogue: Catalogue) -> list[str]:
 
 
 def _entry(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue) -> str:
-    """Return what ended alike, and was not expected."""
+    """Return the entry of an unexpected finding."""
     judged = alike[0]
     check, state = catalogue.check_of(judged), state_of(judged)
     evidence = plain(judged.verdict.evidence) or plain(judged.reason)
@@ -240,7 +240,7 @@ def _entry(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalog
 
 
 def _more(alike: tuple[Judged, ...]) -> str:
-    """Return how many cases more ended alike, and of which other checks, in words."""
+    """Return the number of further cases of a finding, and its other checks, as text."""
     count = len(alike) - 1
     names = dict.fromkeys(check_name(one.verdict.item) for one in alike)
     if len(names) == 1:
@@ -250,7 +250,7 @@ def _more(alike: tuple[Judged, ...]) -> str:
 
 
 def _list(entries: list[str], heading: str) -> str:
-    """Return a list under a heading, or nothing."""
+    """Return a list below a heading; empty without entries."""
     return f"{heading}\n\n" + "\n".join(f"- {entry}" for entry in entries) if entries else ""
 
 
@@ -258,12 +258,12 @@ def _list(entries: list[str], heading: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return text that Markdown shows as it stands, on one line.
+    r"""Return text with escapes, so that Markdown shows it unchanged, on one line.
 
     Parameters
     ----------
     text : str
-        Whatever a library said.
+        Any text of a library.
 
     Examples
     --------
@@ -274,12 +274,12 @@ def plain(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return text as a code span for a table's cell."""
+    """Return text as a code span for a table cell."""
     return f"`{one_line(text)}`".replace("|", "\\|") if "`" not in text else plain(text)
 
 
 def _comment(text: str) -> str:
-    """Return text that a comment may hold."""
+    """Return text with escapes for use in a comment."""
     return text.replace("--", "- -").replace("<", "").replace(">", "")
 
 

@@ -1,4 +1,4 @@
-"""The result of a run, as data: every report is made from this and from the registry.
+"""The result of a run as data, from which, with the registry, every report is made.
 
 ``reports/report.schema.json`` describes its JSON.
 """
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from interchange_conformance.findings import Verdict
 
 SCHEMA: Final = 1
-"""Version of the JSON form: it grows by one when a reader of the old form would misread the new."""
+"""Version of the JSON format: it grows if a reader of the old format would misread the new one."""
 
 Standing = Literal["as-expected", "allowed", "unexpected-failure", "unexpected-pass"]
 """``allowed``: a QUIRK that is not listed as known, and does not decide the exit code."""
 DECISIVE: Final[frozenset[Standing]] = frozenset({"unexpected-failure", "unexpected-pass"})
-"""What makes a run fail."""
+"""The standings that make a run fail."""
 
 
 class Judged(NamedTuple):
@@ -25,16 +25,16 @@ class Judged(NamedTuple):
     Attributes
     ----------
     verdict : Verdict
-        How the item ended.
+        The verdict of the item.
     standing : {"as-expected", "allowed", "unexpected-failure", "unexpected-pass"}
-        A known failure is as expected; one that no longer happens is an unexpected pass.  What the
-        standards allow is allowed, unless QUIRKs are to decide.
+        A known failure is as expected; one that no longer happens is an unexpected pass.  A QUIRK
+        is allowed, unless QUIRKs decide the result.
     reason : str
-        Why a failure is known; empty for every other item.
+        Reason of a known failure; empty for every other item.
     link : str
-        Where it is discussed, if anywhere.
+        Where it is discussed; may be empty.
     releases : str
-        Releases of the library that are known to do it, such as ``">=2.1,<2.5"``.
+        Releases of the library with the failure, such as ``">=2.1,<2.5"``.
     """
 
     verdict: Verdict
@@ -50,24 +50,24 @@ class Judged(NamedTuple):
 
 
 class SubjectReport(NamedTuple):
-    """What was found of one subject.
+    """The report of one subject.
 
     Attributes
     ----------
     spec : str
-        What it was asked for as.
+        Its name on the command line.
     name, version : str
-        What it is.
+        Name and release of the library.
     roles : tuple of str
-        What it was judged as.
+        Roles in which it was judged.
     broken : str
-        Why it could not be judged, or nothing.
+        Why it could not be judged; empty otherwise.
     judged : tuple of Judged
         One per item, in the order of the registry.
     seconds : float
-        How long it took [seconds].
+        Duration of the run [seconds].
     hardly : str
-        In which role so few rules apply to it that nothing follows from what passes, or nothing.
+        Roles to which too few rules apply for a meaningful result; empty otherwise.
     """
 
     spec: str
@@ -81,16 +81,16 @@ class SubjectReport(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """One cell of the grid: an array of one subject, taken by another.
+    """One cell of the grid: an array of one subject, imported by another.
 
     Attributes
     ----------
     producer, consumer : str
         Names of the subjects.
     status : {"shared", "copied", "refused", "wrong", "crash", "hang"}
-        What became of it.
+        The result.
     evidence : str
-        The error, or what was wrong.
+        The error, or the difference.
     """
 
     producer: str
@@ -110,15 +110,15 @@ class Report(NamedTuple):
     Attributes
     ----------
     kit : str
-        Release of the kit, and of the interchange that it stands on.
+        Release of the kit, and of interchange.
     python, platform : str
-        What it ran on.
+        Python release and platform of the run.
     driver : {"none", "emulated", "real"}
         The CUDA driver.
     subjects : tuple of SubjectReport
-        In the order in which they were asked for.
+        In the order in which they were requested.
     grid : tuple of Exchange
-        Empty unless it was asked for.
+        Empty unless requested.
     """
 
     kit: str
@@ -130,10 +130,10 @@ class Report(NamedTuple):
 
     @property
     def unexpected(self) -> int:
-        """How many results were not as expected.
+        """Number of unexpected results.
 
-        Those are items, subjects that could not be judged, and arrays that arrived wrong in the
-        grid, or ended the process.
+        These are items, subjects that could not be judged, and exchanges of the grid with a wrong
+        result or a crash.
         """
         found = sum(
             bool(subject.broken) + sum(one.is_unexpected for one in subject.judged)

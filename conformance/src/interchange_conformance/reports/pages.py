@@ -1,7 +1,7 @@
-"""Pages of HTML, by Jinja2: one layout and one style; text is escaped and has no invisible parts.
+"""HTML pages, by Jinja2: one layout and style; text is escaped and invisible characters are shown.
 
 Source: Jinja2, "API" and "Template Designer Documentation"; CSP level 3 for the hashes.  Jinja2 is
-imported when a page is made.
+imported only when a page is made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = "interchange_conformance.reports"
 _FOLDER: Final = "page"
-"""Of the package: where templates, styles and scripts are."""
+"""Package folder of templates, styles and scripts."""
 _REQUIREMENT: Final = "jinja2>=3.1"
 
 
@@ -36,7 +36,7 @@ class Section(NamedTuple):
     template : str
         Name of its template.
     content : object
-        What the template reads, as ``section.content``.
+        Data of the template, as ``section.content``.
     """
 
     key: str
@@ -46,9 +46,9 @@ class Section(NamedTuple):
 
 
 def why_no_pages() -> str | None:
-    """Return why no page can be made, and how to change that; None where Jinja2 is installed."""
+    """Return why no page can be made, and the fix; None if Jinja2 is installed."""
     try:
-        import jinja2  # noqa: F401 - whether it is there
+        import jinja2  # noqa: F401 - tests whether it is installed
     except ModuleNotFoundError:
         command = install_command(_REQUIREMENT)
         return f"pages need Jinja2, which is not installed; install it with: {command}"
@@ -56,16 +56,16 @@ def why_no_pages() -> str | None:
 
 
 def render(template: str, *, scripts: Sequence[str] = (), **facts: object) -> str:
-    """Return a page that loads nothing else; every fact is shown as text.
+    """Return a page that loads no other resource; every fact is shown as text.
 
     Parameters
     ----------
     template : str
         Name of the page's template: ``"page.html"``, or one that extends it.
     scripts : sequence of str, optional
-        Names of the page's scripts; without any, the page runs none.
+        Names of the page's scripts; none by default.
     **facts : object
-        What the template reads.
+        Data of the template.
     """
     from markupsafe import Markup
 
@@ -85,7 +85,7 @@ def render(template: str, *, scripts: Sequence[str] = (), **facts: object) -> st
 
 
 def _environment() -> Environment:
-    """Return what reads the templates."""
+    """Return the Jinja2 environment."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -100,18 +100,18 @@ def _environment() -> Environment:
 
 
 def _asset(name: str) -> str:
-    """Return a file of the folder."""
+    """Return the text of a file in the folder."""
     return (resources.files(_PACKAGE) / _FOLDER / name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the content security policy: the page's own style and script, and nothing else."""
+    """Return the content security policy: only the page's own style and script are permitted."""
     allowed = {"style-src": style, "script-src": script}
     hashes = "".join(f"{key} '{_hash(text)}'; " for key, text in allowed.items() if text)
     return f"default-src 'none'; {hashes}img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _hash(text: str) -> str:
-    """Return the hash of an element's text, as a policy names it."""
+    """Return the hash of an element's text, in the form of a policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,6 +1,6 @@
-"""How a result is shown: its symbol, its word, and how bad it is beside others.
+"""States of results: symbol, word, and order of severity.
 
-A symbol never stands without its word, nor a colour without both.
+A symbol is never shown without its word, or a colour without both.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class State(NamedTuple):
     Attributes
     ----------
     key : str
-        What programs call it.
+        Its identifier.
     symbol : str
-        What stands for it.
+        Its symbol.
     word : str
-        What stands beside the symbol.
+        Its word, shown next to the symbol.
     group : {"unexpected", "known", "quirk", "pass", "not-applicable"}
-        What filters call it, and what gives it its colour.
+        Its group in filters, which determines its colour.
     meaning : str
-        What it says, for a legend.
+        Its meaning, for a legend.
     """
 
     key: str
@@ -54,7 +54,7 @@ STATES: Final[tuple[State, ...]] = (
     State("pass", "✓", "pass", "pass", "the rule is kept"),
     State("not-applicable", "—", "n/a", "not-applicable", "the rule does not apply"),
 )
-"""From the worst to the best: of several results, the first is shown."""
+"""From the worst to the best; of several results, the worst is shown."""
 BY_KEY: Final = {state.key: state for state in STATES}
 GROUPS: Final[dict[Group, str]] = {
     "unexpected": "unexpected",
@@ -63,13 +63,13 @@ GROUPS: Final[dict[Group, str]] = {
     "pass": "pass",
     "not-applicable": "not applicable",
 }
-"""What filters and counts call the groups, the worst first."""
-_COUNTED: Final = frozenset({"known", "quirk"})  # which are things, and not how things are
+"""Names of the groups in filters and counts, the worst first."""
+_COUNTED: Final = frozenset({"known", "quirk"})  # countable nouns
 _ORDER: Final = {state: place for place, state in enumerate(STATES)}
 
 
 def state_of(judged: Judged) -> State:
-    """Return what a judged item is shown as.
+    """Return the state of a judged item.
 
     Parameters
     ----------
@@ -87,17 +87,17 @@ def state_of(judged: Judged) -> State:
 
 
 def worst(states: Iterable[State]) -> State | None:
-    """Return the worst of some states, None of none."""
+    """Return the worst of some states; None if there are none."""
     return min(states, key=_ORDER.__getitem__, default=None)
 
 
 def badness(judged: Judged) -> int:
-    """Return the place of an item among the states: what sorts the worst first."""
+    """Return the position of an item's state, for sorting the worst first."""
     return _ORDER[state_of(judged)]
 
 
 def count(judged: Iterable[Judged]) -> dict[Group, int]:
-    """Return how many items there are of each group, the worst group first.
+    """Return the number of items of each group, the worst group first.
 
     Parameters
     ----------
@@ -111,23 +111,23 @@ def count(judged: Iterable[Judged]) -> dict[Group, int]:
 
 
 def total(many: Iterable[Iterable[Judged]]) -> dict[Group, int]:
-    """Return how many items there are of each group, of several subjects together.
+    """Return the number of items of each group, for several subjects together.
 
     Parameters
     ----------
     many : iterable of iterable of Judged
-        The items of each.
+        The items of each subject.
     """
     return count(one for judged in many for one in judged)
 
 
 def in_words(counts: dict[Group, int]) -> list[str]:
-    """Return counts in words, those of nothing left out.
+    """Return counts as text, without zeros.
 
     Parameters
     ----------
     counts : dict
-        As `count` returns them.
+        Result of `count`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What Markdown and HTML share: subjects by rules, known failures, producers by consumers."""
+"""Tables for Markdown and HTML: subjects by rules, known failures, producers by consumers."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ HEADINGS: Final[Mapping[Role, str]] = {
 
 
 class Cell(NamedTuple):
-    """What was found of one subject in one row.
+    """The results of one subject in one row.
 
     Attributes
     ----------
     state : State or None
-        The worst; None where nothing was run.
+        The worst state; None if no item was run.
     passed : int
-        How many items pass.
+        Number of items that pass.
     applicable : int
-        How many apply to the subject.
+        Number of items that apply to the subject.
     """
 
     state: State | None
@@ -56,7 +56,7 @@ class Row(NamedTuple):
     rule : Rule
         The rule.
     severity : {"MUST", "SHOULD", "QUIRK"}
-        That of its checks.
+        Severity of its checks.
     cells : tuple of Cell
         One per subject.
     """
@@ -77,9 +77,9 @@ class Block(NamedTuple):
     Attributes
     ----------
     area, heading : str
-        Key and heading.
+        Key and heading of the area.
     cells : tuple of Cell
-        One per subject, over all rows.
+        One per subject, for all rows together.
     rows : tuple of Row
         One per rule and severity.
     """
@@ -91,12 +91,12 @@ class Block(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Subjects of one role by rules.
+    """Rules by subjects, for one role.
 
     Attributes
     ----------
     role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        What they were judged as.
+        The role in which they were judged.
     subjects : tuple of SubjectReport
         The columns.
     blocks : tuple of Block
@@ -112,14 +112,14 @@ Key = tuple[str, str, str]  # area, rule, severity
 
 
 def tables(report: Report, catalogue: Catalogue) -> list[Table]:
-    """Return one table per role that anything was judged as.
+    """Return one table per role in which a subject was judged.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue
-        What was looked for.
+        Facts of the checks and rules.
     """
     made = (_table(role, report, catalogue) for role in ROLES)
     return [table for table in made if table.subjects]
@@ -150,7 +150,7 @@ def _table(role: Role, report: Report, catalogue: Catalogue) -> Table:
 
 
 def _sort_in(judged: Iterable[Judged], catalogue: Catalogue) -> dict[Key, list[Judged]]:
-    """Return items by the row that they belong to."""
+    """Return items grouped by row."""
     found: dict[Key, list[Judged]] = {}
     for one in judged:
         check = catalogue.check_of(one)
@@ -159,7 +159,7 @@ def _sort_in(judged: Iterable[Judged], catalogue: Catalogue) -> dict[Key, list[J
 
 
 def _keys(area: str, wanted: set[Key], checks: Iterable[CheckFacts]) -> dict[Key, Severity]:
-    """Return the rows of an area: rules in the order of their checks, the gravest part first."""
+    """Return the rows of an area: rules in the order of their checks, the most severe first."""
     order: dict[str, int] = {}
     keys: dict[Key, Severity] = {}
     for check in checks:
@@ -182,17 +182,17 @@ def _cell(judged: Iterable[Judged]) -> Cell:
 
 
 def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Judged, ...]]:
-    """Return the unexpected findings of a subject, the worst and gravest first.
+    """Return the unexpected findings of a subject, the worst and most severe first.
 
-    Items of the same cause are one finding, whatever their checks; where no cause is known, cases
-    of one check that ended in the same way, with the same evidence.
+    Items of the same cause are one finding, whatever their checks; without a known cause, cases of
+    one check with the same status and the same evidence are one finding.
 
     Parameters
     ----------
     subject : SubjectReport
-        What was found of it.
+        The report of the subject.
     catalogue : Catalogue
-        What was looked for.
+        Facts of the checks and rules.
     """
 
     def order(one: Judged) -> tuple[int, int]:
@@ -207,34 +207,34 @@ def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Ju
 
 
 def _cause_of(one: Judged, causes: Mapping[str, str]) -> object:
-    """Return what is the same for all items of a finding."""
+    """Return the value that all items of a finding have in common."""
     verdict = one.verdict
     told = verdict.cause or next((it for it in causes if is_told_in(it, verdict.evidence)), "")
     if told and one.standing == "unexpected-failure":
         return causes[told]
-    output = "" if verdict.status == "hang" else verdict.output  # where it was is chance
+    output = "" if verdict.status == "hang" else verdict.output  # the place of a hang is random
     said = (verdict.status, verdict.evidence, output, one.reason, one.link)
     return (check_name(verdict.item), *said)
 
 
 def cause_of(alike: Sequence[Judged]) -> str:
-    """Return the cause of a finding of several items, with its place where one of them knows it.
+    """Return the cause of a finding of several items, with its source line if one of them has it.
 
     Parameters
     ----------
     alike : sequence of Judged
-        A finding, as `unexpected_of` returns it.
+        A finding from `unexpected_of`.
     """
     return max((one.verdict.cause for one in alike), key=len) if len(alike) > 1 else ""
 
 
 def others_of(alike: Sequence[Judged]) -> str:
-    """Return the items of a finding but the first: cases of its check, and checks with theirs.
+    """Return the further items of a finding: cases of its check, and other checks with theirs.
 
     Parameters
     ----------
     alike : sequence of Judged
-        A finding, as `unexpected_of` returns it.
+        A finding from `unexpected_of`.
     """
     first, *rest = [one.verdict.item for one in alike]
     own = [item[len(check_name(first)) :] for item in rest if check_name(item) == check_name(first)]
@@ -247,16 +247,16 @@ def others_of(alike: Sequence[Judged]) -> str:
 
 
 class KnownFailure(NamedTuple):
-    """What one library is known to do wrong, for one reason.
+    """A known failure of one library, with one reason.
 
     Attributes
     ----------
     area, rule, severity : str
-        That of the checks.
+        Area, rule and severity of the checks.
     reason, link, releases : str
         As in `Judged`.
     items : tuple of str
-        What fails for it.
+        The items that fail.
     """
 
     area: str
@@ -269,7 +269,7 @@ class KnownFailure(NamedTuple):
 
     @property
     def checks(self) -> list[tuple[str, int]]:
-        """The checks, and how many cases of each fail; 0 where a check has no cases."""
+        """The checks, and the number of failing cases of each; 0 if a check has no cases."""
         counts: dict[str, int] = {}
         for item in self.items:
             name = check_name(item)
@@ -278,14 +278,14 @@ class KnownFailure(NamedTuple):
 
 
 def known_failures_of(subject: SubjectReport, catalogue: Catalogue) -> list[KnownFailure]:
-    """Return what a subject is known to do wrong; items that share rule and reason are one.
+    """Return the known failures of a subject; items with the same rule and reason are one.
 
     Parameters
     ----------
     subject : SubjectReport
-        What was found of it.
+        The report of the subject.
     catalogue : Catalogue
-        What was looked for.
+        Facts of the checks and rules.
     """
     found: dict[KnownFailure, list[str]] = {}
     for one in subject.judged:
@@ -301,16 +301,16 @@ def known_failures_of(subject: SubjectReport, catalogue: Catalogue) -> list[Know
 
 
 class Outcome(NamedTuple):
-    """How an exchange is shown.
+    """The appearance of an exchange.
 
     Attributes
     ----------
     symbol : str
-        What stands for it.
+        Its symbol.
     group : {"unexpected", "known", "pass", "not-applicable"}
-        What gives it its colour.
+        Group that determines its colour.
     meaning : str
-        What it says, for a legend.
+        Its meaning, for a legend.
     """
 
     symbol: str
@@ -326,7 +326,7 @@ OUTCOMES: Final[Mapping[str, Outcome]] = {
     "crash": Outcome("✗", "unexpected", "a signal ended the process"),
     "hang": Outcome("✗", "unexpected", "it was cut after its time"),
 }
-"""Status of an exchange -> how it is shown."""
+"""Status of an exchange -> its appearance."""
 
 
 class Grid(NamedTuple):
@@ -346,12 +346,12 @@ class Grid(NamedTuple):
 
 
 def grid_of(report: Report) -> Grid:
-    """Return the grid of a report, in the order in which its exchanges stand.
+    """Return the grid of a report, in the order of its exchanges.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     """
     return Grid(
         tuple(dict.fromkeys(one.producer for one in report.grid)),

@@ -1,6 +1,6 @@
 """A report on a terminal: one line per subject, then every unexpected finding.
 
-Colours need rich; without it, and where standard output is no terminal, the same lines are plain.
+Colours require rich; without it, or if standard output is not a terminal, the lines are plain.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _STYLES: Final[dict[Group, str]] = {
     "pass": "green",
     "not-applicable": "dim",
 }
-_WIDTH: Final = 100  # where the terminal does not report its width [columns]
-_NARROWEST: Final = 40  # that texts are wrapped to [columns]
+_WIDTH: Final = 100  # if the terminal does not report its width [columns]
+_NARROWEST: Final = 40  # minimum width of wrapped texts [columns]
 _LABEL: Final = 9  # from the left edge of a finding to its text [columns]
 _WORD: Final = max(len(state.word) for state in STATES)
 
@@ -43,9 +43,9 @@ class Piece(NamedTuple):
     Attributes
     ----------
     text : str
-        Without a line break.
+        Text without line breaks.
     style : str
-        As rich names it, or nothing.
+        Style in the notation of rich, or empty.
     """
 
     text: str
@@ -58,9 +58,9 @@ def show(report: Report, catalogue: Catalogue | None = None) -> None:
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
 
     Raises
     ------
@@ -73,16 +73,16 @@ def show(report: Report, catalogue: Catalogue | None = None) -> None:
 
 
 def as_text(report: Report, catalogue: Catalogue | None = None, *, width: int = _WIDTH) -> str:
-    """Return what `show` prints, without colours.
+    """Return the output of `show`, without colours.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue, optional
-        What was looked for; out of the registry when left out.
+        Facts of the checks and rules; from the registry by default.
     width : int
-        Where texts are wrapped [columns]; commands to copy are never.
+        Width of wrapped texts [columns]; commands to copy are not wrapped.
     """
     lines = as_lines(report, catalogue or catalogue_of(report), width)
     return "".join(f"{line.text}\n" for line in lines)
@@ -94,11 +94,11 @@ def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Piece
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue
-        What was looked for.
+        Facts of the checks and rules.
     width : int
-        Where texts are wrapped [columns].
+        Width of wrapped texts [columns].
     """
     names = [_name(subject) for subject in report.subjects]
     broad = max(map(len, names), default=0)
@@ -117,7 +117,7 @@ def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Piece
 
 
 def _name(subject: SubjectReport) -> str:
-    """Return what a subject is called, with its release."""
+    """Return the name of a subject, with its release."""
     version = "" if subject.version == "unknown" else f" {one_line(subject.version)}"
     return f"{one_line(subject.name)}{version}"
 
@@ -176,7 +176,7 @@ def _bad_exchange(one: Exchange, report: Report, width: int) -> Iterator[Piece]:
 
 
 def _labelled(label: str, text: str, width: int) -> Iterator[Piece]:
-    """Yield a text beside its label, the line breaks of the text kept."""
+    """Yield a text next to its label, with the line breaks of the text."""
     head = f"  {label}".ljust(_LABEL) + " "
     for paragraph in printable(text).strip().splitlines():
         for wrapped in textwrap.wrap(
@@ -191,7 +191,7 @@ def _labelled(label: str, text: str, width: int) -> Iterator[Piece]:
 
 
 def _total(report: Report, findings: int) -> Piece:
-    """Return the last line."""
+    """Return the last line: the total."""
     items = sum(len(subject.judged) for subject in report.subjects)
     found = f"{report.unexpected} unexpected" if report.unexpected else "all as expected"
     if findings and findings < report.unexpected:
@@ -202,11 +202,11 @@ def _total(report: Report, findings: int) -> Piece:
     return Piece(f"{ran}; interchange {report.kit}, {where}", style)
 
 
-# ---------------------------------------------------------------- where it goes
+# ---------------------------------------------------------------- output
 
 
 def show_lines(lines: Sequence[Sequence[Piece]]) -> None:
-    """Print lines on standard output, in colours where it is a terminal and rich is installed.
+    """Print lines on standard output, with colours if it is a terminal and rich is installed.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def terminal_width() -> int:
 
 
 def _show_in_colours(lines: Sequence[Sequence[Piece]]) -> bool:
-    """Print lines through rich, and return whether it is installed."""
+    """Print lines with rich, and return whether it is installed."""
     try:
         from rich.console import Console
         from rich.text import Text

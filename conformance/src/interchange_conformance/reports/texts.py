@@ -1,7 +1,7 @@
 """Text in reports: invisible characters as escapes, sentences, commands to copy, safe links.
 
-Source: Unicode, "General Category".  Reports quote libraries, whose text may hold anything: colours
-for a terminal, marks that change the direction of writing, unpaired surrogates.
+Source: Unicode, "General Category".  Reports quote libraries, whose text may contain any character:
+colours of a terminal, marks of writing direction, unpaired surrogates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def printable(text: str) -> str:
     Parameters
     ----------
     text : str
-        Anything.
+        Any text.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def printable(text: str) -> str:
 
 
 def _written_out(character: str) -> str:
-    """Return a character as an escape of Python."""
+    """Return a character as a Python escape."""
     code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"
@@ -59,12 +59,12 @@ def install_command(what: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return words as a sentence: its first letter a capital, unless it is a name, and a full stop.
+    """Return text as a sentence: with a capital, unless it starts with a name, and a full stop.
 
     Parameters
     ----------
     text : str
-        Such as the text of a rule.
+        For example, the text of a rule.
 
     Examples
     --------
@@ -81,12 +81,12 @@ def sentence(text: str) -> str:
 
 
 def cases(number: int) -> str:
-    """Return how many cases of a check are meant, to stand behind its name; nothing for none.
+    """Return the number of cases of a check, to append to its name; empty for 0.
 
     Parameters
     ----------
     number : int
-        How many.
+        The number.
 
     Examples
     --------
@@ -113,12 +113,12 @@ def again(spec: str, item: str) -> str:
 
 
 def safe_link(link: str) -> str:
-    """Return a link that a page may hold: one to the web, else nothing.
+    """Return a link if it is a web address, else an empty text.
 
     Parameters
     ----------
     link : str
-        As the author wrote it.
+        The link as written by its author.
 
     Examples
     --------

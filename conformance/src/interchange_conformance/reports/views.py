@@ -1,6 +1,6 @@
 """The sections of the page as data: libraries, rules, exchanges, findings and known failures.
 
-Templates in the folder ``page`` write them, before any script runs.
+Templates in the folder ``page`` write them; no script is needed.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _NOTES: Final = {
 
 
 def sections(report: Report, catalogue: Catalogue) -> list[Section]:
-    """Return each section that has something in it.
+    """Return each section that is not empty.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The result of a run.
     catalogue : Catalogue
-        What was looked for.
+        Facts of the checks and rules.
     """
     libraries = Libraries(GROUPS, [_library(one, catalogue) for one in report.subjects])
     found = [
@@ -86,22 +86,22 @@ def sections(report: Report, catalogue: Catalogue) -> list[Section]:
 
 
 class Library(NamedTuple):
-    """What was judged, and how it went.
+    """A library that was judged, and its results.
 
     Attributes
     ----------
     name, version : str
-        What it is.
+        Name and release.
     broken : str
-        Why it could not be judged, or nothing.
+        Why it could not be judged; empty otherwise.
     counts : mapping
-        Group -> how many results.
+        Group -> number of results.
     bar : sequence of tuple
-        Group, where its part of a bar begins, and how wide it is [percent of the bar].
+        Group, start and width of its part of the bar [percent of the bar].
     roles : str
-        What it was judged as.
+        Roles in which it was judged.
     hardly : str
-        In which roles it was hardly judged, or nothing.
+        Roles in which it was hardly judged; may be empty.
     """
 
     name: str
@@ -114,12 +114,12 @@ class Library(NamedTuple):
 
 
 class Libraries(NamedTuple):
-    """What was judged.
+    """The libraries that were judged.
 
     Attributes
     ----------
     groups : mapping
-        Group -> the head of its column.
+        Group -> heading of its column.
     libraries : sequence of Library
         The rows.
     """
@@ -142,7 +142,7 @@ def _library(subject: SubjectReport, catalogue: Catalogue) -> Library:
 
 
 def _bar(counts: Mapping[Group, int]) -> list[tuple[Group, float, float]]:
-    """Return a bar of how the parts stand to the whole: what applies, n/a left out."""
+    """Return a bar with the proportions of the groups, without items that do not apply."""
     parts = [(group, number) for group, number in counts.items() if group != "not-applicable"]
     whole = sum(number for _, number in parts)
     bars: list[tuple[Group, float, float]] = []
@@ -164,13 +164,13 @@ class Rules(NamedTuple):
     Attributes
     ----------
     role : str
-        What libraries were judged as.
+        The role in which libraries were judged.
     note : str
         Remarks about the table.
     meanings : sequence of tuple
-        Group, symbol, word and meaning of the states that there are.
+        Group, symbol, word and meaning of the states that occur.
     heads : sequence of tuple
-        The columns: a library, and its release where it is known.
+        The columns: a library, and its release if it is known.
     blocks : sequence of Block
         The rows, by area.
     """
@@ -228,7 +228,7 @@ def _grid(report: Report) -> exchanges.Exchanges:
 
 
 def _exchange(one: Exchange | None) -> exchanges.Cell | None:
-    """Return a cell of the grid; what is behind it, the script shows."""
+    """Return a cell of the grid; the script shows its details."""
     if one is None:
         return None
     outcome = OUTCOMES[one.status]
@@ -239,14 +239,14 @@ def _exchange(one: Exchange | None) -> exchanges.Cell | None:
 
 
 class Reason(NamedTuple):
-    """Why a failure is known.
+    """The reason of a known failure.
 
     Attributes
     ----------
     text : str
-        In words.
+        The text.
     link : str
-        Where it is discussed on the web, or nothing.
+        Web address of a discussion; may be empty.
     """
 
     text: str
@@ -259,21 +259,21 @@ class Finding(NamedTuple):
     Attributes
     ----------
     library : str
-        Whose they are.
+        Name of the library.
     check : CheckFacts
-        What they are items of: that of the first.
+        The check of the first item.
     state : State
-        How they ended.
+        State of the items.
     verdict : Verdict
-        What was seen and printed, of the first.
+        Verdict of the first item.
     items : sequence of str
         Their names.
     cause : str
-        Where it is known why.
+        The cause, if it is known.
     known : Reason
-        Why it was known, of one that happens no more.
+        Reason of a known failure that no longer happens.
     advice, command : str
-        The fix, and the command that runs it again.
+        The fix, and the command that runs the item again.
     """
 
     library: str
@@ -288,7 +288,7 @@ class Finding(NamedTuple):
 
 
 def _finding(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue) -> Finding:
-    """Return items that ended alike, the worst of each library first."""
+    """Return items with the same result, the worst of each library first."""
     judged = alike[0]
     check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
     passes = "Take it out of the list of known failures."
@@ -306,7 +306,7 @@ def _finding(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catal
 
 
 def _reason(text: str, link: str) -> Reason:
-    """Return why a failure is known; what is no link to the web is text."""
+    """Return the reason of a known failure; a link that is not a web address becomes text."""
     if safe_link(link):
         return Reason(text, link)
     return Reason(" ".join(filter(None, (text, link))), "")
@@ -318,13 +318,13 @@ class Known(NamedTuple):
     Attributes
     ----------
     library : str
-        Which it is.
+        Name of the library.
     failure : KnownFailure
-        The rule, and of which releases.
+        The rule, and the affected releases.
     known : Reason
-        What it does.
+        Its reason.
     checks : sequence of tuple
-        Name of a check, and how many of its cases, in words.
+        Name of a check, and the number of its cases, as text.
     """
 
     library: str

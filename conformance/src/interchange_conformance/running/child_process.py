@@ -1,7 +1,7 @@
-"""Follows a child process until its end, and says what that amounts to.
+"""Follow a child process until its end, and determine its verdict.
 
-Source: waitid(2), kill(2).  A crash, an exit and a hang are verdicts; what a child
-leaves running is killed.
+Source: waitid(2), kill(2).  A crash, an exit and a hang are verdicts; processes that a child leaves
+running are killed.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from interchange_conformance.findings import OWN
 from . import kernel
 
 LOST: Final = 71
-"""Exit code of a child that can no longer say how its work ended."""
-_KEPT: Final = 4000  # of what is printed [bytes]
+"""Exit code of a child that can no longer send its verdict."""
+_KEPT: Final = 4000  # limit of printed output that is kept [bytes]
 _CHUNK: Final = 65536  # read at a time [bytes]
 _LAST_CHUNKS: Final = (
     16  # as much as a pipe may hold; more comes from a process that is still writing
 )
 _GRACE: Final = 2.0  # from a verdict to the end of the process [seconds]
-_LEFT_BEHIND: Final = 0.2  # for what a child leaves running to end by itself [seconds]
+_LEFT_BEHIND: Final = 0.2  # for the descendants of a child to end [seconds]
 _TICK: Final = 0.02  # [seconds]
 _SOON: Final = 0.001  # between a closed pipe and the end of its process [seconds]
 
 
 class ParentGoneError(Exception):
-    """Nobody waits for the verdict any more; the child was killed."""
+    """No client waits for the verdict any more; the child was killed."""
 
 
 class _Messages:
-    """What a child has said: its last note, and its verdict."""
+    """The messages of a child: its last note, and its verdict."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -48,7 +48,7 @@ class _Messages:
         self.cause = ""
 
     def take_in(self, chunk: bytes) -> None:
-        """Take in more of it; what is none of our lines, a library wrote where it must not."""
+        """Add received bytes; lines that are not messages were written by a library by mistake."""
         *lines, rest = (self._rest + chunk).split(b"\n")
         self._rest = rest[-_CHUNK:]
         for line in lines:
@@ -63,18 +63,18 @@ class _Messages:
 
 
 class ChildProcess:
-    """A child, and what has come from it.
+    """A child process, and its output.
 
     Parameters
     ----------
     child : int
         Its process id.
     said, printed : int
-        What it sends messages and prints on [file descriptors].
+        Pipes of its messages and of its printed output [file descriptors].
     parent_pipe : int or None
         A pipe whose other end the caller holds [file descriptor].
     helpers : set of int
-        Children of this process that are none of this child's [process ids].
+        Children of this process that do not belong to this child [process ids].
     """
 
     def __init__(
@@ -85,19 +85,19 @@ class ChildProcess:
         self._open = {said, printed}
         self._messages, self._output = _Messages(), b""
         self._ended = False
-        self._code: int | None = None  # a signal's is negative; None where it was cut
+        self._code: int | None = None  # negative for a signal; None if it was terminated here
 
     def follow(self, seconds_before: float, seconds: float, *, to_its_end: bool) -> None:
-        """Wait for the end of the child, until its time is over.
+        """Wait for the end of the child, until its time limit.
 
         Parameters
         ----------
         seconds_before : float
-            From now until it says that its work begins, beyond the time of that [seconds].
+            Additional time until it reports that its work begins [seconds].
         seconds : float
-            For its work [seconds].
+            Time limit of its work [seconds].
         to_its_end : bool
-            Whether its verdict leaves it the rest of its time.
+            Whether to wait for its end, within the time limit, after its verdict.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class ChildProcess:
             os.set_blocking(pipe, False)
             poll.register(pipe, select.POLLIN)
         if self._parent_pipe is not None:
-            poll.register(self._parent_pipe, 0)  # only that it was closed
+            poll.register(self._parent_pipe, 0)  # only to detect that it was closed
         deadline, has_begun = time.monotonic() + seconds_before + seconds, False
         while (left := deadline - time.monotonic()) > 0:
             pause = min(left, _TICK if self._said in self._open else _SOON)
@@ -126,7 +126,7 @@ class ChildProcess:
                 to_its_end, deadline = True, min(deadline, time.monotonic() + _GRACE)
 
     def _take_from(self, pipe: int) -> bool:
-        """Take what is in a pipe, and return whether more may come."""
+        """Read from a pipe, and return whether more may follow."""
         try:
             chunk = os.read(pipe, _CHUNK)
         except BlockingIOError:
@@ -140,11 +140,11 @@ class ChildProcess:
         return bool(chunk)
 
     def _has_ended(self) -> bool:
-        """Whether the child has ended; it is not reaped yet."""
+        """Return whether the child has ended; it has not been reaped."""
         if not self._ended:
             try:
                 end = os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # something here waits for every child
+            except ChildProcessError:  # a handler in this process waits for every child
                 self._ended, self._code = True, LOST
                 return True
             if end is not None:
@@ -153,10 +153,10 @@ class ChildProcess:
         return self._ended
 
     def clear(self) -> None:
-        """Kill what still runs, reap it, and close the pipes."""
+        """Kill all remaining processes, reap them, and close the pipes."""
         if not self._ended:
             self._cut()
-        for pipe in self._open.copy():  # the last words; there are at most as many as a pipe holds
+        for pipe in self._open.copy():  # the rest of the output; at most the capacity of a pipe
             all(self._take_from(pipe) for _ in range(_LAST_CHUNKS))
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._child, 0)
@@ -165,7 +165,7 @@ class ChildProcess:
         os.close(self._printed)
 
     def _cut(self) -> None:
-        """Have the child say where it is, and end."""
+        """Make the child print its stacks, and end it."""
         for deadly in (signal.SIGABRT, signal.SIGKILL):  # on the first, faulthandler prints stacks
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._child, deadly)
@@ -175,9 +175,9 @@ class ChildProcess:
         self._ended, self._code = True, None
 
     def _sweep(self) -> None:
-        """Kill what the child left running, in its group or as an orphan, and reap it."""
+        """Kill and reap processes that the child left running, in its group or as orphans."""
         patience = time.monotonic() + (0 if self._code is None else _LEFT_BEHIND)
-        end = patience + _GRACE  # what does not even die then is the kernel's
+        end = patience + _GRACE  # processes that survive this are left to the kernel
         while (now := time.monotonic()) < end:
             orphans = kernel.children() - self._helpers
             deadly = signal.SIGKILL if now >= patience else 0
@@ -194,19 +194,19 @@ class ChildProcess:
             time.sleep(_SOON)
 
     def conclude(self, *, ends: bool) -> dict[str, Any]:
-        """Return what the child said, or what its end amounts to."""
+        """Return the verdict of the child, or the one that follows from its end."""
         status, evidence = self._amount(ends=ends)
         output = cleaned(self._output.decode("utf-8", "replace"))
         cause = self._messages.cause
         if (
             status,
             evidence,
-        ) != self._messages.verdict:  # the process ended otherwise than its work
+        ) != self._messages.verdict:  # the process ended differently from its work
             cause = cause_of_end(evidence.partition(" ")[0], output) if status == "crash" else ""
         return {"status": status, "evidence": evidence, "output": output, "cause": cause}
 
     def _amount(self, *, ends: bool) -> tuple[str, str]:
-        """Return a status and the evidence."""
+        """Return a status and the evidence, according to the end of the process."""
         code, verdict = self._code, self._messages.verdict
         when = f" while {self._messages.note}" if self._messages.note else ""
         if verdict is not None:
@@ -230,5 +230,5 @@ def _signal_name(number: int) -> str:
     """Return the name of a signal."""
     try:
         return signal.Signals(number).name
-    except ValueError:  # one of the many without a name
+    except ValueError:  # a signal without a name
         return f"signal {number}"

@@ -1,7 +1,7 @@
-"""Runs one piece of work in a forked child, and returns how that ended, whatever way it was.
+"""Run a function in a forked child, and return the result, however the child ends.
 
-Source: fork(2).  The child leads a process group of its own, has one pipe for what it
-says and one for what it prints, and ends with its parent.
+Source: fork(2).  The child leads its own process group, has one pipe for messages and one for
+printed output, and ends with its parent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Work = Callable[[], tuple[str, str]]
 
-_NOTE: Final = 500  # of a note, so that its line is written in one piece [characters]
+_NOTE: Final = 500  # of a note, so that its line is written atomically [characters]
 
 
 def run_in_child(
@@ -44,30 +44,30 @@ def run_in_child(
     parent_pipe: int | None = None,
     private: Collection[int] = (),
 ) -> dict[str, Any]:
-    """Do a piece of work in a child of this process, and return how it ended.
+    """Run a function in a child of this process, and return the result.
 
     Parameters
     ----------
     work : callable
         Returns a status and the evidence.
     seconds : float
-        After how long the child is cut [seconds].
+        Time limit after which the child is terminated [seconds].
     before : callable, optional
-        What the child does first.
+        Function that the child calls first.
     seconds_before : float, optional
-        How much longer that may take; the time of the work begins when it is done [seconds].
+        Additional time limit of `before`; the limit of the work starts afterwards [seconds].
     ends : bool, default False
-        Whether the child's interpreter ends as usual, and its end is part of the verdict; else the
-        child is gone as soon as the work is done.
+        Whether the child's interpreter is finalised, and its end is part of the verdict; otherwise
+        the child exits as soon as the work is done.
     parent_pipe : int, optional
         A pipe whose other end the caller holds [file descriptor].
     private : collection of int, optional
-        What the child must not have open [file descriptors].
+        Descriptors that are closed in the child [file descriptors].
 
     Returns
     -------
     dict
-        ``status``, ``evidence``, ``output``, the last of what was printed, ``cause`` and
+        ``status``, ``evidence``, ``output``, which is the end of the printed output, ``cause`` and
         ``seconds``.
 
     Raises
@@ -81,9 +81,9 @@ def run_in_child(
     printed, printing = os.pipe()
     _flush()
     parent = os.getpid()
-    theirs = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who waits for a child of ours, is we
+    theirs = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # only this module waits for them
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # BLAS has threads, and minds forks
+        warnings.simplefilter("ignore", DeprecationWarning)  # BLAS has threads, and warns of forks
         child = os.fork()
     if not child:
         mine = (said, printed, *private)
@@ -93,7 +93,7 @@ def run_in_child(
     os.close(saying)
     os.close(printing)
     with contextlib.suppress(OSError):
-        os.setpgid(child, child)  # both sides do, so that neither needs to wait
+        os.setpgid(child, child)  # in both processes, so that neither needs to wait
     process = ChildProcess(child, said, printed, parent_pipe, helpers)
     try:
         process.follow(seconds_before, seconds, to_its_end=ends)
@@ -106,7 +106,7 @@ def run_in_child(
 
 
 def _flush() -> None:
-    """Write what was printed so far, so that no child prints it again."""
+    """Flush standard output and error, so that no child prints their buffers again."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -117,7 +117,7 @@ def _flush() -> None:
 
 @contextlib.contextmanager
 def _ending(parent: int, *, ends: bool) -> Iterator[None]:
-    """End the process after the block, whatever happens in it: it must not become its parent."""
+    """End the process after the block in any case: it must not return into the parent's code."""
     me, code = os.getpid(), LOST
     try:
         os.setpgid(0, 0)
@@ -130,22 +130,22 @@ def _ending(parent: int, *, ends: bool) -> Iterator[None]:
         _flush()
     if not ends or os.getpid() != me:
         os._exit(code)
-    gc.unfreeze()  # what the fork server froze would not be freed at the end
+    gc.unfreeze()  # objects that the fork server froze would not be freed at the end
     raise SystemExit(code)
 
 
 def _live(before: Callable[[], object], work: Work, mouth: _Mouth) -> None:
-    """Do the work, and say how it ended."""
+    """Run the work, and send the verdict."""
     on_note(lambda doing: mouth.say({"note": cleaned(doing)[:_NOTE]}))
     before()
-    mouth.say({"note": ""})  # the time of the work begins
+    mouth.say({"note": ""})  # the time limit of the work starts
     status, evidence = work()
     _flush()
     mouth.say({"status": status, "evidence": evidence, "cause": causes.last()})
 
 
 def _redirected(saying: int, printing: int, others: Collection[int]) -> _Mouth:
-    """Let nothing be read, have what is printed go to a pipe, and return the other to speak on."""
+    """Disable standard input, redirect output to a pipe, and return the pipe of messages."""
     for pipe in others:
         os.close(pipe)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -159,24 +159,24 @@ def _redirected(saying: int, printing: int, others: Collection[int]) -> _Mouth:
 
 
 class _Mouth:
-    """A pipe on which a child speaks, unless it has closed that."""
+    """A pipe to which a child sends messages, unless the library has closed it."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe, self._owner, self._lock = pipe, os.getpid(), threading.Lock()
         self._identity = self._look()
 
     def _look(self) -> tuple[int, int]:
-        """Return what the descriptor leads to."""
+        """Return the identity of the file to which the descriptor refers."""
         found = os.fstat(self._pipe)
         return found.st_dev, found.st_ino
 
     def say(self, line: dict[str, str]) -> None:
-        """Write a line; nothing where this is a child of the child.
+        """Write a line; do nothing in a child of the child.
 
         Raises
         ------
         OSError
-            The library closed the pipe, or put something else in its place.
+            The library closed the pipe, or replaced its descriptor.
         """
         if os.getpid() != self._owner:
             return

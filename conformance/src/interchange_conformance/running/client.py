@@ -1,4 +1,4 @@
-"""The client of a fork server: starts the process, asks it, and survives whatever becomes of it."""
+"""The client of a fork server: it starts the process, sends requests, and survives its failure."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 IMPORT_SECONDS: Final = 120.0
-"""That libraries may take to be imported [seconds]."""
-_SLACK: Final = 10.0  # that a fork server may be late with a verdict [seconds]
+"""Time limit of importing libraries [seconds]."""
+_SLACK: Final = 10.0  # by which a verdict of a fork server may be late [seconds]
 _EXIT_SECONDS: Final = 3.0  # for a fork server to end its children and itself [seconds]
 _CHUNK: Final = 65536  # read at a time [bytes]
-_KEPT: Final = 4000  # of what a fork server prints [bytes]
+_KEPT: Final = 4000  # limit of a fork server's printed output that is kept [bytes]
 _MODULE: Final = "interchange_conformance.running.fork_server"
 
 
 class ForkServerGoneError(Exception):
-    """A fork server ended or stalled; the text says how."""
+    """A fork server ended or stalled; the message contains the details."""
 
 
 class ForkServer:
@@ -37,9 +37,9 @@ class ForkServer:
     Parameters
     ----------
     environment : mapping
-        Of the process.
+        Environment of the process.
     python : str, optional
-        The interpreter, which finds the kit in that environment; this process's when left out.
+        The interpreter, which finds the kit in that environment; by default this process's.
     """
 
     def __init__(self, environment: Mapping[str, str], python: str = "") -> None:
@@ -66,21 +66,21 @@ class ForkServer:
     def begin(
         self, specs: Sequence[str], *, preload: Sequence[str] = (), seconds: float = IMPORT_SECONDS
     ) -> dict[str, Any]:
-        """Have subjects loaded, and return what they are.
+        """Load subjects, and return their descriptions.
 
         Parameters
         ----------
         specs : sequence of str
-            The subjects; none for a server whose children load what they are asked about.
+            The subjects; empty for a server whose children load the subjects of their requests.
         preload : sequence of str, optional
-            Modules that are imported, too.
+            Additional modules to import.
         seconds : float, optional
-            How long that may take [seconds].
+            Time limit of loading [seconds].
 
         Raises
         ------
         ForkServerGoneError
-            The process ended or stalled over it.
+            The process ended or stalled during loading.
         """
         path = [str(Path.cwd()), *self._path]
         start = {
@@ -92,24 +92,24 @@ class ForkServer:
         return self._ask(start, seconds)
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the verdict on a piece of work.
+        """Return the verdict on a request.
 
         Parameters
         ----------
         request : dict
-            ``kind``, ``specs`` of the subjects, ``seconds`` for the work, ``loading``, how much
-            longer importing them may take [seconds], and what the kind takes.
+            ``kind``, ``specs`` of the subjects, ``seconds`` for the work, ``loading``, the
+            additional time for imports [seconds], and the arguments of the kind.
 
         Raises
         ------
         ForkServerGoneError
-            There is none, and the fork server is no more.
+            There is no verdict, and the fork server has ended.
         """
         return self._ask(request, request["seconds"] + request["loading"] + _SLACK)
 
     def close(self) -> None:
-        """End the process and its children; for the thread that asks it, once."""
-        os.close(self._requests)  # on which it ends, and its child with it
+        """End the process and its children; called once, by the thread that sends requests."""
+        os.close(self._requests)  # this ends the server and its child
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_EXIT_SECONDS)
         self.kill()
@@ -117,7 +117,7 @@ class ForkServer:
         os.close(self._output)
 
     def kill(self) -> None:
-        """End the process at once, its children with it; any thread may, while another waits."""
+        """Kill the process and its children; callable from any thread, also while another waits."""
         with contextlib.suppress(ProcessLookupError):
             if self._process.poll() is None:
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -140,7 +140,7 @@ class ForkServer:
         return answer
 
     def _line(self, deadline: float, seconds: float) -> bytes:
-        """Return the next line that the process sends."""
+        """Return the next line of the process."""
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
         poll.register(self._output, select.POLLIN)
@@ -164,7 +164,7 @@ class ForkServer:
         return line
 
     def _hear_output(self) -> bool:
-        """Take in what the process prints, and return whether more may come."""
+        """Read printed output of the process, and return whether more may follow."""
         try:
             chunk = os.read(self._output, _CHUNK)
         except BlockingIOError:
@@ -173,18 +173,18 @@ class ForkServer:
         return bool(chunk)
 
     def _words(self) -> str:
-        """Return the last of what the process printed, on lines of their own."""
-        for _ in range(16):  # as much as a pipe may hold
+        """Return the end of the printed output, on separate lines."""
+        for _ in range(16):  # the capacity of a pipe
             if not self._hear_output():
                 break
         said = cleaned(self._printed.decode("utf-8", "replace")).strip()
         return f"\n{said}" if said else ""
 
     def _last_words(self) -> str:
-        """Return how the process ended, and what it printed."""
+        """Return how the process ended, and its printed output."""
         try:
             code = self._process.wait(_EXIT_SECONDS)
-        except subprocess.TimeoutExpired:  # it closed its pipes, and goes on
+        except subprocess.TimeoutExpired:  # it closed its pipes, but is still running
             self.kill()
             return f"it closed pipes that are not its own{self._words()}"
         how = f"signal {-code} ended it" if code < 0 else f"it ended with exit code {code}"
@@ -192,7 +192,7 @@ class ForkServer:
 
 
 def _pipe(undo: contextlib.ExitStack) -> tuple[int, int]:
-    """Return both ends of a pipe, to be closed should something fail."""
+    """Return both ends of a pipe, which are closed if a later step fails."""
     ends = os.pipe()
     for end in ends:
         undo.callback(os.close, end)

@@ -1,4 +1,4 @@
-"""Runs one item in this process and says how it ended."""
+"""Run one item in this process and return its verdict."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def execute(item: str, subject: Subject) -> tuple[Status, str]:
-    """Return how an item ended for a subject, and the evidence.
+    """Return the status of an item for a subject, and the evidence.
 
     Parameters
     ----------
     item : str
         As `Check.items` gives it.
     subject : Subject
-        What is judged.
+        The library under test.
     """
     check, case = find_item(item)
     arguments = () if case is None else (check.cases[case],)
@@ -34,13 +34,13 @@ def execute(item: str, subject: Subject) -> tuple[Status, str]:
 
 
 def settle(work: Callable[[], object]) -> tuple[Status, str]:
-    """Return how a piece of work ended, and the evidence.
+    """Return the status of a function call, and the evidence.
 
     Parameters
     ----------
     work : callable
-        Raises what a check raises; whatever else comes out of it is a verdict, too, also what is
-        meant to end the process: the process is the work's own.
+        Raises what a check raises; any other exception is a verdict, too, including those that end
+        a process, because the process exists for this function only.
     """
     causes.remember("")
     try:
@@ -57,15 +57,15 @@ def settle(work: Callable[[], object]) -> tuple[Status, str]:
     except SystemExit as end:
         causes.remember(causes.cause_of(end))
         return "exit", f"SystemExit({end.code!r:.200}) was raised, which ends a process"
-    except BaseException as error:  # noqa: BLE001 - whatever a library raises is a verdict
+    except BaseException as error:  # noqa: BLE001 - any exception of a library is a verdict
         causes.remember(causes.cause_of(error))
         return "raised", shortened(traceback.format_exc())
     return "pass", ""
 
 
 def _cause_of(found: Found, evidence: str) -> str:
-    """Return what came out of the library, where that is what a check found."""
+    """Return the error of the library, if a check reported one."""
     if found.__cause__ is not None:
         return causes.cause_of(found.__cause__)
-    cause = causes.cause_of(found.__context__)  # what was caught before need not be what was found
+    cause = causes.cause_of(found.__context__)  # it may differ from the finding
     return cause if causes.is_told_in(cause, evidence) else causes.seen_in(evidence)

@@ -1,10 +1,10 @@
-"""The fork server: a process that imports libraries once, and forks a child for each piece of work.
+"""The fork server: a process that imports libraries once, and forks a child for each request.
 
-Requests and answers are lines of JSON on two inherited pipes, so that what a library prints does
-not mix with answers. The first request names the subjects to load, and its answer says what they
-are; one that names none makes a server whose children load what they are asked about: for work that
-needs an interpreter of its own, and for libraries that start Python threads when they are imported,
-whose process cannot be forked safely.
+Requests and answers are lines of JSON on two inherited pipes, so that output of a library does not
+mix with answers.  The first request names the subjects to load, and the answer describes them;
+without names, the children load the subjects of their requests: this is for work that needs a
+separate interpreter, and for libraries that start Python threads when they are imported, whose
+process cannot be forked safely.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> None:
     Parameters
     ----------
     arguments : list of str
-        Where requests come from and answers go to [file descriptors].
+        Pipes of requests and answers [file descriptors].
     """
     coming, going = map(int, arguments)
     kernel.adopt_orphans()
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _requests(coming: int) -> Iterator[dict[str, Any]]:
-    """Yield requests as they come."""
+    """Yield requests in order."""
     rest = b""
     while chunk := os.read(coming, _CHUNK):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -88,7 +88,7 @@ def _answer(going: int, answer: dict[str, Any]) -> None:
 
 
 def _begin(start: dict[str, Any], going: int) -> Loaded:
-    """Load what the first request names, and say what it is."""
+    """Load the subjects of the first request, and send their descriptions."""
     sys.path[:] = [*start["path"], *(sys.path if start.get("keeps") else ())]
     load_checks()
     subjects: Loaded = {spec: _loaded(spec) for spec in start["specs"]}
@@ -97,13 +97,13 @@ def _begin(start: dict[str, Any], going: int) -> Loaded:
         importlib.import_module(module)
     forks = threading.active_count() == 1
     gc.collect()
-    gc.freeze()  # so that children need not look through it, nor copy it, when they collect
+    gc.freeze()  # so that children neither traverse nor copy these objects when they collect
     _answer(going, {"subjects": answers, "forks": forks})
     return subjects
 
 
 def _loaded(spec: str) -> Subject | BrokenSubjectError:
-    """Return a subject, or why there is none."""
+    """Return a subject, or the error that prevents loading it."""
     try:
         return load_subject(spec)
     except BrokenSubjectError as error:
@@ -111,18 +111,18 @@ def _loaded(spec: str) -> Subject | BrokenSubjectError:
 
 
 def _described(spec: str, found: Subject | BrokenSubjectError) -> dict[str, Any]:
-    """Return what a subject is."""
+    """Return the description of a subject."""
     if isinstance(found, BrokenSubjectError):
         return {"name": spec, "broken": str(found)}
     told = {"name": found.name, "version": found.version, "roles": roles_of(found)}
     return {**told, "python": platform.python_version()}
 
 
-# ---------------------------------------------------------------- what children do
+# ---------------------------------------------------------------- requests, in children
 
 
 def _preparation_of(request: dict[str, Any], subjects: Loaded) -> Callable[[], object]:
-    """Return what a child does before the time of its work begins: it loads what is not there."""
+    """Return a function that loads missing subjects before the time limit of the work starts."""
 
     def load() -> None:
         for spec in request["specs"]:
@@ -134,7 +134,7 @@ def _preparation_of(request: dict[str, Any], subjects: Loaded) -> Callable[[], o
 
 
 def _work_of(request: dict[str, Any], subjects: Loaded) -> Callable[[], tuple[str, str]]:
-    """Return the work that is asked for, to be done in a child."""
+    """Return the requested work, to be run in a child."""
 
     def work() -> tuple[str, str]:
         found = [subjects[spec] for spec in request["specs"]]
@@ -153,13 +153,13 @@ def _judge(request: dict[str, Any], subjects: list[Subject]) -> tuple[str, str]:
 
 
 def _judge_many(request: dict[str, Any], _: list[Subject]) -> tuple[str, str]:
-    """Run several items in one process, each on a subject of its own; how each ended, as JSON."""
+    """Run several items in one process, each with a new subject; return the results as JSON."""
     (spec,) = request["specs"]
     return "pass", json.dumps([execute(item, load_subject(spec)) for item in request["items"]])
 
 
 def _exchange(request: dict[str, Any], subjects: list[Subject]) -> tuple[str, str]:
-    """Hand an array of one subject to another."""
+    """Exchange an array between two subjects."""
     ended = "refused", ""
 
     def work() -> None:
@@ -172,9 +172,9 @@ def _exchange(request: dict[str, Any], subjects: list[Subject]) -> tuple[str, st
 
 
 _KINDS: Final = {"item": _judge, "batch": _judge_many, "exchange": _exchange}
-"""Kind of a request -> what a child does about it."""
+"""Kind of a request -> the function that a child calls."""
 
 
 if __name__ == "__main__":
     main(sys.argv[1:])
-    os._exit(0)  # how a library's process ends is for checks to see, and they run in children
+    os._exit(0)  # the end of a library's process is tested by checks, which run in children

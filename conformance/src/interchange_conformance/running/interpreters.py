@@ -1,8 +1,8 @@
-"""Another interpreter to judge in: that of an environment that has the library, and not the kit.
+"""Another interpreter: that of an environment in which the library is installed without the kit.
 
-The kit needs a recent NumPy beside interchange; what it judges need not.  The
-processes that run checks need the kit's own modules and `interchange.abi`, which import nothing but
-the standard library: the other interpreter finds them in a folder with two links.
+The kit needs a recent NumPy next to interchange, which the library under test may not support.  The
+processes that run checks need the kit's own modules and `interchange.abi`, which import only the
+standard library: the other interpreter finds them in a directory with two links.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _KIT: Final = "interchange_conformance"
 _LONGEST: Final = 60.0  # for an interpreter to start [seconds]
-_OLDEST: Final = (3, 10)  # what the kit is written for
+_OLDEST: Final = (3, 10)  # oldest version that the kit supports
 _ASK: Final = """
 import json, platform, sys
 from importlib import metadata
@@ -39,7 +39,7 @@ print(json.dumps([platform.python_version(), platform.python_implementation(), f
 
 
 class NoInterpreterError(Exception):
-    """What was named is no interpreter that can judge; the text says why."""
+    """The named interpreter cannot be used; the message contains the reason."""
 
 
 def found(name: str) -> str:
@@ -53,7 +53,7 @@ def found(name: str) -> str:
     Raises
     ------
     NoInterpreterError
-        There is none, or it is too old.
+        It does not exist, or is too old.
     """
     path = shutil.which(name)
     if path is None:
@@ -77,7 +77,7 @@ def version_of(python: str) -> str:
 
 
 def distributions_of(python: str, names: Iterable[str]) -> list[str]:
-    """Return which of some distributions an interpreter's environment has.
+    """Return which of some distributions are installed in an interpreter's environment.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def distributions_of(python: str, names: Iterable[str]) -> list[str]:
 def _asked(python: str, names: tuple[str, ...]) -> tuple[str, str, list[str]]:
     """Return version, kind and distributions of an interpreter."""
     try:
-        done = subprocess.run(  # noqa: S603 - what was asked for
+        done = subprocess.run(  # noqa: S603 - requested by the user
             [python, "-c", _ASK, *names], capture_output=True, text=True, timeout=_LONGEST,
             check=True,
         )  # fmt: skip
@@ -105,7 +105,7 @@ def _asked(python: str, names: tuple[str, ...]) -> tuple[str, str, list[str]]:
 
 @cache
 def _linked() -> tempfile.TemporaryDirectory[str]:
-    """Make the folder with the links; it goes when this process ends."""
+    """Create the directory with the links, which is deleted when this process ends."""
     folder = tempfile.TemporaryDirectory(prefix="interchange-kit-")
     packages = {"interchange": Path(abi.__path__[0]).parent, _KIT: Path(__file__).parents[1]}
     for name, place in packages.items():
@@ -114,7 +114,7 @@ def _linked() -> tempfile.TemporaryDirectory[str]:
 
 
 def environment(python: str) -> dict[str, str]:
-    """Return the variables with which an interpreter finds the kit; none for this one.
+    """Return the environment variables with which an interpreter finds the kit; none for this one.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What Linux offers to keep processes together: orphans come home, children end with their parent.
+"""Linux functions that keep processes together: adopting orphans, ending with the parent.
 
-Source: prctl(2), proc_pid_task_children(5).  Elsewhere nothing of it is there, and what a library
-leaves running stays.
+Source: prctl(2), proc_pid_task_children(5).  On other platforms they have no effect, and processes
+that a library leaves running remain.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def adopt_orphans() -> None:
 
 
 def end_with_parent(parent: int) -> None:
-    """Have this process killed when its parent ends.
+    """Make the kernel kill this process when its parent ends.
 
     Parameters
     ----------
     parent : int
-        Its process id, should it have ended already.
+        Its process id, in case it has already ended.
     """
     _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -37,21 +37,21 @@ def end_with_parent(parent: int) -> None:
 
 
 def die_first() -> None:
-    """Have the kernel end this process before others where memory is short."""
+    """Make the kernel kill this process before others if memory is short."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def leave_no_core() -> None:
-    """Have this process and its descendants write no core file when they crash."""
+    """Disable core files of this process and its descendants."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def children() -> set[int]:
-    """Return the process ids of this process's children, ended ones that were not waited for too.
+    """Return the process ids of this process's children, including those not yet reaped.
 
-    Empty where the kernel does not tell.
+    Empty if the kernel does not list them.
     """
     found: set[int] = set()
     for thread in Path("/proc/self/task").glob("*/children"):
@@ -61,7 +61,7 @@ def children() -> set[int]:
 
 
 def _control(option: int, value: int) -> None:
-    """Call prctl, where there is one."""
+    """Call prctl, if available."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(*map(ctypes.c_ulong, (option, value, 0, 0, 0)))

@@ -1,7 +1,7 @@
-"""From the text of a command line to a subject.
+"""Load the subject that a command line names.
 
-``numpy`` is one that ships with the kit, ``mylib.testing:subject`` an object
-of a module: a `Subject`, or a function that makes arrays.
+``numpy`` is a subject that ships with the kit, ``mylib.testing:subject`` an object of a module: a
+`Subject`, or a function that makes arrays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from interchange_conformance.signatures import signature_of
 from interchange_conformance.subject import Subject, subject_of_function
 
 PARAMETERS: Final = ("shape", "dtype", "device", "readonly")
-"""What a raw function that makes arrays may take."""
+"""Parameters of a plain function that makes arrays."""
 _FUNCTIONS: Final = (
     "make", "make_from", "take", "take_with", "read", "write", "take_cai", "take_capsule",
     "take_buffer", "take_array_interface", "make_on", "take_on", "make_arrow", "take_arrow",
@@ -36,7 +36,7 @@ def shipped() -> dict[str, str]:
 
 
 def load_subject(spec: str) -> Subject:
-    """Return the subject that a text names, its library imported.
+    """Return the subject with a name, its library imported.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def load_subject(spec: str) -> Subject:
     Raises
     ------
     BrokenSubjectError
-        There is none, it does not import, or it is neither a subject nor a function.
+        The subject does not exist, cannot be imported, or is neither a `Subject` nor a function.
     """
     module, colon, name = spec.partition(":")
     if not colon:
@@ -72,7 +72,7 @@ def _imported(module: str, spec: str) -> Any:
 
 
 def _found(spec: str, module: str, name: str) -> Any:
-    """Return what a module has under a name, which may have dots."""
+    """Return an attribute of a module; the name may have dots."""
     holder = _imported(module, spec)
     try:
         return reduce(getattr, name.split("."), holder)
@@ -81,15 +81,15 @@ def _found(spec: str, module: str, name: str) -> Any:
 
 
 def _told(error: BaseException) -> str:
-    """Return an error's class and text; one that would end the process is told and kept back."""
+    """Return an error's class and text; exceptions that end a process are reported as well."""
     return f"{type(error).__name__}: {words_of(error)}"
 
 
-# ---------------------------------------------------------------- what was found
+# ---------------------------------------------------------------- validation
 
 
 def _as_subject(found: Any, spec: str) -> Subject:
-    """Return a subject as it is, and a function as the subject that it makes."""
+    """Return a subject unchanged, and a function as the subject that it describes."""
     if isinstance(found, Subject):
         return _checked(found, spec)
     if callable(found):
@@ -101,7 +101,7 @@ def _as_subject(found: Any, spec: str) -> Subject:
 
 
 def _checked(subject: Subject, spec: str) -> Subject:
-    """Return a subject whose attributes are what they ought to be."""
+    """Return a subject after validation of its attributes."""
     if type(subject.name) is not str or not subject.name:
         raise BrokenSubjectError(f"{spec}: its name is {subject.name!r:.100}, and no text")
     for name in _FUNCTIONS:
@@ -123,7 +123,7 @@ def _checked(subject: Subject, spec: str) -> Subject:
 
 
 def _check_parameters(function: Any, spec: str) -> None:
-    """Refuse a function with required parameters that are not passed."""
+    """Refuse a function with required parameters that the kit does not pass."""
     try:
         parameters = signature_of(function).parameters.values()
     except (TypeError, ValueError) as error:
@@ -138,7 +138,7 @@ def _check_parameters(function: Any, spec: str) -> None:
 
 
 def roles_of(subject: Subject) -> list[str]:
-    """Return what a subject can be judged as."""
+    """Return the roles in which a subject can be judged."""
     takes = (
         subject.take, subject.take_cai, subject.take_capsule, subject.take_buffer,
         subject.take_array_interface,

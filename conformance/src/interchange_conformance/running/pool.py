@@ -1,6 +1,6 @@
-"""The pool: hands items out to fork servers, and collects the verdicts.
+"""The pool: distribute items to fork servers, and collect the verdicts.
 
-It never imports what it judges, and outlives whatever that does.
+This process never imports the library under test, and survives its failures.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 
 class About(NamedTuple):
-    """What a fork server says of its subject.
+    """A fork server's description of its subject.
 
     Attributes
     ----------
     name : str
-        Name of the subject; the spec where it could not be loaded.
+        Name of the subject; the spec if it could not be loaded.
     version : str
         Release of the library.
     roles : tuple of str
-        What it can be judged as.
+        Roles in which it can be judged.
     forks : bool
         Whether its process may be forked.
     broken : str
-        Why it cannot be judged, or nothing.
+        Why it cannot be judged; empty otherwise.
     python : str
-        Release of the Python that it was loaded by, where it was.
+        Version of the Python that loaded it, if it was loaded.
     """
 
     name: str
@@ -56,18 +56,18 @@ class Pool:
     spec : str
         The subject.
     jobs : int
-        How many items are run at a time, at most.
+        Maximum number of items that run at the same time.
     environment : mapping, optional
-        Of the processes; that of this one when left out.
+        Environment of the processes; by default that of this process.
     patience : float, default 1.0
-        What the time limits are multiplied by: more for a slow machine.
+        Factor of the time limits: larger for a slow machine.
     python : str, optional
-        The interpreter of the processes; this one's when left out.
+        The interpreter of the processes; by default this one.
 
     Attributes
     ----------
     about : About
-        What the subject is.
+        Description of the subject.
     """
 
     spec: str
@@ -91,7 +91,7 @@ class Pool:
         self._free: dict[bool, list[ForkServer]] = {
             False: [],
             True: [],
-        }  # under True: nothing is loaded in them
+        }  # for True: servers in which no subject is loaded
         self._alive: set[ForkServer] = set()
         self._abandoned = False
         self.about: About = self._introduce()
@@ -103,7 +103,7 @@ class Pool:
         self.close()
 
     def _introduce(self) -> About:
-        """Return what the subject is, and keep the fork server that knows."""
+        """Return the description of the subject, and keep the fork server that loaded it."""
         server = self._start()
         try:
             answer = server.begin([self.spec], seconds=self._import_seconds)
@@ -136,8 +136,8 @@ class Pool:
         items : sequence of str
             As `Check.items` gives them.
         tell : callable, optional
-            Called with each verdict as it comes, in this thread; where it returns True, nothing
-            more is begun, and what is under way is left out.
+            Called with each verdict, in this thread; if it returns True, no further item is
+            started, and those that are running are omitted.
         """
         found: dict[str, Verdict] = {}
         longest_first = sorted(items, key=lambda item: not find_item(item)[0].fresh)
@@ -157,9 +157,9 @@ class Pool:
         return [found[item] for item in items if item in found]
 
     def run_one(self, item: str) -> Verdict:
-        """Run one item and return its verdict; what hangs is asked once more.
+        """Run one item and return its verdict; an item that hangs is run once more.
 
-        A library that was slow for once, or lost a race for the machine, is accused of nothing.
+        Thus a library that was slow once, for example on a busy machine, does not fail.
         """
         verdict = self._run_once(item)
         return self._run_once(item) if verdict.status == "hang" else verdict
@@ -207,7 +207,7 @@ class Pool:
     # ------------------------------------------------------------ fork servers
 
     def _take(self, *, empty: bool) -> ForkServer | None:
-        """Return a fork server that is free, a new one if need be; None where none comes."""
+        """Return a free fork server, or a new one; None if it cannot be started."""
         with self._lock:
             if self._free[empty]:
                 return self._free[empty].pop()
@@ -222,7 +222,7 @@ class Pool:
             if not why:
                 return server
         self._end(server)
-        with self._lock:  # it was imported once: an import per item that is left would take hours
+        with self._lock:  # importing it again for each remaining item would take hours
             words = f"{self.spec}: its library could be imported once and not again: {why}"
             self.about = self.about._replace(broken=words)
         return None
@@ -237,7 +237,7 @@ class Pool:
         return server
 
     def _end(self, server: ForkServer) -> None:
-        """End a fork server, which the calling thread has."""
+        """End the fork server of the calling thread."""
         with self._lock:
             self._alive.discard(server)
         server.close()
@@ -251,7 +251,7 @@ class Pool:
 
 
 def items_for(about: About, names: Iterable[str] | None = None) -> list[str]:
-    """Return the items that a subject can be judged by, of all checks or of those named."""
+    """Return the items that apply to a subject, of all checks or of those named."""
     wanted = None if names is None else set(names)
     return [
         item

@@ -1,7 +1,7 @@
 """The subjects that ship with the kit: one module per library, each with an object ``subject``.
 
-Source: each library's documentation.  A module's name is what a command line calls it, with ``-``
-for ``_``.  None imports its library before it is asked for an array.
+Source: each library's documentation.  The name of a module is that of its subject on a command
+line, with ``_`` for ``-``.  No module imports its library before an array is requested.
 
 A new library is described in some ten lines.  This example describes NumPy as ``mylib``:
 
@@ -24,7 +24,7 @@ A description can be tried interactively:
 >>> subject.read(subject.take(subject.make((2, 1), "float32", "cpu", False)))
 [0.0, 0.0]
 
-What is left out is not judged: a library without ``take`` is judged as a producer alone.
+Functions that are left out are not judged: a library without ``take`` is only a producer.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def described() -> dict[str, Subject]:
 
 
 def hooks_of(subject: Subject) -> tuple[str, ...]:
-    """Return what a description has, in the order of `HOOKS`.
+    """Return the functions of a description, in the order of `HOOKS`.
 
     Parameters
     ----------

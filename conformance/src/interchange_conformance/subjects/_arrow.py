@@ -1,4 +1,4 @@
-"""What descriptions of libraries of Arrow share: element types with lists, and chunks.
+"""Common code of the descriptions of Arrow libraries: element types with lists, and chunks.
 
 Source: `Subject.make_arrow`.
 """
@@ -25,12 +25,12 @@ def type_of(
     ----------
     dtype : str
         As `Subject.make_arrow` takes it.
-    names : mapping
+    Name of a type without lists -> type of the library.
         Name without lists -> type of the library.
     list_of : callable
-        ``list_of(type, size)`` -> the type of lists of so many.
+        ``list_of(type, size)`` -> the type of lists of that size.
     library : str
-        What to call it.
+        Name of the library, for errors.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def type_of(
 
 
 def parts_of(values: Sequence[Any], chunks: int) -> list[Sequence[Any]]:
-    """Return values in so many parts.
+    """Return values, divided into a number of parts.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def parts_of(values: Sequence[Any], chunks: int) -> list[Sequence[Any]]:
 
 
 def of_a_table(rows: list[Any]) -> list[Any]:
-    """Return elements, and of a table of one column those of that column.
+    """Return elements; for a table of one column, those of the column.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What descriptions of several libraries share: names of element types, host memory, reading it.
+"""Common code of the descriptions: names of element types, host memory, reading of host memory.
 
-For libraries that allocate nothing, or that describe memory and do not read it.
+For libraries that do not allocate memory, or that describe memory without reading it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLOATS: Final = ("float16", "float32", "float64")
 COMPLEX: Final = ("complex64", "complex128")
 REAL: Final = (*SIGNED, *UNSIGNED, *FLOATS)
 PLAIN: Final = ("bool", *REAL, *COMPLEX)
-"""Element types of NumPy that others have, too."""
+"""Element types of NumPy that other libraries also have."""
 EXTENDED: Final = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
 """Element types that NumPy has from ml_dtypes."""
 
@@ -50,7 +50,7 @@ _FORMATS: Final = {
 
 
 def need_dtype(dtype: str, known: Collection[str], library: str) -> None:
-    """Refuse an element type that a library does not have."""
+    """Refuse an element type that a library does not support."""
     if dtype not in known:
         raise CannotMakeError(f"{library} has no {dtype}")
 
@@ -62,7 +62,7 @@ def need_writable(readonly: bool, library: str) -> None:
 
 
 def numpy_array(shape: Shape, dtype: str, *, readonly: bool = False) -> Any:
-    """Return an array of NumPy's, for libraries that allocate nothing themselves."""
+    """Return a NumPy array, for libraries that do not allocate memory."""
     import numpy as np
 
     try:
@@ -83,14 +83,14 @@ def numpy_dtype(name: str) -> Any:
 
 
 def described(address: int, x: Any, load: Load | None = None) -> list[Any]:
-    """Return the elements of an object of one axis that only describes memory.
+    """Return the elements of a one-dimensional object that only describes memory.
 
     Parameters
     ----------
     address : int
-        Of the first element.
+        Address of the first element.
     x : object
-        It has a shape, strides [elements] and a dtype.
+        An object with a shape, strides [elements] and a dtype.
     load : callable, optional
         As `elements` takes it.
     """
@@ -108,7 +108,7 @@ def itemsize(dtype: str) -> int:
 
 
 def load_host(address: int, nbytes: int) -> bytes:
-    """Return the bytes at an address of the host."""
+    """Return the bytes at a host address."""
     return ctypes.string_at(address, nbytes)
 
 
@@ -120,15 +120,15 @@ def elements(
     Parameters
     ----------
     address : int
-        Of the first element.
+        Address of the first element.
     shape : tuple of int
         Extents [elements].
     strides : tuple of int or None
-        Steps [elements]; None for C order.
+        Strides [elements]; None for C order.
     dtype : str
         Name of the element type.
     load : callable, optional
-        ``load(address, nbytes)`` -> bytes; reads memory of the host when left out.
+        ``load(address, nbytes)`` -> bytes; reads host memory by default.
     """
     if dtype not in _FORMATS:
         raise NotApplicable(f"the kit cannot read numbers of {dtype}")
@@ -145,7 +145,7 @@ def elements(
 
 
 def _number(data: bytes, at: int, dtype: str) -> Any:
-    """Return the element that begins at a byte."""
+    """Return the element at a byte offset."""
     number, *rest = struct.unpack_from(f"={_FORMATS[dtype]}", data, at)
     if dtype == "bfloat16":
         return struct.unpack("=f", struct.pack("=I", number << 16))[0]
@@ -156,7 +156,7 @@ _ONES: Final = {"float8_e4m3fn": b"\x38", "float8_e5m2": b"\x3c"}
 
 
 def one(dtype: str) -> bytes:
-    """Return the bytes of an element that is 1."""
+    """Return the bytes of an element of value 1."""
     if dtype in _ONES:
         return _ONES[dtype]
     if dtype == "bfloat16":
@@ -166,5 +166,5 @@ def one(dtype: str) -> bytes:
 
 
 def _is_little() -> bool:
-    """Whether the low byte of a number comes first here."""
+    """Return whether this machine is little-endian."""
     return struct.pack("=H", 1)[0] == 1

@@ -1,4 +1,4 @@
-"""Memory of cuda-python's driver bindings, which interchange describes: a row of the matrix.
+"""Memory of cuda-python's driver bindings, described by interchange: a row of the matrix.
 
 Source: https://nvidia.github.io/cuda-python/cuda-bindings/latest/
 """

@@ -1,4 +1,4 @@
-"""Memory of devices for the descriptions of libraries; the current device stays current.
+"""Device memory for the descriptions of libraries; the current device does not change.
 
 Source: CUDA driver API.  The names of the devices are those of `interchange_conformance.subject`.
 """
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
 NUMBERS: Final = {"cuda": 0, "cuda:1": 1}
-"""Name of a device -> its number."""
+"""Name of a device -> its ordinal."""
 
 
 def need_device(device: str, known: tuple[str, ...], library: str) -> None:
-    """Refuse devices that a library does not support, and those that are not here."""
+    """Refuse devices that a library does not support, or that are not available."""
     if device not in known:
         raise CannotMakeError(f"{library} has no memory of the kind {device!r}")
     if device == HOST or device in KINDS:
@@ -49,32 +49,32 @@ def need_device(device: str, known: tuple[str, ...], library: str) -> None:
 
 
 def need_gpu(device: str, library: str) -> None:
-    """Refuse what needs the kernels of a library, where there is no GPU to run them."""
+    """Refuse an operation that needs the kernels of a library if there is no GPU."""
     if device != "cpu" and chosen() != "real":
         raise CannotMakeError(f"{library} finds no GPU: its kernels run on no emulated driver")
 
 
 @contextlib.contextmanager
 def on(device: str) -> Iterator[None]:
-    """Keep a device current while the block runs, and what was current after it."""
+    """Make a device current while the block runs, and restore the previous one."""
     with opened().on_device(NUMBERS.get(device, 0)):
         yield
 
 
 def load(address: int, nbytes: int) -> bytes:
-    """Return the bytes at an address of a device, after all work on it."""
+    """Return the bytes at a device address, after all work on it."""
     with on("cuda"):
         return opened().read(address, nbytes)
 
 
 def store(address: int, data: bytes) -> None:
-    """Set bytes at an address of a device."""
+    """Write bytes at a device address."""
     with on("cuda"):
         opened().write(address, data)
 
 
 def memory_on(shape: Shape, dtype: str, device: str) -> Any:
-    """Return a producer of fresh memory on a device, for libraries that allocate none there."""
+    """Return a producer of new memory on a device, for libraries that do not allocate it."""
     if device in KINDS:
         return host(shape, dtype).but(device=(int(KINDS[device]), 0))
     kind = "cuda" if device in NUMBERS else device
@@ -88,7 +88,7 @@ def memory_on(shape: Shape, dtype: str, device: str) -> Any:
 def lacks_driver(*_: object) -> str | None:
     """Return why the CUDA driver cannot be used in this process, or None.
 
-    Unless a driver was chosen, it is the one that libraries find here, also the emulated one.
+    Unless a driver was chosen, it is the one that libraries find, which may be the emulated one.
     """
     try:
         importlib.import_module("cuda.bindings.driver")
@@ -104,13 +104,13 @@ def lacks_driver(*_: object) -> str | None:
 
 @cache
 def streams() -> tuple[int, int]:
-    """Return two streams of the first device: arrays are filled on one, and read on the other."""
+    """Return two streams of the first device: arrays are filled on one and read on the other."""
     with on("cuda"):
         return opened().stream(), opened().stream()
 
 
 def upload(target: int, data: bytes) -> Any:
-    """Enqueue a copy to device memory on the first stream, and return what keeps its source."""
+    """Enqueue a copy to device memory on the first stream, and return the owner of its source."""
     cuda, (stream, _) = opened(), streams()
     cuda.make_current(0)
     source = Pinned(data)

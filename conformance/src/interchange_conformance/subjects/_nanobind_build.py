@@ -1,6 +1,6 @@
-"""The extension of the description of nanobind: compiled when this module is imported, and kept.
+"""The extension of the nanobind description: compiled when this module is imported, and cached.
 
-Source: https://nanobind.readthedocs.io/en/latest/building.html; it takes some 20 seconds, once.
+Source: https://nanobind.readthedocs.io/en/latest/building.html; it takes about 20 seconds, once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OPTIONS: Final = (
 
 
 def _built() -> Path:
-    """Return the extension, compiled unless the very same is there."""
+    """Return the path of the extension, compiled unless it is up to date in the cache."""
     compiler = os.environ.get("CXX", "c++")
     include = sysconfig.get_path("include")
     made_of = repr((compiler, include, nanobind.__version__, _OPTIONS)).encode()
@@ -38,7 +38,7 @@ def _built() -> Path:
 
 
 def _compile(compiler: str, include: str, made: Path) -> None:
-    """Compile the extension together with what nanobind has of its own."""
+    """Compile the extension together with nanobind's own sources."""
     home = Path(nanobind.include_dir()).parent
     folders = (include, home / "include", home / "ext" / "robin_map" / "include")
     command = [

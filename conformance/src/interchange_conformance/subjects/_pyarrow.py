@@ -1,4 +1,4 @@
-"""Types and chunks of pyarrow, for the descriptions of what stands on it.
+"""Types and chunks of pyarrow, for the descriptions of libraries that use it.
 
 Source: https://arrow.apache.org/docs/python/data.html
 """
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PRELOAD: Final = ("pyarrow", "numpy.ma", *(["pandas"] if find_spec("pandas") else []))
-"""What pyarrow would import in each child."""
+"""Modules that pyarrow would otherwise import in each child."""
 
 
 def pyarrow_type(dtype: str) -> Any:
-    """Return a type of pyarrow's."""
+    """Return a pyarrow type."""
     import pyarrow as pa
 
     names: dict[str, Any] = {name: getattr(pa, name)() for name in REAL}
@@ -28,7 +28,7 @@ def pyarrow_type(dtype: str) -> Any:
 
 
 def chunked_array(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
-    """Return a chunked array of pyarrow's, from an element on."""
+    """Return a chunked array of pyarrow, from a given element on."""
     import pyarrow as pa
 
     kind = pyarrow_type(dtype)

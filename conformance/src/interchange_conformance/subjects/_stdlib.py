@@ -1,4 +1,4 @@
-"""Buffers of the standard library, which only the matrix has: their types are judged elsewhere.
+"""Buffers of the standard library, which are only in the matrix: their types are not subjects.
 
 Source: https://docs.python.org/3/c-api/buffer.html
 """
@@ -49,7 +49,7 @@ def _memoryview(numbers: list[Any], dtype: str) -> Any:
 
 
 def _view(x: Any) -> Any:
-    """Return an array of NumPy's over a buffer, since a memoryview cannot read every format."""
+    """Return a NumPy array of a buffer, because a memoryview cannot read every format."""
     import numpy as np
 
     return np.asarray(memoryview(x))

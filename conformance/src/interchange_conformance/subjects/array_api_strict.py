@@ -1,4 +1,4 @@
-"""array-api-strict: the array API standard and nothing more, over memory of NumPy's.
+"""array-api-strict: a strict implementation of the array API standard, on NumPy arrays.
 
 Source: https://data-apis.org/array-api-strict/
 """
@@ -15,11 +15,11 @@ from ._devices import need_device
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
-_DTYPES: Final = tuple(name for name in PLAIN if name != "float16")  # the standard has none
+_DTYPES: Final = tuple(name for name in PLAIN if name != "float16")  # not in the standard
 
 
 def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
-    """Return an array; one that must not be written is a view of such an array of NumPy's."""
+    """Return an array; a read-only one is a view of a read-only NumPy array."""
     need_device(device, ("cpu",), "array-api-strict")
     need_dtype(dtype, _DTYPES, "array-api-strict")
 
@@ -43,7 +43,7 @@ def take_buffer(x: Any) -> Any:
 
 
 def _view(y: Any) -> Any:
-    """Return the array of NumPy's in an array."""
+    """Return the NumPy array in an array."""
     import numpy as np
 
     return np.asarray(y)
@@ -58,7 +58,7 @@ def write(y: Any) -> None:
     """Set the first element."""
     import array_api_strict as xp
 
-    y[(0,) * y.ndim] = xp.astype(xp.asarray(1), y.dtype)  # it casts nothing by itself
+    y[(0,) * y.ndim] = xp.astype(xp.asarray(1), y.dtype)  # there is no implicit cast
 
 
 subject: Subject = Subject(

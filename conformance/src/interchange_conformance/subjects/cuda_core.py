@@ -1,9 +1,9 @@
-"""cuda.core's StridedMemoryView: a description of memory that others own, on the host or a device.
+"""cuda.core's StridedMemoryView: a description of foreign memory, on the host or a device.
 
 Source: https://nvidia.github.io/cuda-python/cuda-core/latest/interoperability.html
 
-On the host it is a view of an array of NumPy's, on a device of a buffer of its own.  It has no
-element access, so that it is read, and written, as what it says of itself.
+On the host it is a view of a NumPy array, on a device of a buffer of cuda.core.  It has no element
+access: its elements are read and written at the address that it reports.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
 
 
 def _make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
-    """Return a view of any element type that NumPy or ml_dtypes has."""
+    """Return a view of any element type that NumPy or ml_dtypes supports."""
     from cuda.core.utils import StridedMemoryView
 
     if device == "cpu":
@@ -73,16 +73,16 @@ def _view(buffer: Any, shape: Shape, dtype: str, readonly: bool) -> Any:
 
 
 def allocate(nbytes: int, stream: int) -> Any:
-    """Return a fresh buffer of the current device, ready on a stream."""
+    """Return a new buffer of the current device, ready on a stream."""
     from cuda.core import Device
 
     device = Device()
-    device.set_current()  # it is already, unless there is none
+    device.set_current()  # already current, unless there is none
     return device.allocate(max(1, nbytes), stream=stream_of(stream))
 
 
 def _managed(nbytes: int, stream: int) -> Any:
-    """Return a fresh buffer of managed memory of the current device."""
+    """Return a new buffer of managed memory of the current device."""
     from cuda import core
 
     device = core.Device()
@@ -93,7 +93,7 @@ def _managed(nbytes: int, stream: int) -> Any:
 
 
 def _pinned(nbytes: int, _: int) -> Any:
-    """Return a buffer of page-locked memory, which the driver gave."""
+    """Return a buffer of page-locked memory, allocated by the driver."""
     from cuda.core import Buffer
 
     cuda = opened()
@@ -106,7 +106,7 @@ ALLOCATES: Final[dict[str, Callable[[int, int], Any]]] = {
     "managed": _managed,
     "pinned": _pinned,
 }
-"""Name of a device -> what makes a buffer there, of some bytes, ready on a stream."""
+"""Name of a device -> function that makes a buffer of some bytes there, ready on a stream."""
 
 
 def stream_of(handle: int) -> Any:
@@ -124,7 +124,7 @@ def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
 
 
 def take(x: Any) -> Any:
-    """Import by DLPack, without a wait: no stream was given."""
+    """Import by DLPack, without a wait: no stream is given."""
     return take_on(_UNORDERED, x)
 
 
@@ -143,7 +143,7 @@ def take_cai(x: Any) -> Any:
 
 
 def take_array_interface(x: Any) -> Any:
-    """Import by NumPy's array interface, for which it asks a driver that is in use."""
+    """Import by NumPy's array interface, for which cuda.core queries a loaded driver."""
     from cuda.core.utils import StridedMemoryView
 
     with on("cuda"):
@@ -156,12 +156,12 @@ def read(y: Any) -> list[Any]:
 
 
 def _is_on_host(y: Any) -> bool:
-    """Whether the host reads the memory without a driver."""
+    """Return whether the host can read the memory without a driver."""
     return y.__dlpack_device__()[0] in _HOST_TYPES
 
 
 def write(y: Any) -> None:
-    """Set the first element, unless the view says that it must not be written."""
+    """Set the first element, unless the view is read-only."""
     if y.readonly:
         raise BufferError("the view is read-only")
     data = one(str(y.dtype))

@@ -1,8 +1,8 @@
-"""cuda.core's Buffer: device memory, or host memory that it was told of, as bytes.
+"""cuda.core's Buffer: device memory, or registered host memory, as bytes.
 
 Source: https://nvidia.github.io/cuda-python/cuda-core/latest/generated/cuda.core.Buffer.html
 
-By DLPack it is one axis of int8.  It takes nothing by any protocol.
+By DLPack it is one axis of int8.  It imports no protocol.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
 
 
 def _of_host(shape: Shape) -> Any:
-    """Return a buffer of memory of NumPy's; of which kind that is, it asks the driver."""
+    """Return a buffer of a NumPy array's memory; the kind of memory is queried from the driver."""
     from cuda.core import Buffer
 
     if chosen() == "none":
@@ -47,7 +47,7 @@ def _of_host(shape: Shape) -> Any:
 
 
 def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
-    """Return a buffer that was allocated on a stream, of as many bytes as the array would have."""
+    """Return a buffer that was allocated on a stream, of the same number of bytes as the array."""
     return ALLOCATES[device](math.prod(shape) * itemsize(dtype), stream)
 
 

@@ -1,4 +1,4 @@
-"""CuPy: arrays of CUDA devices.
+"""CuPy: arrays on CUDA devices.
 
 Source: https://docs.cupy.dev/en/stable/user_guide/interoperability.html
 """
@@ -46,7 +46,7 @@ def _stream(handle: int) -> Any:
 
 
 def make_on(stream: int, shape: Shape, dtype: str) -> Any:
-    """Return an array; CuPy counts the stream that is current as the one of pending work."""
+    """Return an array; the stream stays current, and CuPy orders its work at the export."""
     import cupy
 
     _stream(stream).use()
@@ -61,7 +61,7 @@ def take(x: Any) -> Any:
 
 
 def take_on(stream: int, x: Any) -> Any:
-    """Import by DLPack, for the stream that is current then."""
+    """Import by DLPack, with the given stream current."""
     import cupy
 
     with _stream(stream):
@@ -76,7 +76,7 @@ def take_cai(x: Any) -> Any:
 
 
 def read(y: Any) -> list[Any]:
-    """Return the elements, once the device is done."""
+    """Return the elements, after synchronising the device."""
     import cupy
 
     cupy.cuda.Device().synchronize()
@@ -84,14 +84,14 @@ def read(y: Any) -> list[Any]:
 
 
 def write(y: Any) -> None:
-    """Set the first element, by way of the host."""
+    """Set the first element, through the host."""
     elements = y.get()
     elements.flat[0] = 1
     y.set(elements)
 
 
 def release() -> None:
-    """Give pooled device memory back."""
+    """Free pooled device memory."""
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()

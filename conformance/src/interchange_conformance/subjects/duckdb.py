@@ -1,4 +1,4 @@
-"""DuckDB: results of queries, by Arrow's streams, and queries over columns of others.
+"""DuckDB: results of queries, exported as Arrow streams, and queries on foreign columns.
 
 Source: https://duckdb.org/docs/stable/guides/python/export_arrow
 """
@@ -23,7 +23,7 @@ _NAMES: Final = {
 
 
 def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
-    """Return the result of a query, a table of one column: its slices and chunks are its own."""
+    """Return the result of a query, a table of one column; DuckDB determines offset and chunks."""
     if start or chunks > 1:
         raise CannotMakeError("DuckDB cuts a result as it likes")
 
@@ -47,7 +47,7 @@ def read_arrow(y: Any) -> list[Any]:
 
 
 def _listed(value: Any) -> Any:
-    """Return arrays, which are tuples, as lists, and structs of one column as that."""
+    """Return arrays, which are tuples, as lists, and structs of one column as its value."""
     if isinstance(value, tuple | list):
         return [_listed(one) for one in value]
     return value

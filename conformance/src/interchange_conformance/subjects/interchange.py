@@ -2,7 +2,7 @@
 
 Source: its API reference (``docs/api``).
 
-The kit imports it by its name, and uses public functions only.
+The kit imports it by name, and uses public functions only.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 _NAME: Final = "interchange"
 _MOST_AXES: Final = 64
 _DRIVER: Final = ("cuda.bindings.driver",) if chosen() != "none" and find_spec("cuda") else ()
-_PRELOAD: Final = (_NAME, "numpy", *_DRIVER)  # what it would import in each child
+_PRELOAD: Final = (_NAME, "numpy", *_DRIVER)  # which it would otherwise import in each child
 _SIZED: Final = re.compile(r"\[([0-9]+)\]")
 _LETTERS: Final = {
     "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B",
     "uint16": "H", "uint32": "I", "uint64": "Q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
-"""Element type of a column -> how ``struct`` writes one."""
+"""Element type of a column -> format character of ``struct``."""
 _NAMES: Final = {"cuda": "cuda:0", "pinned": "cuda_host"}
 
 
 def _ix() -> Any:
-    """Return the module."""
+    """Return the module interchange."""
     return importlib.import_module(_NAME)
 
 
 def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
-    """Return an Array over memory of its own."""
+    """Return an Array of new memory."""
     need_device(device, tuple(DEVICES), "interchange")
     x = _array(shape, dtype, device)
     if not readonly:
@@ -68,7 +68,7 @@ def _array(shape: Shape, dtype: str, device: str) -> Any:
 
 
 def _on_host(shape: Shape, dtype: str) -> Any:
-    """Return an Array of zeros in memory that interchange allocated."""
+    """Return an Array of zeros in memory allocated by interchange."""
     ix = _ix()
     if len(shape) > _MOST_AXES:
         raise CannotMakeError("an Array has 64 axes at most")
@@ -103,7 +103,7 @@ def take_cai(x: Any) -> Any:
 
 
 def use_cai(x: Any, work: Callable[[int], object]) -> None:
-    """Borrow the memory of an object for a stream, and give it back."""
+    """Borrow the memory of an object for a stream, and release it."""
     stream = opened().stream()
     with _ix().borrow(x, stream=stream):
         work(stream)
@@ -131,14 +131,14 @@ def read(y: Any) -> list[Any]:
 
 
 def _flat(nested: Any, depth: int) -> list[Any]:
-    """Return the leaves of nested lists."""
+    """Return the elements of nested lists."""
     if depth == 0:
         return [nested]
     return [leaf for one in nested for leaf in _flat(one, depth - 1)]
 
 
 def write(y: Any) -> None:
-    """Set the first element where the Array says that it may be written."""
+    """Set the first element, if the Array is writable."""
     y.require(writable=True)
     data = one(y.dtype.name)
     if str(y.device) == "cpu":
@@ -150,7 +150,7 @@ def write(y: Any) -> None:
 def make_arrow(
     values: Sequence[Any], dtype: str, start: int, chunks: int, stream: int | None = None
 ) -> Any:
-    """Return a column of an Array, which has no nulls, and is one chunk."""
+    """Return a column of an Array, which has no nulls and is one chunk."""
     ix = _ix()
     name, sizes = dtype.partition("[")[0], [int(one) for one in _SIZED.findall(dtype)]
     if name == "string" or chunks > 1 or ix.core_name != "native":
@@ -170,7 +170,7 @@ def take_arrow(x: Any) -> Any:
 
 
 def read_arrow(y: Any) -> list[Any]:
-    """Return the elements, those of further axes as lists."""
+    """Return the elements; those of further axes are lists."""
     return list(y.tolist())
 
 
@@ -205,7 +205,7 @@ kinds: tuple[Kind, ...] = (
         target="interchange",
         head="inter-\nchange",
         dtype=lambda x: x.dtype.name,
-        readonly=lambda x: x.readonly is not False,  # unknown is as good as read-only
+        readonly=lambda x: x.readonly is not False,  # unknown counts as read-only
     ),
 )
 kinds_on_devices: tuple[Kind, ...] = (replace(kinds[0], lacks=lacks_driver, is_ordered=False),)

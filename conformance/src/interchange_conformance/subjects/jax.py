@@ -1,10 +1,10 @@
-"""JAX: immutable arrays of the host or of a GPU.
+"""JAX: immutable arrays on the host or on a GPU.
 
 Source: https://docs.jax.dev/en/latest/jax.dlpack.html;
 https://docs.jax.dev/en/latest/gpu_memory_allocation.html
 
-It is judged with its 64-bit element types turned on, since JAX makes float32 of float64 otherwise.
-It has no streams that a caller could name, and takes bare capsules no more.
+64-bit element types are enabled, because JAX makes float32 of float64 otherwise.  It has no streams
+that a caller could name, and no longer accepts capsules.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ENVIRONMENT: Final = {
 
 
 def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:  # noqa: ARG001 - all are
-    """Return an array, finished, and without compiling anything."""
+    """Return an array after its computation, without compiling anything."""
     need_device(device, ("cpu", "cuda", "cuda:1", "pinned"), "JAX")
     need_gpu(device, "JAX")
     need_dtype(dtype, _DTYPES, "JAX")
@@ -65,7 +65,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:  # noqa:
 
 
 def make_from(numbers: list[Any], shape: Shape, dtype: str) -> Any:
-    """Return an array of the host that holds some numbers."""
+    """Return a host array with given numbers."""
     need_dtype(dtype, PLAIN, "JAX")
 
     import jax
@@ -76,7 +76,7 @@ def make_from(numbers: list[Any], shape: Shape, dtype: str) -> Any:
 
 
 def _place(device: str) -> Any:
-    """Return a device, or where on one memory is."""
+    """Return a device, or a kind of memory on a device."""
     import jax
 
     try:
@@ -98,7 +98,7 @@ def take(x: Any) -> Any:
 
 
 def take_interface(x: Any) -> Any:
-    """Import by what else JAX takes: the CUDA Array Interface, or a copy of a buffer."""
+    """Import by the other protocols of JAX: the CUDA Array Interface, or a copy of a buffer."""
     import jax
 
     return jax.numpy.asarray(x)
@@ -112,12 +112,12 @@ def read(y: Any) -> list[Any]:
 
 
 def write(y: Any) -> None:
-    """Try to set the first element, which every array of JAX refuses."""
+    """Try to set the first element, which every JAX array refuses."""
     y[(0,) * y.ndim] = 1
 
 
 def _lacks(module: Any) -> str | None:
-    """Return why no array can be on a device here, or None."""
+    """Return why no array can be on a device, or None."""
     try:
         module.devices("gpu")
     except RuntimeError:

@@ -1,9 +1,9 @@
-"""MLX: arrays of the host or of the GPU that it was built for.
+"""MLX: arrays on the host or on the GPU that it was built for.
 
 Source: https://ml-explore.github.io/mlx/build/html/usage/numpy.html
 
-It computes when it is asked for elements, so that arrays are evaluated as soon as they are made.
-On Linux its extra ``cpu`` brings the library that it computes with.
+It computes lazily, so that arrays are evaluated immediately after they are made.  On Linux its
+extra ``cpu`` installs the library for the CPU.
 """
 
 from __future__ import annotations

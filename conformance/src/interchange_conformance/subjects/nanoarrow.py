@@ -1,4 +1,4 @@
-"""nanoarrow: arrays that are what the C structs say.
+"""nanoarrow: arrays that expose the C structs.
 
 Source: https://arrow.apache.org/nanoarrow/latest/getting-started/python.html
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
-    """Return an array, of numbers or strings: of lists nanoarrow makes none of Python's."""
+    """Return an array of numbers or strings; nanoarrow does not make lists from Python objects."""
     import nanoarrow as na
 
     if "[" in dtype:

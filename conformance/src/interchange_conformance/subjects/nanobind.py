@@ -1,8 +1,8 @@
-"""nanobind: arrays of a small extension, which is compiled when it is first asked for.
+"""nanobind: arrays of a small extension, which is compiled when it is first used.
 
 Source: https://nanobind.readthedocs.io/en/latest/ndarray.html
 
-nanobind has no element access in Python: arrays are read as what they describe.
+nanobind has no element access in Python: elements are read at the address that it reports.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
 
 
 def take(x: Any) -> Any:
-    """Import by DLPack, the buffer protocol, or whatever nanobind finds."""
+    """Import by DLPack, the buffer protocol, or another protocol that nanobind supports."""
     return _extension().take(x)
 
 
@@ -54,7 +54,7 @@ def read(y: Any) -> list[Any]:
 
 
 def write(y: Any) -> None:
-    """Set the first element, if nanobind gave the array to a function that may write."""
+    """Set the first element, if nanobind passes the array as writable."""
     address, _, _, element, _, writable = _extension().describe(y)
     if not writable:
         raise TypeError("nanobind gave it to a function that only reads")

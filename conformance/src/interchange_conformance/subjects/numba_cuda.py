@@ -1,4 +1,4 @@
-"""numba-cuda: device arrays that support the CUDA Array Interface, and not DLPack.
+"""numba-cuda: device arrays that support the CUDA Array Interface, but not DLPack.
 
 Source: https://nvidia.github.io/numba-cuda/user/cuda_array_interface.html
 """
@@ -24,13 +24,13 @@ _ALLOCATES: Final = {
     "managed": "managed_array",
     "pinned": "mapped_array",
 }
-"""Name of a device -> what makes arrays there."""
+"""Name of a device -> function that makes arrays there."""
 _OF_NUMPY: Final = frozenset({"managed", "pinned"})
 _MOST_AXES: Final = 64
 
 
 def _cuda() -> Any:
-    """Return the module, which says nothing of its types."""
+    """Return the module, which has no type annotations."""
     return importlib.import_module("numba.cuda")
 
 
@@ -46,7 +46,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
 
 
 def make_on(stream: int, shape: Shape, dtype: str) -> Any:
-    """Return an array that publishes a stream."""
+    """Return an array that exports a stream."""
     cuda = _cuda()
     named = {LEGACY: cuda.legacy_default_stream, PER_THREAD: cuda.per_thread_default_stream}
     found = named[stream]() if stream in named else cuda.external_stream(stream)
@@ -54,7 +54,7 @@ def make_on(stream: int, shape: Shape, dtype: str) -> Any:
 
 
 def take_cai(x: Any) -> Any:
-    """Import by the CUDA Array Interface; the host waits for the stream that is published."""
+    """Import by the CUDA Array Interface; the host waits for the exported stream."""
     return _cuda().as_cuda_array(x)
 
 
@@ -67,14 +67,14 @@ def read(y: Any) -> list[Any]:
 
 
 def write(y: Any) -> None:
-    """Set the first element, by way of the host, since that takes no kernel."""
+    """Set the first element, through the host, which needs no kernel."""
     elements = y.copy_to_host()
     elements.flat[0] = 1
     y.copy_to_device(elements)
 
 
 def _make_any_on(stream: int, shape: Shape, dtype: str) -> Any:
-    """Return an array that publishes a stream, of element types that Numba cannot make, too."""
+    """Return an array that exports a stream, also of element types that Numba cannot make."""
     if dtype not in EXTENDED:
         return make_on(stream, shape, dtype)
     found = numpy_dtype(dtype)

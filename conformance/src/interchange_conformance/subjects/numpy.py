@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def make(shape: Shape, dtype: Any, device: str, readonly: bool) -> Any:
-    """Return an array, of elements that DLPack has no words for too."""
+    """Return an array, also of element types that DLPack cannot represent."""
     need_device(device, ("cpu",), "NumPy")
     return numpy_array(shape, _dtype(dtype), readonly=readonly)
 
 
 def _dtype(dtype: Any) -> Any:
-    """Return an element type of NumPy's, or of ml_dtypes where that is installed."""
+    """Return an element type of NumPy, or of ml_dtypes if that is installed."""
     import numpy as np
 
     try:
@@ -71,7 +71,7 @@ def write(y: Any) -> None:
 
 
 def _make_plain(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
-    """Return an array of an element type of NumPy's own, for the matrix."""
+    """Return an array of an element type of NumPy itself, for the matrix."""
     if dtype in EXTENDED:
         raise CannotMakeError("see the row of ml_dtypes, which has it")
     return make(shape, dtype, device, readonly)

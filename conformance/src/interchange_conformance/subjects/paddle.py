@@ -1,4 +1,4 @@
-"""Paddle: tensors of the host.
+"""Paddle: tensors on the host.
 
 Source: https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/utils/dlpack/from_dlpack_en.html
 """
@@ -21,7 +21,7 @@ _DTYPES: Final = frozenset({
     "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e5m2",
 })  # fmt: skip
 _WITHOUT_NUMBERS: Final = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
-"""Element types that are read as float32, since Python has no such numbers."""
+"""Element types that are read as float32, because Python has no such numbers."""
 _MOST_AXES: Final = 9
 
 

@@ -1,4 +1,4 @@
-"""pandas: series whose memory is Arrow's, by Arrow's streams.
+"""pandas: series with Arrow memory, exported as Arrow streams.
 
 Source: https://pandas.pydata.org/docs/user_guide/pyarrow.html
 """

@@ -34,7 +34,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
 
 
 def take(x: Any) -> Any:
-    """Import by the array interface, of which Pillow takes a copy."""
+    """Import by the array interface; Pillow copies the memory."""
     from PIL import Image
 
     return Image.fromarray(x)

@@ -1,4 +1,4 @@
-"""Polars: series, by Arrow's streams.
+"""Polars: series, exported as Arrow streams.
 
 Source: https://docs.pola.rs/user-guide/misc/arrow/
 """
@@ -36,7 +36,7 @@ def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> An
 
 
 def take_arrow(x: Any) -> Any:
-    """Import as a series, of structs where it is a table."""
+    """Import as a series; a table becomes a series of structs."""
     import polars as pl
 
     return pl.Series(x)

@@ -1,4 +1,4 @@
-"""Apache Arrow's tensors: host memory of any number of axes.
+"""Apache Arrow's tensors: host memory with any number of axes.
 
 Source: https://arrow.apache.org/docs/python/dlpack.html
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
-    """Return a tensor over memory of NumPy's: Arrow makes none of its own."""
+    """Return a tensor of a NumPy array's memory: Arrow does not allocate tensors."""
     need_device(device, ("cpu",), "a tensor of Arrow")
     need_dtype(dtype, REAL, "a tensor of Arrow")
 
@@ -42,7 +42,7 @@ def read(y: Any) -> list[Any]:
 
 
 def write(y: Any) -> None:
-    """Set the first element, through the array of NumPy's that a tensor gives of itself."""
+    """Set the first element, through the NumPy array of the tensor's memory."""
     y.to_numpy().flat[0] = 1
 
 
@@ -53,7 +53,7 @@ subject: Subject = Subject(
     read=read,
     write=write,
     distribution="pyarrow",
-    preload=("pyarrow", "numpy.ma"),  # which it would import in each child
+    preload=("pyarrow", "numpy.ma"),  # which it would otherwise import in each child
 )
 
 kinds: tuple[Kind, ...] = (

@@ -1,4 +1,4 @@
-"""Apache Arrow's arrays: one axis of host memory that is never written.
+"""Apache Arrow's arrays: one axis of read-only host memory.
 
 Source: https://arrow.apache.org/docs/python/dlpack.html; for Arrow's own methods
 https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
@@ -35,7 +35,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:  # noqa:
 
 
 def make_from(numbers: list[Any], shape: Shape, dtype: str) -> Any:
-    """Return an array that holds some numbers."""
+    """Return an array with given numbers."""
     need_dtype(dtype, REAL, "an array of Arrow that DLPack can describe")
 
     import pyarrow as pa
@@ -60,7 +60,7 @@ def read(y: Any) -> list[Any]:
 
 
 def write(y: Any) -> None:
-    """Try to set the first element, for which arrays of Arrow have no method."""
+    """Try to set the first element, for which Arrow arrays have no method."""
     y[0] = 1
 
 
@@ -71,7 +71,7 @@ def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> An
 
 
 def take_arrow(x: Any) -> Any:
-    """Import as an array, and a stream as a chunked one."""
+    """Import as an array; a stream becomes a chunked array."""
     import pyarrow as pa
 
     return pa.chunked_array(x) if hasattr(x, "__arrow_c_stream__") else pa.array(x)

@@ -1,8 +1,8 @@
-"""pydlpack: capsules made in Python, by ctypes, of what objects say by older protocols.
+"""pydlpack: capsules made in Python, with ctypes, of objects with older protocols.
 
 Source: https://github.com/pearu/pydlpack
 
-It allocates nothing: what it exports here are arrays of NumPy's, by their array interface.
+It does not allocate memory: here it exports NumPy arrays, through their array interface.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _WithInterface(Interfaced):
 
 
 def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
-    """Return an object that pydlpack made."""
+    """Return an object made by pydlpack."""
     need_device(device, ("cpu",), "pydlpack")
     need_dtype(dtype, PLAIN, "pydlpack")
 

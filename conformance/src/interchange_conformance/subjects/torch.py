@@ -1,10 +1,10 @@
-"""PyTorch: tensors on the host and on CUDA devices, none of which can be read-only.
+"""PyTorch: tensors on the host and on CUDA devices, which cannot be read-only.
 
 Source: https://docs.pytorch.org/docs/stable/dlpack.html;
 https://docs.pytorch.org/docs/stable/notes/cuda.html
 
-There is no ``take_buffer``: ``torch.frombuffer`` is told the element type by its caller, and takes
-nothing but bytes from the buffer.
+There is no ``take_buffer``: ``torch.frombuffer`` uses only the bytes of the buffer, and requires
+the element type as an argument.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _stream(handle: int) -> Any:
 
 
 def make_on(stream: int, shape: Shape, dtype: str) -> Any:
-    """Return a tensor; PyTorch counts the stream that is current as the one of pending work."""
+    """Return a tensor; the stream stays current, and PyTorch orders its work at the export."""
     import torch
 
     torch.cuda.set_stream(_stream(stream))
@@ -75,7 +75,7 @@ def take(x: Any) -> Any:
 
 
 def take_on(stream: int, x: Any) -> Any:
-    """Import by DLPack, for the stream that is current then."""
+    """Import by DLPack, with the given stream current."""
     import torch
 
     with torch.cuda.stream(_stream(stream)):
@@ -100,7 +100,7 @@ def write(y: Any) -> None:
 
 
 def release() -> None:
-    """Give cached device memory back."""
+    """Free cached device memory."""
     import torch
 
     if torch.cuda.is_initialized():
@@ -108,7 +108,7 @@ def release() -> None:
 
 
 def _lacks(module: Any) -> str | None:
-    """Return why no tensor can be on a device here, or None."""
+    """Return why no tensor can be on a device, or None."""
     if not module.backends.cuda.is_built():
         return "built without CUDA"
     return None if module.cuda.is_available() else "finds no GPU"

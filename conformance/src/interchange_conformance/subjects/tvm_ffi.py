@@ -2,9 +2,9 @@
 
 Source: https://tvm.apache.org/ffi/concepts/tensor.html
 
-It allocates nothing in Python: on the host its tensors are made of arrays of NumPy's, on a device
-of memory that the driver gives.  They have no element access, so that they are read as what they
-describe, and not written.
+It does not allocate memory in Python: its tensors describe NumPy arrays on the host, and memory of
+the driver on a device.  They have no element access, so that their elements are read at the address
+that they report, and not written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ._devices import download, lacks_driver, load, memory_on, need_device
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
-_BY_ITSELF: Final = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # NumPy has none of these
+_BY_ITSELF: Final = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # element types that NumPy lacks
 _DTYPES: Final = (*(name for name in PLAIN if not name.startswith("complex")), *_BY_ITSELF)
 _ON_HOST: Final = frozenset({"cpu", "cuda_host"})
 
@@ -43,7 +43,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
 
 
 def make_on(stream: int, shape: Shape, dtype: str) -> Any:
-    """Return a tensor, with a stream left as the one that tvm-ffi works on."""
+    """Return a tensor, with the given stream as the current stream of tvm-ffi."""
     import tvm_ffi
 
     x = make(shape, dtype, "cuda", False)
@@ -59,7 +59,7 @@ def take(x: Any) -> Any:
 
 
 def take_on(stream: int, x: Any) -> Any:
-    """Import by DLPack, while a stream is the one that tvm-ffi works on."""
+    """Import by DLPack, with the given stream as the current stream of tvm-ffi."""
     import tvm_ffi
 
     device = tvm_ffi.device("cuda", opened().current_device)

@@ -2,8 +2,8 @@
 
 Source: https://nvidia.github.io/warp/modules/interoperability.html
 
-It is started when it is first asked for something, since it looks for a CUDA driver then, and what
-is pending is on the stream that is current.
+It is initialised at its first use, because it then looks for a CUDA driver; pending work is on the
+current stream.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HAS_GPU: Final = chosen() == "real"
 
 
 def _warp() -> Any:
-    """Return the module, started, and told to be quiet."""
+    """Return the module, initialised, with its messages disabled."""
     import warp as wp
 
     if hasattr(wp, "LOG_ERROR"):
@@ -46,7 +46,7 @@ def _warp() -> Any:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Drop what native code writes to standard error, such as that there is no driver."""
+    """Drop output of native code on standard error, such as the message that there is no driver."""
     sys.stderr.flush()
     kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 2)
@@ -80,9 +80,9 @@ def _stream(wp: Any, handle: int) -> Any:
 
 
 def make_on(stream: int, shape: Shape, dtype: str) -> Any:
-    """Return an array, with a stream left as the current one."""
+    """Return an array, with the given stream as the current one."""
     wp = _warp()
-    device = wp.get_cuda_device()  # the current one
+    device = wp.get_cuda_device()  # the current device
     wp.set_stream(_stream(wp, stream), device)
     return wp.zeros(shape, dtype=getattr(wp, dtype), device=device)
 
@@ -93,7 +93,7 @@ def take(x: Any) -> Any:
 
 
 def take_on(stream: int, x: Any) -> Any:
-    """Import by DLPack, for the stream that is current then."""
+    """Import by DLPack, with the given stream current."""
     wp = _warp()
     with wp.ScopedStream(_stream(wp, stream), sync_enter=False):
         return wp.from_dlpack(x)
@@ -106,7 +106,7 @@ def read(y: Any) -> list[Any]:
 
 
 def write(y: Any) -> None:
-    """Set every element, the first among them: Warp has no way to set one alone."""
+    """Set every element, including the first: Warp has no function that sets a single element."""
     y.fill_(1)
 
 

@@ -1,18 +1,18 @@
-"""Producers to test consumers with: honest ones, odd ones, and ones that are wrong in every way.
+"""Producers to test consumers with: correct ones, unusual ones, and ones that break a rule.
 
-Source: dlpack.h 1.3; array API standard 2025.12.  `host` gives an honest producer of numbered host
-memory, `but` a variant of it that says or does something else, `zoo` and `legal` the tables of what
-a consumer should refuse and of what it should take.  Needs no array library.
+Source: dlpack.h 1.3; array API standard 2025.12.  `host` returns a correct producer of numbered
+host memory, ``but`` a variant of it with changed fields or behaviour; `zoo` and `legal` are the
+tables of producers that a consumer should refuse and import.  No array library is needed.
 
 Every request is logged (`Source.log`), every struct is kept (`Source.loans`), and every struct
-counts how often its deleter ran (`Source.counts`).  What is true and what is not:
+counts the calls of its deleter (`Source.counts`).  Limits:
 
-* Deleters are native code, and safe with an exception in flight.  Destructors are played when the
-  counters are looked at, unless ``destructor="numpy"`` asks for NumPy's native one.
-* The zoo keeps a reference to every capsule (unless told otherwise), so that a consumer cannot
-  think itself alone with it.
-* A capsule cannot hold NULL, CPython sees to that: there is no such case.
-* Structs and memory are never freed: count in thousands, not in millions.
+* Deleters are native code, and safe with an exception in flight.  Destructors are emulated when
+  the counters are read, unless ``destructor="numpy"`` requests NumPy's native one.
+* The zoo keeps a reference to every capsule (unless requested otherwise), so that a consumer
+  never has the only one.
+* A capsule cannot hold NULL, which CPython refuses: there is no such case.
+* Structs and memory are never freed: create thousands, not millions.
 
 Examples
 --------

@@ -1,8 +1,8 @@
-"""Producers with a C exchange table, without a library that has one.
+"""Producers with a C exchange table, without a library that implements one.
 
-Source: dlpack.h 1.3, DLPackExchangeAPI.  The table's functions are C, since Python cannot return to
-C with an error set: they are compiled on the spot from ``exchange_table.c``, and call back into
-methods of the object that they are given.
+Source: dlpack.h 1.3, DLPackExchangeAPI.  The table's functions are C, because Python cannot return
+to C with an error set: they are compiled at run time from ``exchange_table.c``, and call methods of
+the object that they are given.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ HONEST: Final = {
     "dltensor_from_py_object_no_sync": "lend_object",
     "current_work_stream": "no_stream",
 }
-"""Member of a table -> the function in ``exchange_table.c`` that keeps what it promises."""
+"""Member of a table -> the correct function for it in ``exchange_table.c``."""
 
 _SOURCE: Final = "exchange_table.c"
-_kept: Final[list[Any]] = []  # tables are there for the whole process
+_kept: Final[list[Any]] = []  # tables exist until the process exits
 
 
 def function_address(name: str) -> int:
@@ -56,11 +56,11 @@ def make_table(
     Parameters
     ----------
     version : tuple[int, int], optional
-        What its header says.
+        Version in the table's header.
     prev : int, optional
         Address of an older table.
     **members : str or None
-        By member: the function of ``exchange_table.c`` to use in place of the honest one, or None
+        By member: the function of ``exchange_table.c`` to use instead of the correct one, or None
         for NULL.
 
     Raises
@@ -84,37 +84,38 @@ def table_capsule(address: int, name: bytes = capsules.EXCHANGE_API) -> Any:
 
 
 def use_taker(take: Callable[[Any], Any]) -> None:
-    """Let ``to_object`` make objects of capsules by `take`, from now on and in every table."""
+    """Set the function with which ``to_object`` of every table makes objects of capsules."""
     call = capsules.Prototype(None, ctypes.py_object)(function_address("set_taker"))
     call(take)
 
 
 class _Carrying(Producer):
-    """A producer with what the functions of a table need."""
+    """A producer with the methods that the functions of a table call."""
 
     def _for_table(self) -> Any:
-        """Answer the table."""
+        """Return the capsule for the table."""
         self.log.append(Call("_for_table", {}))
         return self._answer({"max_version": DLPACK_VERSION})
 
     @property
     def _dltensor(self) -> int:
-        """Address of a struct to lend, which is never freed."""
+        """Address of a struct for borrowing, which is never freed."""
         loan = Loan(self.said, self.memory, versioned=True)
         return loan.address + DLManagedTensorVersioned.dl_tensor.offset
 
 
 def carrying(source: Source, table: int, *, on_instance: bool = False) -> Producer:
-    """Return a producer like `source`, with an exchange table on a type of its own.
+    """Return a producer like `source`, whose own type has an exchange table.
 
     Parameters
     ----------
     source : Source
-        What it says and holds.
+        The description and memory.
     table : int
         Address of the table.
     on_instance : bool, default False
-        Whether the table hangs on the object in place of its type, where it ought not to be found.
+        Whether the table is an attribute of the object instead of its type, where consumers must
+        not find it.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The zoo's tables: producers that break a rule, and producers that are odd and within the rules.
+"""Tables of the zoo: producers that break a rule, and unusual producers that break none.
 
 Source: dlpack.h 1.3; array API standard 2025.12; the rule book (`interchange.abi.RULES`).  A row
-names its case, the rule and what differs from an honest producer of a 2 by 3 float32 array.
+has a name, the rule and the differences from a correct producer of a 2 by 3 float32 array.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Case(NamedTuple):
     name : str
         Unique within its table.
     rule : str or None
-        Id of the rule that it breaks; None where it breaks none, and where what it raises is to
-        arrive unchanged (`Manners.raises`, `Manners.device_raises`).
+        Id of the rule that it breaks; None if it breaks none, and if its exception is to propagate
+        unchanged (`Manners.raises`, `Manners.device_raises`).
     make : callable
         Returns a fresh producer.
     releases : int
-        `Source.deleter_calls` after one import was refused, or made and let go, and everything
-        that referred to the capsule (a traceback may) is gone.
+        `Source.deleter_calls` after one import was refused, or its array deleted, and all
+        references to the capsule (a traceback may hold one) are gone.
     """
 
     name: str
@@ -54,7 +54,7 @@ _HUGE: Final = 2**62
 _LEAST: Final = -(2**63)
 _END: Final = 2**64
 _BEFORE_STRIDES: Final = (1, 1)
-"""The last version in which strides may be NULL; the legacy struct has no place for it."""
+"""The last version that permits NULL strides; the legacy struct has no version field."""
 
 _STRUCT_LIES: Final[tuple[Row, ...]] = (
     ("device-0", "DLP-DEV-1", {"device": (0, 0)}),
@@ -107,7 +107,7 @@ _STRUCT_LIES: Final[tuple[Row, ...]] = (
     ("offset-of-minus-4", "DLP-DATA-2", {"byte_offset": _END - 4}),
     ("offset-wraps", "DLP-DATA-2", {"data": _END - 2**20, "byte_offset": 2**20}),
 )
-"""What either struct can say wrongly."""
+"""Errors that are possible in either struct."""
 
 _NONSENSE: Final[dict[str, Any]] = {
     "device": (99, -1),
@@ -126,7 +126,7 @@ _VERSION_LIES: Final[tuple[Row, ...]] = (
     ("major-2-and-nonsense", "DLP-VER-1", {"version": (2, 0), **_NONSENSE}),
     ("major-2**31", "DLP-VER-1", {"version": (2**31, 0)}),
 )
-"""What only the versioned struct can say wrongly."""
+"""Errors that are possible in the versioned struct only."""
 
 _NAME_LIES: Final[tuple[Row, ...]] = (
     ("name-unknown", "DLP-CAP-1", {"name": b"tensor"}),
@@ -136,7 +136,7 @@ _NAME_LIES: Final[tuple[Row, ...]] = (
     ("name-of-numpy", "DLP-CAP-1", {"name": b"numpy_dltensor_versioned"}),
     ("name-of-the-exchange-table", "DLP-CAP-1", {"name": capsules.EXCHANGE_API}),
 )
-"""Capsules with another name: they are not consumed, and free themselves."""
+"""Capsules with another name: they are not consumed, and free their struct."""
 
 _SILENT: Final[tuple[Row, ...]] = (
     ("used-legacy", "DLP-CAP-2", {"generation": "legacy", "name": capsules.USED_LEGACY}),
@@ -154,7 +154,7 @@ _SILENT: Final[tuple[Row, ...]] = (
     ("device-of-text", "DLP-DEV-2", {"advertises": ("cpu", 0)}),
     ("device-unknown", "DLP-DEV-1", {"advertises": (99, 0)}),
 )
-"""Nothing is handed out that a refusal could release."""
+"""Cases that export nothing that a refusal could release."""
 
 _LYING_ABOUT_THE_DEVICE: Final[tuple[Row, ...]] = (
     ("says-host-ships-cuda", "DLP-DEV-3", {"advertises": (1, 0), "device": (2, 0)}),
@@ -174,7 +174,7 @@ _ERRORS: Final[tuple[type[BaseException], ...]] = (
 
 
 def _changed(changes: dict[str, Any]) -> Callable[[], Source]:
-    """Return what makes an honest producer with these changes."""
+    """Return a function that makes a correct producer with these changes."""
     return lambda: host().but(**changes)
 
 
@@ -202,12 +202,12 @@ def _raising(
     deep: bool = False,
     words: str = "the producer's own",
 ) -> Callable[[], Source]:
-    """Return what makes a producer that raises a fresh error in `where`."""
+    """Return a function that makes a producer that raises a new error in `where`."""
     return lambda: host().but(**{where: error(words)}, deep=deep)
 
 
 def _raisers() -> list[Case]:
-    """Return producers that raise, whose errors are to arrive unchanged."""
+    """Return producers that raise errors, which are to propagate unchanged."""
     cases = [Case(f"raises-{e.__name__}", None, _raising(e), 0) for e in _ERRORS]
     deep = [Case(f"raises-deep-{e.__name__}", None, _raising(e, deep=True), 0) for e in _ERRORS]
     device = [
@@ -223,8 +223,8 @@ def _raisers() -> list[Case]:
 def zoo() -> dict[str, Case]:
     """Return every malformed case, by name.
 
-    Each row says which rule a consumer should cite.  Rows whose rule is None raise an error of
-    their own, which a consumer lets through unchanged.
+    Each row has the rule that a consumer should cite.  Rows whose rule is None raise an error of
+    their own, which a consumer propagates unchanged.
 
     Examples
     --------
@@ -282,7 +282,7 @@ _LEGAL_LIES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("extent-1-huge-stride", {"shape": (1, 3), "strides": (_HUGE, 1)}),
     ("extent-1-negative-stride", {"shape": (1, 3), "strides": (-1, 1)}),
 )
-"""Changes of an honest producer that either struct may make."""
+"""Changes of a correct producer that are legal in either struct."""
 
 _LEGAL_VERSIONED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("minor-0", {"version": (1, 0)}),
@@ -296,17 +296,17 @@ _LEGAL_VERSIONED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 
 
 def _built(changes: dict[str, Any], generation: str) -> Callable[[], Source]:
-    """Return what makes a producer from arguments of `host`."""
+    """Return a function that makes a producer from arguments of `host`."""
     return lambda: host(**{"shape": (2, 3), **changes}).but(generation=generation)
 
 
 def _padded() -> Source:
-    """Return a producer of 4-bit integers, one in each byte."""
+    """Return a producer of 4-bit integers, each stored in one byte."""
     return host(dtype="uint4").but(generation="versioned", flags=_PADDED)
 
 
 def legal() -> dict[str, Case]:
-    """Return producers that are odd and break no rule, by name.
+    """Return unusual producers that break no rule, by name.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Functions in C that the zoo has: compiled on the spot, kept in the user's cache, and loaded.
+"""The zoo's C functions: compiled at run time, cached in the user's cache directory, and loaded.
 
-A compiler is looked for where the emulated driver looks for its own.
+The compiler is found as for the emulated driver.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _OPTIONS: Final = ("-std=gnu11", "-O1", "-shared", "-fPIC")
 
 @functools.cache
 def load(name: str) -> Any:
-    """Return the functions of a source of this folder, loaded.
+    """Compile a C source of this folder if necessary, and return its loaded library.
 
     Parameters
     ----------
     name : str
-        Such as ``"exchange_table.c"``.
+        File name, such as ``"exchange_table.c"``.
 
     Raises
     ------
     CannotBuildError
-        There is no C compiler, or it refuses the source.
+        There is no C compiler, or it fails.
     """
     source = _HERE / name
     compiler = find_compiler()
@@ -53,16 +53,16 @@ def _compile(compiler: list[str], source: Path, made: Path) -> None:
 
 
 def function_address(source: str, name: str) -> int:
-    """Return the address of a function of a source of this folder.
+    """Return the address of a function in a C source of this folder.
 
     Parameters
     ----------
     source, name : str
-        File and function.
+        File name and function name.
 
     Raises
     ------
     CannotBuildError
-        There is no C compiler, or it refuses the source.
+        There is no C compiler, or it fails.
     """
     return ctypes.cast(getattr(load(source), name), ctypes.c_void_p).value or 0

@@ -1,13 +1,14 @@
-"""The deleter of every struct here: a function of the C library that counts its calls.
+"""The deleter of every struct of the zoo: a function of the C library that counts its calls.
 
 Source: POSIX.1-2024, ``jrand48``; dlpack.h 1.3, the deleters.  A deleter is native code, and takes
 the address of its struct (DLP-LIFE-4).  ``jrand48`` takes an address, too: it reads the 48-bit
-number X that is there, writes a X + c over it and touches nothing else.  a and c are in the
-standard, and no X comes back within 2**48 calls, so that two such numbers say how many calls lie
-between them, exactly.  It needs neither Python nor the GIL, and does not mind a pending exception.
+number X at that address, replaces it with a X + c and accesses no other memory.  The standard
+specifies a and c, and the sequence has a period of 2**48, so that two such numbers determine the
+number of calls between them exactly.  It needs neither Python nor the GIL, and may run with a
+pending exception.
 
-Limits: calls for one struct, from threads that hold no lock in common, may be counted once; and
-``lcong48`` of the same process changes a and c until ``srand48`` restores them.
+Limits: concurrent calls for one struct, from threads that share no lock, may be counted once;
+and ``lcong48`` in the same process changes a and c until ``srand48`` restores them.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from typing import Any, Final
 from interchange.abi import capsules
 
 COUNTED: Final = 6
-"""How much of a struct its deleter counts in, from the first byte on [bytes]."""
+"""Size of the part of a struct in which its deleter counts, from the first byte on [bytes]."""
 MOST: Final = 2**20
-"""More calls are impossible: the memory was overwritten."""
+"""A higher count is impossible: it means that the memory was overwritten."""
 
 _FACTOR, _ADDEND = 0x5DEECE66D, 0xB
 _BITS: Final = 8 * COUNTED
 _MASK: Final = 2**_BITS - 1
-_Numbers: Final = ctypes.c_uint16 * 3  # the least significant comes first on every machine
+_Numbers: Final = ctypes.c_uint16 * 3  # the least significant comes first on every platform
 _EXAMPLES: Final = (0, 1, 0x3_0000_0001, 0x7FFF_C000_0000, 0xFFFF_FFFF_FFFF)
 
 
 def _doubled_steps() -> tuple[tuple[int, int], ...]:
-    """Return the factors and addends of 1, 2, 4, ... calls at once."""
+    """Return the factors and addends of 1, 2, 4, ... consecutive calls."""
     steps = [(_FACTOR, _ADDEND)]
     while len(steps) < _BITS:
         factor, addend = steps[-1]
@@ -43,16 +44,16 @@ _STEPS: Final = _doubled_steps()
 
 
 def number_at(address: int) -> int:
-    """Return the number that the deleter counts in."""
+    """Return the number in which the deleter counts."""
     low, middle, high = _Numbers.from_address(address)
     return int(low | middle << 16 | high << 32)
 
 
 def calls_between(before: int, after: int) -> int:
-    """Return how many calls turn one number into another.
+    """Return the number of calls between two numbers.
 
-    The lowest bits of the numbers repeat first: 2**n calls leave the lowest n as they are, so that
-    each bit that differs says one bit of the count.
+    The lowest bits of the numbers repeat first: 2**n calls leave the lowest n bits unchanged, so
+    that each differing bit determines one bit of the count.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def calls_between(before: int, after: int) -> int:
 
 
 def _counting_function() -> int:
-    """Return the address of the C library's function."""
+    """Return the address of the C library's ``jrand48``."""
     try:
         function: Any = ctypes.CDLL(None).jrand48
     except (AttributeError, OSError, TypeError) as error:
@@ -79,7 +80,7 @@ def _counting_function() -> int:
 
 
 def _cannot(why: str) -> ImportError:
-    """Say that nothing can be counted here."""
+    """Return the error for a platform where calls cannot be counted."""
     return ImportError(
         f"interchange_conformance cannot count deleter calls on {sys.platform}: {why}, which POSIX "
         f"describes; run it on Linux"
@@ -87,7 +88,7 @@ def _cannot(why: str) -> ImportError:
 
 
 def check_counter(deleter: int) -> None:
-    """Refuse a function that does not do what this module reads."""
+    """Raise an error if a function does not behave as this module expects."""
     for start in _EXAMPLES:
         words = (ctypes.c_uint64 * 3)()
         place = ctypes.addressof(words) + 8
@@ -102,6 +103,6 @@ def check_counter(deleter: int) -> None:
 
 
 COUNTING_DELETER: Final = _counting_function()
-"""Address of the native function that counts its calls in the first bytes of what it is given."""
+"""Address of the native function that counts its calls in the first bytes of its argument."""
 
 check_counter(COUNTING_DELETER)

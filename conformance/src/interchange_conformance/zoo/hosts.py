@@ -1,8 +1,7 @@
-"""Host memory by its older names: buffers, and objects with ``__array_interface__``.
+"""Host memory by the older protocols: buffers, and objects with ``__array_interface__``.
 
-Source: PEP 3118; NumPy array interface, version 3.  `view` makes a memoryview that says what it is
-told, true or not; `Interfaced` an object whose record says what it is told.  What they point at is
-kept for ever.
+Source: PEP 3118; NumPy array interface, version 3.  `view` makes a memoryview with given fields,
+valid or not; `Interfaced` makes an object with a given record.  Their memory is never freed.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _kept: Final[list[Any]] = []
 
 
 def kept(data: bytes) -> int:
-    """Return the address of a copy of some bytes, which stays there.
+    """Return the address of a copy of some bytes that is never freed.
 
     Parameters
     ----------
     data : bytes
-        What is to be there.
+        The bytes.
     """
     block = ctypes.create_string_buffer(data, max(1, len(data)))
     _kept.append(block)
@@ -46,25 +45,25 @@ def view(
     readonly: bool = False,
     suboffsets: Ints | None = None,
 ) -> memoryview:
-    """Return a memoryview that says what it is told.
+    """Return a memoryview with the given fields.
 
     Parameters
     ----------
     address : int
-        Of its first element.
+        Address of the first element.
     shape : tuple[int, ...]
         Extents [elements].
     strides : tuple[int, ...]
-        Steps [bytes].
+        Strides [bytes].
     letters : str
-        Its format.
+        The format.
     itemsize : int
         Size of an element [bytes].
     readonly : bool, default False
-        Whether it must not be written.
+        Whether it is read-only.
     suboffsets : tuple[int, ...], optional
-        Where the pointer that an axis steps to is followed, and how far it is from there [bytes];
-        negative where none is.
+        Per axis, the offset from the pointer at each step that is dereferenced [bytes]; negative
+        for an axis without pointers.
 
     Examples
     --------
@@ -90,17 +89,17 @@ def view(
 
 
 class Interfaced:
-    """An object with ``__array_interface__``, and nothing else.
+    """An object with ``__array_interface__`` only.
 
     Parameters
     ----------
     **record
-        What the attribute returns, as a fresh dict each time.
+        The items of the dict that the attribute returns, a new one each time.
 
     Attributes
     ----------
     read : int
-        How often it was read.
+        How often the attribute was read.
 
     Examples
     --------

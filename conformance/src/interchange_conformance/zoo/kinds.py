@@ -1,7 +1,7 @@
 """The kinds of producers: one type for each signature that ``__dlpack__`` has had.
 
-Source: array API standard, 2021.12 to 2025.12, and libraries older than it.  What a producer is
-like is learnt from its type by some consumers, so that a type never changes here.
+Source: array API standard, 2021.12 to 2025.12, and libraries older than it.  Some consumers cache
+what they learn about a producer per type, so that a type never changes here.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def _foreign(cls: type[S]) -> type[S]:
 
 
 class _Placed(Source):
-    """A source that says where its memory is."""
+    """A source with ``__dlpack_device__``."""
 
     def __dlpack_device__(self) -> Any:
         return self._device()
 
 
 class _Keywords(Source):
-    """A source that takes all four keywords."""
+    """A source whose ``__dlpack__`` accepts all four keywords."""
 
     def __dlpack__(
         self,
@@ -54,12 +54,12 @@ class _Keywords(Source):
 
 @_foreign
 class Producer(_Keywords, _Placed):
-    """A producer of today: all four keywords."""
+    """A producer of the current standard: all four keywords."""
 
 
 @_foreign
 class StreamOnly(_Placed):
-    """A producer of 2021.12 and 2022.12: ``stream`` and nothing else."""
+    """A producer of 2021.12 and 2022.12: ``stream`` only."""
 
     def __dlpack__(self, *, stream: Any = _ABSENT) -> Any:
         sent = {} if stream is _ABSENT else {"stream": stream}
@@ -71,7 +71,7 @@ class StreamOnly(_Placed):
 
 @_foreign
 class Bare(_Placed):
-    """A producer older than the standard: no keywords at all."""
+    """A producer older than the standard: no keywords."""
 
     def __dlpack__(self) -> Any:
         error = self._hear({})
@@ -82,7 +82,7 @@ class Bare(_Placed):
 
 @_foreign
 class AnyKeyword(_Placed):
-    """A producer that takes every keyword, and logs them in the order they came."""
+    """A producer that accepts every keyword, and logs them in their order."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
         error = self._hear(keywords)
@@ -92,7 +92,7 @@ class AnyKeyword(_Placed):
 
 
 class _OpaqueMethod:
-    """A method like those of compiled code: callable, without a readable signature."""
+    """A method like those of extension modules: callable, without a readable signature."""
 
     def __init__(self, source: Source | None) -> None:
         self._source = source
@@ -116,7 +116,7 @@ class _OpaqueMethod:
 
 @_foreign
 class Opaque(_Placed):
-    """A compiled producer that takes ``stream`` only, which no inspection can tell."""
+    """A compiled producer that accepts ``stream`` only, which cannot be found by inspection."""
 
     __dlpack__: _OpaqueMethod = _OpaqueMethod(None)
 
@@ -128,7 +128,7 @@ class Deviceless(_Keywords):
 
 @_foreign
 class Speechless(_Placed):
-    """An object without ``__dlpack__`` that says where its memory is."""
+    """An object with ``__dlpack_device__`` but without ``__dlpack__``."""
 
 
 SIGNATURES: Final[dict[str, type[Source]]] = {
@@ -138,7 +138,7 @@ SIGNATURES: Final[dict[str, type[Source]]] = {
     "keywords": AnyKeyword,
     "opaque": Opaque,
 }
-"""What ``__dlpack__`` takes -> the kind of producer."""
+"""Keywords that ``__dlpack__`` accepts -> the kind of producer."""
 
 
 @overload
@@ -170,7 +170,7 @@ def host(
     byte_offset: int = 0,
     kind: type[Source] = Producer,
 ) -> Source:
-    """Return an honest producer of host memory, whose element number n holds n.
+    """Return a correct producer of host memory, whose element number n has the value n.
 
     Parameters
     ----------
@@ -179,12 +179,12 @@ def host(
     dtype : str or tuple[int, int, int], default "float32"
         A name in `ELEMENTS`, or code, bits and lanes.
     strides : tuple[int, ...], optional
-        Step along each axis [elements]; C order when left out.  The memory is as large as they
-        reach, in both directions, and numbered from its lowest element.
+        Stride of each axis [elements]; C order by default.  The memory covers all elements, in both
+        directions, and is numbered from its lowest element.
     byte_offset : int, default 0
-        How far the first element is from where ``data`` points [bytes].
+        Offset of the first element from the ``data`` address [bytes].
     kind : type, default Producer
-        Which methods and keywords it has.
+        Type of the producer, which determines its methods and keywords.
 
     Examples
     --------
@@ -205,12 +205,12 @@ def host(
 def claiming(
     device: tuple[int, int] = (2, 0), shape: Ints = (2, 3), dtype: str | Element = "float32"
 ) -> Producer:
-    """Return a producer of host memory that says it is on another device.
+    """Return a producer of host memory that claims to be on another device.
 
     Parameters
     ----------
     device : tuple[int, int], default (2, 0)
-        Type and id, in ``__dlpack_device__`` and in the capsule alike.
+        Type and id, both in ``__dlpack_device__`` and in the capsule.
     shape, dtype
         As for `host`.
 

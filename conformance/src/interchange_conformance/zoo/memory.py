@@ -1,8 +1,8 @@
-"""Host memory with known contents: element number n holds the number n.
+"""Host memory with known contents: element number n has the value n.
 
-Source: dlpack.h 1.3 (codes and bits); the ``struct`` module's formats for what the elements hold.
-A bfloat16 is the upper half of a float32.  Other element types without a format hold n as a
-little-endian integer, cut to their size.
+Source: dlpack.h 1.3 (codes and bits); the formats of the ``struct`` module for the elements.  A
+bfloat16 is the upper half of a float32.  Element types without a format hold n as a little-endian
+integer, truncated to their size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Ints = tuple[int, ...]
 Element = tuple[int, int, int]
 """Code, bits and lanes."""
 
-_ALIGNMENT: Final = 64  # [bytes]: consumers that copy unaligned memory have no reason to
+_ALIGNMENT: Final = 64  # [bytes]: consumers that copy unaligned memory do not copy this
 
 ELEMENTS: Final[dict[str, Element]] = {
     "bool": (6, 8, 1),
@@ -41,11 +41,11 @@ ELEMENTS: Final[dict[str, Element]] = {
     "uint4": (1, 4, 1),
     "float4_e2m1fn": (17, 4, 1),
 }
-"""Names that `interchange.testing.producers.host` takes."""
+"""Names of element types that `interchange.testing.producers.host` accepts."""
 
 
 class _Format(NamedTuple):
-    """How a number is written, and from which one on it starts again at 0."""
+    """The format of a number, and the modulus of the numbers."""
 
     text: str
     modulus: int = 2**31
@@ -72,7 +72,7 @@ _FORMATS: Final = {
 
 
 def itemsize(element: Element) -> int:
-    """Return the size of one element [bytes], rounded up, and at least 1 for broken ones."""
+    """Return the size of one element [bytes], rounded up, at least 1 for malformed types."""
     _, bits, lanes = element
     return max(1, -(-bits * lanes // 8))
 
@@ -89,7 +89,7 @@ def c_strides(shape: Ints) -> Ints:
 
 
 def reach(shape: Ints, strides: Ints) -> tuple[int, int]:
-    """Return the lowest and the highest element, counted from the first one [elements].
+    """Return the lowest and the highest element, relative to the first one [elements].
 
     Examples
     --------
@@ -101,7 +101,7 @@ def reach(shape: Ints, strides: Ints) -> tuple[int, int]:
 
 
 def _number(n: int, element: Element) -> int | float | complex | bool:
-    """Return what element number `n` holds."""
+    """Return the value of element number `n`."""
     form = _FORMATS.get(element)
     if form is None:
         return n % (1 << 8 * itemsize(element))
@@ -130,18 +130,18 @@ class Memory:
     Parameters
     ----------
     count : int
-        How many elements there are.
+        Number of elements.
     element : tuple[int, int, int]
         Code, bits and lanes.
     lead : int, default 0
-        How much lies before element 0 [bytes].
+        Number of bytes before element 0 [bytes].
 
     Attributes
     ----------
     address : int
-        Where the block begins; a multiple of 64.
+        Address of the block; a multiple of 64.
     size : int
-        How long it is [bytes], `lead` included.
+        Size of the block [bytes], including `lead`.
     """
 
     __slots__ = ("_anchor", "_pad", "_storage", "address", "count", "element", "lead", "size")
@@ -171,7 +171,7 @@ class Memory:
         return other
 
     def numbers(self, first: int, shape: Ints, strides: Ints) -> list[int | float | complex | bool]:
-        """Return what a strided array holds, in C order.
+        """Return the elements of a strided array, in C order.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Memory:
         shape : tuple[int, ...]
             Extent of each axis [elements].
         strides : tuple[int, ...]
-            Step along each axis [elements].
+            Stride of each axis [elements].
         """
         start = (first - self.address - self.lead) // itemsize(self.element)
         indices = product(*map(range, shape))

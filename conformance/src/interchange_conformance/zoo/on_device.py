@@ -1,8 +1,8 @@
-"""An honest producer of device memory: it orders by events, and keeps the table of streams.
+"""A correct producer of device memory: it orders by events, and follows the table of stream values.
 
 Source: array API standard 2025.12, ``array.__dlpack__``; dlpack.h 1.3; CUDA driver API, Stream and
-Event Management.  It is what consumers are judged with on a driver; every part of it is a method of
-its own, so that a variant can leave one duty out.
+Event Management.  Consumers are tested with it on a driver; every step is a method of its own, so
+that a variant can omit one.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ NO_SYNC: Final = -1
 _CUDA, _PINNED, _ROCM, _MANAGED = 2, 3, 10, 13
 _HANDLES_END: Final = 2**64
 _DEFAULT_OF: Final = {_CUDA: 1, _MANAGED: 1, _ROCM: 0}
-"""Device type -> what ``stream=None`` stands for; a type that is not here has no streams."""
+"""Device type -> the stream of ``stream=None``; a type that is missing here has no streams."""
 _FORBIDDEN: Final = {_CUDA: {0}, _MANAGED: {0}, _ROCM: {1, 2}}
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some memory that numbered elements are in.
+    """Memory of numbered elements.
 
     Attributes
     ----------
     device : tuple[int, int]
         Type and id.
     address : int
-        First byte.
+        Address of the first byte.
     owner : object
-        Kept alive with the memory.
+        The object that keeps the memory alive.
     """
 
     device: tuple[int, int]
@@ -52,12 +52,12 @@ class Block:
 
 
 class OnDevice:
-    """A producer of memory on a device, or of memory that a device reaches.
+    """A producer of device memory or of device-accessible memory.
 
     Parameters
     ----------
     block : Block
-        Where the elements are, in C order.
+        The memory of the elements, in C order.
     shape : tuple[int, ...]
         Extent of each axis [elements].
     dtype : str
@@ -65,7 +65,7 @@ class OnDevice:
     stream : int, optional
         Handle of the stream on which work on the memory may be pending.
     cuda : Cuda, optional
-        The driver; without it nothing is ordered and nothing copied.
+        The driver; without it no work is ordered and no memory copied.
 
     Attributes
     ----------
@@ -133,18 +133,18 @@ class OnDevice:
         block = self.copied_block(consumer) if copy else self.block
         return self.capsule(replace(block, device=target), bool(copy), max_version)
 
-    # ------------------------------------------------------------ the parts
+    # ------------------------------------------------------------ the steps
 
     def device(self) -> tuple[int, int]:
         """Return type and id."""
         return self.block.device
 
     def refusal(self, target: tuple[int, int]) -> Exception:
-        """Return what is raised for a device that the memory cannot be handed to."""
+        """Return the exception for a device to which the memory cannot be exported."""
         return BufferError(f"dl_device={target}: the memory is on {self.device()}")
 
     def normal_stream(self, stream: Any) -> int | None:
-        """Return the handle that a value stands for, None where there are no streams."""
+        """Return the handle of a stream value, None if the device has no streams."""
         kind = self.block.device[0]
         if stream is None:
             return _DEFAULT_OF.get(kind)
@@ -157,12 +157,12 @@ class OnDevice:
         return stream
 
     def check_host_stream(self, stream: Any) -> None:
-        """Refuse a stream for memory that the host is to have."""
+        """Refuse a stream if the memory is exported to the host."""
         if stream is not None:
             raise ValueError(f"stream={stream!r}: the host has no streams")
 
     def order(self, consumer: int) -> None:
-        """Make the consumer's stream wait for what is pending."""
+        """Make the consumer's stream wait for pending work."""
         if consumer == NO_SYNC or self.stream in {None, consumer} or self.cuda is None:
             return
         with self.cuda.on_device(self.ordinal):
@@ -176,13 +176,13 @@ class OnDevice:
             self.cuda.order(pending, consumer)
 
     def finish(self) -> None:
-        """Let the host wait for what is pending."""
+        """Make the host wait for pending work."""
         if self.cuda is not None and self.stream is not None:
             with self.cuda.on_device(self.ordinal):
                 self.cuda.synchronize(self.stream)
 
     def to_host(self, copy: bool | None) -> tuple[Block, bool]:
-        """Return memory for the host, and whether it is a copy, when the work on it is done."""
+        """Return host-accessible memory after the work on it, and whether it is a copy."""
         if self.cuda is None:
             raise BufferError("dl_device=(1, 0): there is no driver to copy with")
         reached = self.block.device[0] in {_PINNED, _MANAGED}
@@ -208,11 +208,11 @@ class OnDevice:
 
     @property
     def ordinal(self) -> int:
-        """Number of the device whose streams reach the memory."""
+        """Return the number of the device whose streams access the memory."""
         return self.block.device[1]
 
     def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
-        """Return a fresh capsule of a fresh struct."""
+        """Return a new capsule of a new struct."""
         versioned = max_version is not None and max_version >= (1, 0)
         said = Description(
             self.shape,
@@ -228,20 +228,20 @@ class OnDevice:
         return loan.offer(capsules.VERSIONED if versioned else capsules.LEGACY, "held")
 
 
-_kept: Final[list[Block]] = []  # as long as the structs, which are for ever
+_kept: Final[list[Block]] = []  # kept like the structs, until the process exits
 
 
 def place(
     cuda: Cuda, kind: str, shape: Ints, dtype: str, *, device: int = 0
 ) -> tuple[Block, list[int | float | complex | bool]]:
-    """Return fresh memory of a kind with numbered elements, and the numbers.
+    """Return new memory of a kind with numbered elements, and the numbers.
 
     Parameters
     ----------
     cuda : Cuda
         The driver.
     kind : {"cuda", "pinned", "managed"}
-        Of which memory.
+        Kind of memory.
     shape : tuple[int, ...]
         Extent of each axis [elements].
     dtype : str

@@ -1,4 +1,4 @@
-"""A wrapper around a real array that logs what a consumer asks of it.
+"""A wrapper around an array that logs the requests of a consumer.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` and ``array.__dlpack_device__``.
 """
@@ -11,7 +11,7 @@ from .source import Call
 
 
 class Recorder:
-    """Forwards the two DLPack methods of an array, and logs each request.
+    """Forward the two DLPack methods of an array, and log each request.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Recorder:
     Attributes
     ----------
     log : list[Call]
-        Every request, in order, with the keywords as they came.
+        Every request, in order, with its keywords.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What all producers of the zoo have in common: a description, manners, a log.
+"""The base class of all producers of the zoo: a description, options of behaviour, a log.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` and ``array.__dlpack_device__``.
 """
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from .structs import Destructor
 
 AS_IS: Final[Any] = type("AsIs", (), {"__repr__": lambda _: "AS_IS"})()
-"""What an honest producer would say there."""
+"""The fields of a correct producer."""
 _HOST: Final = (1, 0)
 
 
 class Call(NamedTuple):
-    """One request, as it came.
+    """One logged request.
 
     Attributes
     ----------
     method : str
         Name of the method.
     keywords : dict
-        What was passed, by name; what was left out is not there.
+        The keywords that were passed.
     """
 
     method: str
@@ -46,30 +46,30 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Manners:
-    """How a producer answers.
+    """Behaviour of a producer.
 
     Attributes
     ----------
     generation : {"auto", "legacy", "versioned"}
-        Which struct it hands out; auto looks at ``max_version``.
+        The struct that it exports; "auto" depends on ``max_version``.
     name : bytes or None
-        Name of its capsules; the right one when left out.
+        Name of its capsules; the correct one by default.
     destructor : {"held", "numpy"} or None
-        What frees an unconsumed capsule, see `Loan.offer`.
+        Destructor of an unconsumed capsule, see `Loan.offer`.
     advertises : object
-        Answer of ``__dlpack_device__``; the struct's device when left out.
+        Return value of ``__dlpack_device__``; the struct's device by default.
     device_raises : BaseException or None
         Raised by ``__dlpack_device__``.
     returns : object
-        Answer of ``__dlpack__``; a capsule when left out.
+        Return value of ``__dlpack__``; a capsule by default.
     raises : BaseException or None
         Raised by ``__dlpack__``.
     deep : bool
-        Whether `raises` comes from two calls further down, not from ``__dlpack__`` itself.
+        Whether `raises` is raised two calls below ``__dlpack__`` instead of in it.
     repeat : bool
-        Whether every call is answered with the capsule of the first (breaks DLP-CAP-6).
+        Whether every call returns the capsule of the first (breaks DLP-CAP-6).
     deaf : bool
-        Whether ``dl_device`` and ``copy`` are taken and ignored.
+        Whether ``dl_device`` and ``copy`` are accepted and ignored.
     """
 
     generation: Literal["auto", "legacy", "versioned"] = "auto"
@@ -88,21 +88,21 @@ _SAID: Final = frozenset(field.name for field in fields(Description))
 
 
 def _raise_from_below(error: BaseException) -> None:
-    """Raise with a frame of its own."""
+    """Raise an error in another frame."""
     raise error
 
 
 class Source:
-    """What all producers of the zoo are: a description, manners, a log.  Itself it speaks nothing.
+    """The base class of all producers of the zoo; it supports no protocol itself.
 
     Parameters
     ----------
     said : Description
-        What its structs say.
+        The fields of its structs.
     memory : Memory, optional
-        What is really there.
+        The actual memory.
     manners : Manners, optional
-        How it answers.
+        Its behaviour.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Source:
         self._first_capsule: Any = None
 
     def but(self, **changes: Any) -> Self:
-        """Return a producer of the same kind and memory that differs in what is named.
+        """Return a producer of the same kind and memory with changed fields.
 
         Parameters
         ----------
@@ -144,30 +144,30 @@ class Source:
 
     @property
     def deleter_calls(self) -> int:
-        """How often deleters have run, over all structs."""
+        """Total number of deleter calls, for all structs."""
         return sum(self.counts)
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How often the deleter of each struct has run, in the order they were made."""
+        """Number of deleter calls of each struct, in the order of their creation."""
         return tuple(loan.deleter_calls for loan in self.loans)
 
     @property
     def alive(self) -> int:
-        """How many structs have not been released."""
+        """Number of structs that have not been released."""
         return sum(loan.alive for loan in self.loans)
 
     def values(self) -> list[int | float | complex | bool]:
-        """Return the elements in C order, as they were when the memory was made.
+        """Return the elements in C order, as they were when the memory was created.
 
         Raises
         ------
         ValueError
-            The description does not say what a consumer could read.
+            A consumer cannot read elements according to the description.
         """
         said = self.said
         if not isinstance(said.shape, tuple) or isinstance(said.strides, int):
-            raise ValueError(f"{said} has no elements to list")  # noqa: TRY004 - no argument
+            raise ValueError(f"{said} has no elements to list")  # noqa: TRY004 - not the type of an argument
         if 0 in said.shape:
             return []
         if self.memory is None or said.data is None:
@@ -175,10 +175,10 @@ class Source:
         strides = c_strides(said.shape) if said.strides is None else said.strides
         return self.memory.numbers(said.data + said.byte_offset, said.shape, strides)
 
-    # ------------------------------------------------------------ what the kinds share
+    # ------------------------------------------------------------ shared by the kinds
 
     def _device(self) -> Any:
-        """Answer ``__dlpack_device__``."""
+        """Return the result of ``__dlpack_device__``."""
         self.log.append(Call("__dlpack_device__", {}))
         manners = self.manners
         if manners.device_raises is not None:
@@ -186,12 +186,12 @@ class Source:
         return self.said.device if manners.advertises is AS_IS else manners.advertises
 
     def _hear(self, keywords: dict[str, Any]) -> BaseException | None:
-        """Log a call of ``__dlpack__``; return what is to be raised in that very frame."""
+        """Log a call of ``__dlpack__``; return the error that its frame must raise."""
         self.log.append(Call("__dlpack__", keywords))
         return None if self.manners.deep else self.manners.raises
 
     def _answer(self, keywords: dict[str, Any]) -> Any:
-        """Return what ``__dlpack__`` returns."""
+        """Return the result of ``__dlpack__``."""
         manners = self.manners
         if manners.raises is not None:
             _raise_from_below(manners.raises)
@@ -206,11 +206,11 @@ class Source:
         return capsule
 
     def _obey(self, keywords: dict[str, Any]) -> tuple[Description, Memory | None]:
-        """Return what to export when ``dl_device`` and ``copy`` are honoured."""
+        """Return the description and memory to export, with ``dl_device`` and ``copy`` applied."""
         said, copy = self.said, keywords.get("copy")
         target = keywords.get("dl_device") or said.device
         if isinstance(target[0], enum.Enum):
-            target = (target[0].value, *target[1:])  # the standard's type is Enum, be it no int
+            target = (target[0].value, *target[1:])  # an Enum, perhaps not an IntEnum
         moves = tuple(target) != said.device
         if moves and (tuple(target) != _HOST or copy is False):
             raise BufferError(f"dl_device={target}, copy={copy}: the memory is on {said.device}")

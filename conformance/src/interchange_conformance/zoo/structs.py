@@ -1,10 +1,10 @@
-"""Managed tensors that say what they are told to say, and count how often they are released.
+"""Managed tensors with given fields, valid or not, which count how often they are released.
 
-Source: dlpack.h 1.3.  Nothing here is a Python callback (DLP-LIFE-4): the deleter is a function of
-the C library, which counts in the first bytes of the struct (`counting`).  They are of ``version``
-in the versioned struct and of ``data`` in the legacy one, and nothing else changes.  Structs are
-never freed, so that a second call is counted and does not crash; a consumer that reads a struct
-after its release finds it changed.
+Source: dlpack.h 1.3.  No callback is a Python function (DLP-LIFE-4): the deleter is a function of
+the C library, which counts in the first bytes of the struct (`counting`).  These belong to
+``version`` in the versioned struct and to ``data`` in the legacy one; no other byte changes.
+Structs are never freed, so that a second call is counted and does not crash; a consumer that reads
+a struct after its release finds it changed.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _INT64_POINTER: Final = ctypes.POINTER(ctypes.c_int64)
 
 _CONTEXT: Final = ctypes.create_string_buffer(64)
 CONTEXT: Final[int] = ctypes.addressof(_CONTEXT)
-"""What ``manager_ctx`` points to: zeros, there for the whole process."""
+"""The target of ``manager_ctx``: zeros, kept until the process exits."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a struct says, field by field, true or not.
+    """The fields of a struct, valid or not.
 
     Attributes
     ----------
     shape : tuple[int, ...], int or None
         Extents [elements]; None for NULL, an int for a pointer of that value.
     strides : tuple[int, ...], int or None
-        Steps [elements]; None for NULL, an int for a pointer of that value.
+        Strides [elements]; None for NULL, an int for a pointer of that value.
     ndim : int or None
         Number of axes; None for the length of `shape`.
     dtype : tuple[int, int, int]
@@ -62,14 +62,14 @@ class Description:
     byte_offset : int
         Added to `data` [bytes].
     flags : int
-        Flag bits; the legacy struct has no place for them.
+        Flag bits; ignored in the legacy struct.
     version : tuple[int, int]
-        Major and minor; the legacy struct has no place for them.
+        Major and minor; ignored in the legacy struct.
     manager_ctx : int or None
-        Address of what is the producer's own, some zeros when left out; None for NULL, which is
-        as right.
+        Address of the producer's private data, zeros by default; None for NULL, which is valid,
+        too.
     deleter : bool
-        Whether there is one; False for NULL.
+        Whether there is a deleter; False for NULL.
     """
 
     shape: Ints | int | None = ()
@@ -86,14 +86,14 @@ class Description:
 
     @property
     def axes(self) -> int:
-        """What the struct's ``ndim`` will be."""
+        """The value of the struct's ``ndim``."""
         if self.ndim is not None:
             return self.ndim
         return len(self.shape) if isinstance(self.shape, tuple) else 0
 
 
 def _vector(value: Ints | int | None) -> tuple[Any, Any]:
-    """Return the array that holds `value`, if it needs one, and the pointer to write."""
+    """Return the array that holds `value`, if it needs one, and the pointer to store."""
     if not isinstance(value, tuple):
         return None, ctypes.cast(ctypes.c_void_p(value), _INT64_POINTER)
     array = (ctypes.c_int64 * len(value))(*value)
@@ -101,7 +101,7 @@ def _vector(value: Ints | int | None) -> tuple[Any, Any]:
 
 
 def _check_fit(said: Description, tensor: DLTensor) -> None:
-    """Refuse what a C field would cut: a lie is told as it was meant."""
+    """Refuse a value that does not fit its C field and would be truncated."""
     device, dtype = tensor.device, tensor.dtype
     for field, meant, held in (
         ("ndim", said.axes, tensor.ndim),
@@ -115,29 +115,29 @@ def _check_fit(said: Description, tensor: DLTensor) -> None:
 
 
 def _bytes_of(struct: ctypes.Structure, name: str) -> bytes:
-    """Return what a field of a struct is in memory."""
+    """Return the bytes of a field of a struct."""
     field = getattr(type(struct), name)
     return ctypes.string_at(ctypes.addressof(struct) + field.offset, field.size)
 
 
 class Loan:
-    """One struct that was handed out, and what became of it.
+    """One exported struct, and its state.
 
     Parameters
     ----------
     said : Description
-        What the struct says.
+        The fields of the struct.
     memory : Memory or None
-        Kept alive as long as the struct, which is for ever.
+        Kept alive as long as the struct, until the process exits.
     versioned : bool
-        Which of the two structs to make.
+        Which of the two structs is made.
 
     Attributes
     ----------
     managed : DLManagedTensor or DLManagedTensorVersioned
         The struct.
     address : int
-        Where it is.
+        Address of the struct.
     """
 
     __slots__ = (
@@ -186,12 +186,12 @@ class Loan:
         _loans.append(self)
 
     def _calls(self) -> int | None:
-        """Return how often the deleter has run, or None if the counter was overwritten."""
+        """Return the number of deleter calls, or None if the counter was overwritten."""
         calls = calls_between(self._start, number_at(self.address))
         return calls if calls <= MOST else None
 
     def _parts(self) -> dict[str, bytes]:
-        """Return the bytes of each field and vector; where the deleter counts, whether it did."""
+        """Return the bytes of each field and vector; for the counter, whether it is intact."""
         tensor, parts = self.managed.dl_tensor, {}
         for place in (self.managed, tensor):
             for name, *_ in place._fields_:
@@ -205,16 +205,16 @@ class Loan:
 
     @property
     def rewritten(self) -> list[str]:
-        """Names of the fields that are not as they were made; a star before those of a vector."""
+        """Names of the fields that were changed; with a star for the contents of a vector."""
         now = self._parts()
         return [name for name, made in self._as_made.items() if now[name] != made]
 
     @property
     def deleter_calls(self) -> int:
-        """How often the deleter of this struct has run.
+        """Number of deleter calls of this struct.
 
-        It counts in the first bytes of the struct: 0 if they were overwritten, which
-        `rewritten` tells.
+        They are counted in the first bytes of the struct: 0 if these were overwritten, which
+        `rewritten` reports.
         """
         self._settle()
         return self._calls() or 0
@@ -226,13 +226,13 @@ class Loan:
 
     @property
     def name(self) -> bytes | None:
-        """The present name of the capsule, or None when the capsule is not held here."""
+        """The present name of the capsule, or None if the capsule is not held."""
         held = self._capsule
         return None if held is None else capsules.capsule_name(held)
 
     @property
     def destructor_cleared(self) -> bool | None:
-        """Whether the consumer set the destructor to NULL; None when the capsule is not held."""
+        """Whether the consumer set the destructor to NULL; None if the capsule is not held."""
         held = self._capsule
         return None if held is None else capsules.capsule_destructor(held) is None
 
@@ -242,11 +242,11 @@ class Loan:
         Parameters
         ----------
         name : bytes or None
-            Name of the capsule; kept for ever.
+            Name of the capsule; never freed.
         destructor : {"held", "numpy"} or None
-            ``"held"``: the capsule is kept here, and whenever `deleter_calls` is looked at and
-            no other reference is left, what a destructor does is done.  ``"numpy"``: NumPy's native
-            destructor, and the capsule is not kept.  None: NULL, and the capsule is not kept.
+            ``"held"``: a reference to the capsule is kept, and when `deleter_calls` is read and no
+            other reference is left, the destructor is emulated.  ``"numpy"``: NumPy's native
+            destructor; no reference is kept.  None: no destructor (NULL); no reference is kept.
         """
         if name is not None:
             capsules.increase_reference(name)  # DLP-CAP-4
@@ -257,7 +257,7 @@ class Loan:
         return capsule
 
     def _settle(self) -> None:
-        """Do what a destructor does, once no other reference is left (DLP-LIFE-2)."""
+        """Emulate the destructor once no other reference is left (DLP-LIFE-2)."""
         with _settling:
             if self._capsule is None or sys.getrefcount(self._capsule) > _HELD_ALONE:
                 return
@@ -271,12 +271,12 @@ class Loan:
 
 _settling: Final = threading.Lock()
 _loans: Final[list[Loan]] = []
-# Views may outlive this module: what they point at must be there when they die at exit.
+# Views may outlive this module: the memory they reference must exist when they die at exit.
 capsules.increase_reference(_loans)
 
 
 class _Holder:
-    """Holds a capsule as a `Loan` does."""
+    """An object that references a capsule as a `Loan` does."""
 
     __slots__ = ("_capsule",)
 
@@ -284,7 +284,7 @@ class _Holder:
         self._capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
 
     def references(self) -> int:
-        """Return what ``sys.getrefcount`` says when no other reference to the capsule is left."""
+        """Return the value of ``sys.getrefcount`` if no other reference to the capsule is left."""
         return sys.getrefcount(self._capsule)
 
 
@@ -292,12 +292,12 @@ _HELD_ALONE: Final = _Holder().references()
 
 
 def _marker(_: bool) -> int:
-    """Return a harmless native function, there to be cleared by the consumer.  It never runs."""
+    """Serve as a destructor for the consumer to set to NULL.  It never runs."""
     return COUNTING_DELETER
 
 
 def _numpy_destructor(versioned: bool) -> int:
-    """Return NumPy's destructor, which calls whatever deleter the struct has."""
+    """Return NumPy's destructor, which calls the deleter of the struct."""
     import numpy as np
 
     example = np.zeros(1).__dlpack__(max_version=(1, 0) if versioned else None)
@@ -312,7 +312,7 @@ _DESTRUCTORS: Final[dict[Destructor, Any]] = {
 
 
 class Claim:
-    """A capsule consumed strictly by the rules: the simplest consumer.
+    """A minimal consumer that consumes a capsule strictly by the rules.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ class Claim:
     Attributes
     ----------
     address : int
-        Where the struct is.
+        Address of the struct.
     managed : DLManagedTensor or DLManagedTensorVersioned
         The struct, owned by this object until `release`.
     """

@@ -1,6 +1,6 @@
-"""MUST failures of the extra libraries, reproduced without a check, in five lines each.
+"""MUST failures of the extra libraries, reproduced without the checks, in five lines each.
 
-One module per library, one function per check, named after it; a function
-returns normally where the library does what its file of known failures says, and where the process
-does not survive that, the name is in the module's `ENDS`.
+There is one module per library and one function per check, with the same name.  A function returns
+normally if the library behaves as its file of known failures states; if the process does not
+survive, the name is in the module's `ENDS`.
 """

@@ -1,4 +1,4 @@
-"""What nanoarrow 0.9.0 does, seen by hand.
+"""The behaviour of nanoarrow 0.9.0, without the checks.
 
 Source: https://arrow.apache.org/nanoarrow/latest/reference/python/
 """
@@ -13,7 +13,7 @@ ENDS: Final[dict[str, str]] = {}
 
 
 def null_counts_are_right() -> None:
-    """A slice says as many nulls as the whole array has."""
+    """A slice reports the null count of the whole array."""
     whole = na.c_array([None, 1, None, 3], na.int32())
     part = whole[1:]
     values = na.Array(part).to_pylist()

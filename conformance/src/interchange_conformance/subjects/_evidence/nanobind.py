@@ -1,4 +1,4 @@
-"""nanobind 3.1.0, by the extension of its description.
+"""The behaviour of nanobind 3.1.0, through the extension of its description.
 
 Source: https://github.com/wjakob/nanobind/blob/master/src/nb_ndarray.cpp
 """
@@ -15,7 +15,7 @@ ENDS: Final[dict[str, str]] = {}
 
 
 def taken_capsules_are_renamed() -> None:
-    """A capsule that came from ``__dlpack__`` keeps its name; its destructor is cleared."""
+    """A capsule returned by ``__dlpack__`` keeps its name; its destructor is set to NULL."""
     x = host((6,))
     kept: Any = extension.take(x)
     assert x.loans[0].name == b"dltensor_versioned"
@@ -33,7 +33,7 @@ def a_capsule_is_taken_once() -> None:
 
 
 def of_two_threads_one_takes_a_capsule() -> None:
-    """Two threads do."""
+    """A capsule is imported by two threads."""
     x, taken = host((6,)).but(repeat=True), []
     threads = [threading.Thread(target=lambda: taken.append(extension.take(x))) for _ in range(2)]
     for step in (threading.Thread.start, threading.Thread.join):
@@ -43,7 +43,7 @@ def of_two_threads_one_takes_a_capsule() -> None:
 
 
 def newer_majors_are_refused() -> None:
-    """A struct of version 2.0 is taken, and its fields are believed."""
+    """A struct of version 2.0 is imported, and its fields are read."""
     x = host((6,)).but(generation="versioned", version=(2, 0))
     _, shape, *_ = extension.describe(extension.take(x))
     assert shape == (6,)

@@ -1,4 +1,4 @@
-"""Paddle 3.3.1 for the CPU.
+"""The behaviour of Paddle 3.3.1 for the CPU, without the checks.
 
 Source: https://github.com/PaddlePaddle/Paddle/blob/develop/paddle/fluid/framework/dlpack_tensor.cc
 """
@@ -21,7 +21,7 @@ ENDS: Final = {
 
 
 def the_byte_offset_is_added() -> None:
-    """It is not: the first element is read at data."""
+    """The byte offset is ignored: the first element is read at data."""
     x = host((6,), byte_offset=4)
     y = paddle.from_dlpack(x)
     assert x.values() == [0, 1, 2, 3, 4, 5]
@@ -34,11 +34,11 @@ def devices_are_tuples_of_two_ints() -> None:
 
 
 def devices_out_of_reach_raise_buffer_error() -> None:
-    """NotImplementedError comes, which is no BufferError."""
+    """NotImplementedError is raised, which is not a BufferError."""
     found: type[BaseException] | None = None
     try:
         paddle.zeros([2]).__dlpack__(dl_device=(8, 0))
-    except Exception as error:  # noqa: BLE001 - its class is what is looked at
+    except Exception as error:  # noqa: BLE001 - its class is compared
         found = type(error)
     assert found is NotImplementedError
 
@@ -52,7 +52,7 @@ def a_tensor_is_released_once_whatever_becomes_of_it() -> None:
 
 
 def memory_of_a_device_is_not_taken_for_host_memory() -> None:
-    """Paddle without CUDA does not survive a producer that says it is on a CUDA device."""
+    """Paddle without CUDA crashes if a producer claims to be on a CUDA device."""
     paddle.from_dlpack(claiming((2, 0)))
 
 
@@ -61,7 +61,7 @@ streams_are_sent_as_ints = memory_of_a_device_is_not_taken_for_host_memory
 
 
 def views_keep_the_memory() -> None:
-    """A tensor of a tensor over foreign memory hangs when it is deleted."""
+    """Deleting a tensor of a tensor on foreign memory hangs."""
     first = paddle.from_dlpack(np.arange(6.0))
     second = paddle.from_dlpack(first)
     del first

@@ -1,4 +1,4 @@
-"""What pydlpack 0.2.1 does, seen by hand.
+"""The behaviour of pydlpack 0.2.1, without the checks.
 
 Source: https://github.com/pearu/pydlpack
 """
@@ -21,7 +21,7 @@ ENDS: Final = {
 
 
 def capsules_die_while_an_exception_flies() -> None:
-    """The destructor is a callback of ctypes, which does not bear an exception in flight."""
+    """The destructor is a ctypes callback, which fails if an exception is in flight."""
     x, numbers = dlpack.asdlpack(np.arange(6.0)), iter(())
     with contextlib.suppress(StopIteration):
         max(x.__dlpack__(), next(numbers))
@@ -29,7 +29,7 @@ def capsules_die_while_an_exception_flies() -> None:
 
 
 def deleters_run_after_python() -> None:
-    """So is the deleter, which a consumer in C++ may call when Python has ended."""
+    """The deleter is a ctypes callback, too, which a C++ consumer may call after finalisation."""
     claim = Claim(dlpack.asdlpack(np.arange(6.0)).__dlpack__())
     deleter, struct = ctypes.c_void_p(claim.managed.deleter), ctypes.c_void_p(claim.address)
-    ctypes.CDLL(None).__cxa_atexit(deleter, struct, None)  # what a static of C++ does
+    ctypes.CDLL(None).__cxa_atexit(deleter, struct, None)  # like a static object of C++

@@ -1,23 +1,23 @@
-"""Producers of Arrow capsules to test consumers with: honest ones, odd ones, and lying ones.
+"""Producers of Arrow capsules to test consumers with: correct, unusual, and malformed ones.
 
 Source: the Arrow C data, C stream, C device data and PyCapsule interfaces.  `numbers`, `lists`,
-`bools` and their like give honest columns of host memory in which element number n is the number n;
-``but`` and ``at`` variants of them that say or do something else; `zoo` and `legal` the tables of
-what a reader of arrays should refuse, and of what it should take.  Needs no library of Arrow, and a
-C compiler: without one, the first request raises
+`bools` and similar functions return correct columns of host memory in which element number n is the
+number n; ``but`` and ``at`` return variants with changed fields or behaviour; `zoo` and `legal` are
+the tables of producers that a reader of arrays should refuse and import.  No Arrow library is
+needed, but a C compiler: without one, the first request raises
 `interchange_conformance.emucuda.building.CannotBuildError`.
 
-A producer has one method of the protocol, so that nothing but the protocol can be at work:
+A producer has one method of the protocol, so that a consumer cannot use another:
 ``__arrow_c_array__`` unless ``as_stream()``, ``as_schema()``, ``as_device_array(Place(...))``,
-``as_device_stream()`` or ``as_everything()`` was asked for.  It logs every request (``log``), and
-keeps a ledger for every struct that it hands out (``loans``), and for those that its streams give
-(``given``): how often each was released (``counts``), and how often it ought to be (``due``).
-A `Loan` also knows whether it was moved, whether the destructor of its capsule has run, and whether
-it was released without the GIL or with an exception in flight; a `StreamLoan` what was called, and
-what must not have been (``stray_calls``).
+``as_device_stream()`` or ``as_everything()`` was called.  It logs every request (``log``), and
+records every struct that it exports (``loans``) or that its streams return (``given``): how often
+each was released (``counts``), and how often it should be (``due``).  A `Loan` also records whether
+it was moved, whether the destructor of its capsule has run, and whether it was released without the
+GIL or with an exception in flight; a `StreamLoan` the calls of its callbacks, and the calls that
+are forbidden (``stray_calls``).
 
-Callbacks and destructors are C, safe with an exception in flight.  Structs and memory are never
-freed unless ``forget()`` says so: count in thousands, or forget.
+Callbacks and destructors are C, safe with an exception in flight.  Structs and memory are only
+freed by ``forget()``: create thousands, or forget.
 
 Examples
 --------

@@ -1,8 +1,9 @@
-"""Arrow structs in memory, made of what they are to say, with a ledger of what becomes of each.
+"""Build Arrow structs in memory from descriptions, and record their releases.
 
 Source: the Arrow C data, C stream and C device data interfaces; PyCapsule interface.  No callback
-is Python's (DLP-LIFE-4): they are the functions of ``arrow_structs.c``, and so are the destructors
-of the capsules.  Structs are kept for ever, so that a second release is counted and does not crash.
+is a Python function (DLP-LIFE-4): the callbacks, and the destructors of the capsules, are functions
+of ``arrow_structs.c``.  Structs are never freed, so that a second release is counted and does not
+crash.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 _SOURCE: Final = "arrow_structs.c"
 _LEAVES_RELEASE, _FORGETS_CHILDREN = 1, 2
 _SPARE: Final = 4
-_MOST_SCHEMAS: Final = 16  # that one stream gives, each to be released by itself
+_MOST_SCHEMAS: Final = 16  # that one stream returns, each of which is released separately
 _kept: Final[set[Loan]] = set()
-# Capsules may outlive this module: what they point at must be there when they die at exit.
+# Capsules may outlive this module: their structs must exist when they die at exit.
 capsules.increase_reference(_kept)
 
 
 class _Ledger(ctypes.Structure):
-    """``struct ledger``."""
+    """The C ``struct ledger``."""
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in (
@@ -53,7 +54,7 @@ class _Ledger(ctypes.Structure):
 
 
 class _StreamLedger(ctypes.Structure):
-    """``struct stream_ledger``."""
+    """The C ``struct stream_ledger``."""
 
     _fields_ = (
         ("base", _Ledger),
@@ -76,7 +77,7 @@ class _StreamLedger(ctypes.Structure):
 
 
 class _Header(ctypes.Structure):
-    """``struct header``."""
+    """The C ``struct header``."""
 
     _fields_ = (
         ("release", ctypes.c_int64),
@@ -92,27 +93,27 @@ def _function(name: str) -> int:
 
 
 class Loan:
-    """One struct that was handed out, and what became of it.
+    """One exported struct, and its state.
 
     Parameters
     ----------
     name : bytes
         Name of the capsule that belongs to such a struct.
     below : sequence of Loan, optional
-        Those of its children, and of its dictionary.
+        The structs of its children and of its dictionary.
 
     Attributes
     ----------
     name : bytes
-        As above.
+        The name of the capsule.
     struct : ctypes.Structure
-        The struct, where it was made.  A consumer moves it away.
+        The struct at its original place; a consumer moves it.
     address : int
-        Where that is.
+        Address of the struct.
     below : tuple[Loan, ...]
-        As above.
+        The structs of its children and of its dictionary.
     due : int
-        How often it is to be released: 0 where its callback is NULL.
+        How often it should be released: 0 if its callback is NULL.
     """
 
     def __init__(self, name: bytes, below: Sequence[Loan] = ()) -> None:
@@ -138,7 +139,7 @@ class Loan:
         return ctypes.addressof(part)
 
     def hold(self, memory: object) -> None:
-        """Keep what the buffers are in."""
+        """Keep the memory of the buffers alive."""
         self._parts.append(memory)
 
     def give_callback(self, name: str, *, sets_release: bool, releases_below: bool = True) -> None:
@@ -152,7 +153,7 @@ class Loan:
         )
 
     def spoil(self, place: tuple[int, int] | None) -> None:
-        """Have memory overwritten by the first release: address and size [bytes]."""
+        """Overwrite memory during the first release: address and size [bytes]."""
         if place is not None:
             self._ledger.spoiled, self._ledger.spoiled_size = place
 
@@ -162,9 +163,9 @@ class Loan:
         Parameters
         ----------
         name : bytes or None
-            Name of the capsule, kept for ever; None for NULL.
+            Name of the capsule, never freed; None for NULL.
         destructor : {"destroy", "destroy_always"} or None
-            An honest one, one that also releases what was taken, or none.
+            A correct one, one that also releases a struct that was moved, or none.
         """
         if name is not None:
             capsules.increase_reference(name)
@@ -173,22 +174,22 @@ class Loan:
 
     @property
     def releases(self) -> int:
-        """How often its release callback has run, wherever the struct was moved to."""
+        """How often its release callback has run, also after the struct was moved."""
         return int(self._ledger.releases)
 
     @property
     def without_gil(self) -> int:
-        """How often by a thread that did not hold the GIL."""
+        """How often it was released by a thread that did not hold the GIL."""
         return int(self._ledger.without_gil)
 
     @property
     def in_flight(self) -> int:
-        """How often while an exception was set."""
+        """How often it was released while an exception was set."""
         return int(self._ledger.in_flight)
 
     @property
     def order(self) -> int:
-        """The number of its first release among all that there were; 0 for none yet."""
+        """Position of its first release among those of all structs; 0 if not released."""
         return int(self._ledger.order)
 
     @property
@@ -198,12 +199,12 @@ class Loan:
 
     @property
     def moved(self) -> bool:
-        """Whether the struct, where it was made, is marked released, and has not been released."""
+        """Whether the original struct is marked released without having been released."""
         return self.alive and self.marked
 
     @property
     def marked(self) -> bool:
-        """Whether the struct, where it was made, is marked released."""
+        """Whether the original struct is marked released."""
         release = ctypes.c_void_p.from_address(self.address + ARROW_RELEASE[self.name])
         return not release.value
 
@@ -220,30 +221,30 @@ class Loan:
 
 
 def _pointers(addresses: Iterable[int | None]) -> Any:
-    """Return an array of pointers, with some NULL behind it: who reads on finds always the same."""
+    """Return an array of pointers, followed by NULLs, so that an overrun always reads the same."""
     given = [address or None for address in addresses]
     return (ctypes.c_void_p * (len(given) + _SPARE))(*given)
 
 
 def _below(loans: Iterable[Loan | None]) -> list[Loan]:
-    """Return those that are there."""
+    """Return those that are not None."""
     return [one for one in loans if one is not None]
 
 
 def _text(loan: Loan, text: str | bytes | None) -> int | None:
-    """Return the address of a text that ends with a NUL."""
+    """Return the address of a NUL-terminated text."""
     if text is None:
         return None
     return loan.keep(ctypes.create_string_buffer(text.encode() if isinstance(text, str) else text))
 
 
 def make_schema(said: Field) -> Loan:
-    """Return a struct of a type.
+    """Return the struct of a schema.
 
     Parameters
     ----------
     said : Field
-        What it says.
+        Its fields.
     """
     children = [None if child is None else make_schema(child) for child in said.children]
     dictionary = None if said.dictionary is None else make_schema(said.dictionary)
@@ -260,14 +261,14 @@ def make_schema(said: Field) -> Loan:
 
 
 def make_array(said: Chunk, place: Place | None = None) -> Loan:
-    """Return a struct of memory.
+    """Return the struct of an array.
 
     Parameters
     ----------
     said : Chunk
-        What it says.
+        Its fields.
     place : Place, optional
-        Of a struct of a device, what that says.
+        The additional fields of a device struct.
     """
     children = [None if child is None else make_array(child) for child in said.children]
     dictionary = None if said.dictionary is None else make_array(said.dictionary)
@@ -300,7 +301,7 @@ def _hang_below(
     children: list[Loan | None],
     dictionary: Loan | None,
 ) -> None:
-    """Write children and dictionary into a struct."""
+    """Store children and dictionary in a struct."""
     struct = loan.struct.array if loan.name == ARROW_DEVICE_ARRAY else loan.struct
     struct.n_children = len(children) if said.n_children is None else said.n_children
     if said.has_children and children:
@@ -313,18 +314,18 @@ def _hang_below(
 
 
 class StreamLoan(Loan):
-    """A stream that was handed out, and what was asked of it.
+    """An exported stream, and the calls of its callbacks.
 
     Parameters
     ----------
     field : Field
         The type of its chunks.
     chunks : sequence of Chunk
-        What it gives in turn.
+        The chunks that it returns.
     flow : Flow
-        How it behaves.
+        Its behaviour.
     place : Place, optional
-        Of a stream of a device, where the chunks are.
+        Place of the chunks, for a device stream.
     """
 
     def __init__(
@@ -347,7 +348,7 @@ class StreamLoan(Loan):
             self.give_callback(f"release{device}_stream", sets_release=flow.sets_release)
 
     def _write_ledger(self, flow: Flow) -> None:
-        """Say what there is to give, and what fails."""
+        """Record the chunks to return, and the calls that fail."""
         ledger, chunk = self._made, ARROW_CHUNK[self.name]
         ledger.n_schemas, ledger.n_chunks = len(self._schemas), len(self._chunks)
         ledger.schemas = self.keep(_pointers(one.address for one in self._schemas))
@@ -359,7 +360,7 @@ class StreamLoan(Loan):
 
     @property
     def given(self) -> tuple[Loan, ...]:
-        """The schemas and chunks that it gave, each of which is to be released by itself."""
+        """The schemas and chunks that it returned, each of which is to be released separately."""
         ledger = self._made
         schemas = self._schemas[: ledger.schemas_given]
         return (*schemas, *self._chunks[: ledger.chunks_given])
@@ -381,11 +382,11 @@ class StreamLoan(Loan):
 
     @property
     def stray_calls(self) -> int:
-        """How often a callback was called that must not be: after release, or without an error."""
+        """Number of forbidden calls of callbacks: after release, or without an error."""
         return int(self._made.stray_calls)
 
     def forget(self) -> None:
-        """Let the structs be freed."""
+        """Permit the structs to be freed."""
         super().forget()
         for one in (*self._schemas, *self._chunks):
             one.forget()

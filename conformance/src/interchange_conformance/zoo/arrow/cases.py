@@ -1,8 +1,7 @@
-"""Tables of producers of Arrow: those that break a rule, and those that are odd and within it.
+"""Tables of Arrow producers: those that break a rule, and unusual ones that break none.
 
 Source: the Arrow C data, stream, device and PyCapsule interfaces; the rule book
-(`interchange.abi.RULES`).  A row names its case, its rule, and what is not as an honest producer
-has it.
+(`interchange.abi.RULES`).  A row has a name, the rule, and the differences from a correct producer.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ class ArrowCase(NamedTuple):
     name : str
         Unique within its table.
     rule : str or None
-        Id of the rule that it breaks, or by which an array cannot be made of it; None for legal
-        ones.
+        Id of the rule that it breaks, or that prevents an import as an array; None for legal
+        producers.
     make : callable
-        Returns a fresh producer.  When it was refused, or what was made of it was let go, and
-        no reference to its capsules is left, its ``counts`` are what is ``due``.
+        Returns a new producer.  After a refusal, or after the imported object was deleted, and with
+        no reference to its capsules left, its ``counts`` equal ``due``.
     """
 
     name: str
@@ -110,7 +109,7 @@ _COLUMN_LIES: Final[tuple[Row, ...]] = (
     ("null-count-of-more-than-all", "ARROW-NULL-1", {"null_count": 7}),
     ("null-count-without-validity", "ARROW-BUFFER-1", {"null_count": 2}),
 )  # fmt: skip
-"""What a column of six float32 can say wrongly."""
+"""Errors that are possible in a column of six float32 elements."""
 
 _LIST_LIES: Final[tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...]] = (
     ("list-without-children", "ARROW-FORMAT-2", (), {"n_children": 0}),
@@ -136,26 +135,26 @@ _LIST_LIES: Final[tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...]] 
     ("child-schema-released", "ARROW-RELEASE-3", (0,), {"field": {"release": False}}),
     ("child-array-released", "ARROW-RELEASE-3", (0,), {"chunk": {"release": False}}),
 )
-"""What a column of four lists of three float32 can say wrongly, and where."""
+"""Errors that are possible in a column of four lists of three float32, and the node."""
 
 
 def _with_bits_of(null_count: int) -> Source:
-    """Return a column of which two are null and that says something else."""
+    """Return a column with two nulls and another null count."""
     return numbers(nulls=[1, 4]).but(null_count=null_count)
 
 
 def _tensor(parameters: str) -> Callable[[], Source]:
-    """Return what makes tensors with wrong parameters."""
+    """Return a function that makes tensors with wrong parameters."""
     return lambda: columns.tensors(parameters=parameters)
 
 
 def _failing(**flow: Any) -> Callable[[], Source]:
-    """Return what makes a stream of two chunks that fails."""
+    """Return a function that makes a stream of two chunks that fails."""
     return lambda: chunked(numbers(), numbers()).as_stream().but(**flow)
 
 
 def _on(kind: int, number: int = 0) -> Callable[[], Source]:
-    """Return what makes a column that says that it is on a device."""
+    """Return a function that makes a column that claims to be on a device."""
     return lambda: numbers().as_device_array(Place(kind, number))
 
 
@@ -231,7 +230,7 @@ _OTHERS: Final[tuple[tuple[str, str, Callable[[], Source]], ...]] = (
 
 
 def _without_chunks() -> Source:
-    """Return a stream that has no chunk."""
+    """Return a stream without chunks."""
     made = numbers(length=0).as_stream()
     made.chunks = ()
     return made
@@ -278,7 +277,7 @@ _LEGAL: Final[tuple[tuple[str, Callable[[], Source]], ...]] = (
 
 @functools.cache
 def zoo() -> dict[str, ArrowCase]:
-    """Return what a reader of arrays should refuse, by name.
+    """Return the producers that a reader of arrays should refuse, by name.
 
     Examples
     --------
@@ -298,13 +297,13 @@ def zoo() -> dict[str, ArrowCase]:
 
 
 def _changed(make: Callable[[], Source], path: tuple[int, ...], changes: dict[str, Any]) -> Source:
-    """Return an honest producer with something changed."""
+    """Return a correct producer with changes."""
     return make().at(path, **changes)
 
 
 @functools.cache
 def legal() -> dict[str, ArrowCase]:
-    """Return what a reader of arrays should take, by name; ``values`` are what it should read.
+    """Return the producers that a reader of arrays should import, by name; it reads ``values``.
 
     Examples
     --------

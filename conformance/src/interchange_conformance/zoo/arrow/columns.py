@@ -1,4 +1,4 @@
-"""Honest columns of host memory, whose element number n holds the number n.
+"""Correct columns of host memory, whose element number n is the number n.
 
 Source: the Arrow columnar format, Physical memory layout; the C data interface, Data type
 description; the canonical extension types.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Ints = tuple[int, ...]
 
 FORMATS: Final = {name: text for text, name in NUMBERS.items()}
-"""Name of a number's type -> its format string."""
+"""Name of a numeric type -> its format string."""
 _BYTE: Final = ELEMENTS["uint8"]
 
 
@@ -42,7 +42,7 @@ def _block(data: bytes) -> Memory:
 
 
 def _bits(flags: Sequence[object]) -> bytes:
-    r"""Return bits, the first in the lowest place of the first byte.
+    r"""Return a bit buffer, whose first bit is the lowest of the first byte.
 
     Examples
     --------
@@ -54,14 +54,14 @@ def _bits(flags: Sequence[object]) -> bytes:
 
 
 class _Validity:
-    """The first buffer of a column, where there are nulls, and what belongs to it.
+    """The validity buffer of a column with nulls, and the related fields.
 
     Parameters
     ----------
     nulls : collection of int
-        Places of the nulls, counted from the first element of the array.
+        Indices of the nulls, relative to the first element of the array.
     length, offset : int
-        Those of the array.
+        Length and offset of the array.
     """
 
     def __init__(self, nulls: Collection[int], length: int, offset: int) -> None:
@@ -72,7 +72,7 @@ class _Validity:
 
 
 def _without(values: Sequence[Any], nulls: Collection[int]) -> tuple[Any, ...]:
-    """Return values, with None in the places of nulls."""
+    """Return values, with None at the indices of nulls."""
     return tuple(None if place in nulls else value for place, value in enumerate(values))
 
 
@@ -91,11 +91,11 @@ def numbers(
     dtype : str
         A key of `FORMATS`.
     length, offset : int
-        Of the array; `offset` elements come before its first.
+        Of the array; `offset` elements precede its first.
     nulls : collection of int
-        Places of its nulls.
+        Indices of its nulls.
     lead : int
-        What lies before the buffer [bytes]: an odd one makes it unaligned.
+        Number of bytes before the buffer [bytes]: an odd one makes it unaligned.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def numbers(
 def bools(
     values: Sequence[object] = (1, 0, 1, 1, 0), *, offset: int = 0, nulls: Collection[int] = ()
 ) -> ArraySource:
-    """Return a column of bools, which are bits."""
+    """Return a column of bools, which are stored as bits."""
     memory = _block(_bits([True] * offset + list(values)))
     validity = _Validity(nulls, len(values), offset)
     buffers = (validity.buffer, memory.address)
@@ -151,22 +151,22 @@ def lists(
     child_offset: int = 0,
     child_nulls: Collection[int] = (),
 ) -> ArraySource:
-    """Return a column of fixed-size lists, nested where there are more axes than two.
+    """Return a column of fixed-size lists, nested if there are more than two axes.
 
     Parameters
     ----------
     dtype : str
-        Of the numbers.
+        Element type of the numbers.
     shape : tuple[int, ...]
         Length of the column, and of each level of lists [elements].
     offset : int
-        Of the column: so many lists come before its first.
+        Of the column: number of lists before its first.
     nulls : collection of int
-        Places of lists that are null.
+        Indices of the null lists.
     child_offset : int
-        Of the innermost array [elements].
+        Offset of the innermost array [elements].
     child_nulls : collection of int
-        Places of null numbers, in C order from the first list of the array on.
+        Indices of the null numbers, in C order from the first list of the array on.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def lists(
 
 
 def texts(values: Sequence[str] = ("a", "bc", "", "def")) -> ArraySource:
-    """Return a column of strings, whose elements have no one width."""
+    """Return a column of strings, whose elements have different sizes."""
     encoded = [value.encode() for value in values]
     ends = [sum(map(len, encoded[:place])) for place in range(len(encoded) + 1)]
     offsets, data = _block(struct.pack(f"={len(ends)}i", *ends)), _block(b"".join(encoded))
@@ -232,16 +232,16 @@ def extension(name: str, parameters: str = "") -> bytes:
     Parameters
     ----------
     name : str
-        Of the type.
+        Name of the type.
     parameters : str
-        As the type writes them.
+        Serialised parameters of the type.
     """
     pairs = [(EXTENSION_NAME, name.encode()), (EXTENSION_METADATA, parameters.encode())]
     return encode_metadata(pairs)
 
 
 def bytes_of_bool(values: Sequence[int] = (1, 0, 1, 1)) -> ArraySource:
-    """Return a column of the extension ``arrow.bool8``, whose bools are bytes."""
+    """Return a column of the extension ``arrow.bool8``, whose bools are stored as bytes."""
     memory = _block(bytes(values))
     chunk = Chunk(len(values), 0, 0, (None, memory.address), memory=(memory,))
     field = Field("c", metadata=extension("arrow.bool8"))
@@ -260,13 +260,13 @@ def tensors(
     Parameters
     ----------
     dtype : str
-        Of the numbers.
+        Element type of the numbers.
     shape : tuple[int, ...]
-        Length of the column, and the shape of a tensor as it lies in memory [elements].
+        Length of the column, and the physical shape of a tensor [elements].
     permutation : tuple[int, ...], optional
         As in the parameters of the type.
     parameters : str, optional
-        Written instead of the right ones.
+        Used instead of the correct ones.
     """
     said: dict[str, Any] = {"shape": shape[1:]}
     if permutation is not None:
@@ -282,11 +282,11 @@ def table(*, length: int | None = None, offset: int = 0, **columns: ArraySource)
     Parameters
     ----------
     length : int, optional
-        Of the struct; that of the first column, less the offset, when left out.
+        Of the struct; by default that of the first column minus the offset.
     offset : int
-        Of the struct, on top of those of the columns.
+        Of the struct, in addition to those of the columns.
     **columns
-        By name; each `offset` elements longer than the struct.
+        By name; each is `offset` elements longer than the struct.
     """
     fields = [replace(one.field, name=name) for name, one in columns.items()]
     chunks = [one.chunks[0] for one in columns.values()]
@@ -298,7 +298,7 @@ def table(*, length: int | None = None, offset: int = 0, **columns: ArraySource)
 
 
 def chunked(*parts: ArraySource) -> ArraySource:
-    """Return the chunks of several columns of one type; ask it for a stream by ``as_stream()``."""
+    """Return the chunks of several columns of one type; use ``as_stream()`` for a stream."""
     chunks = tuple(chunk for part in parts for chunk in part.chunks)
     values = tuple(value for part in parts for value in part.values)
     return ArraySource(parts[0].field, chunks, values)

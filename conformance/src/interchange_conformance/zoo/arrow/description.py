@@ -1,4 +1,4 @@
-"""What Arrow structs of the zoo say, field by field, true or not.
+"""The fields of the zoo's Arrow structs, valid or not.
 
 Source: the Arrow C data interface, Structure definitions.
 """
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 Path = tuple["int | str", ...]
 
 DICTIONARY: Final = "dictionary"
-"""The step of a path that leads to the values of a dictionary."""
+"""The step of a path to the values of a dictionary."""
 
 
 class _Node:
-    """What both trees have: children, and a dictionary below them."""
+    """The base class of both trees: children, and a dictionary."""
 
     children: tuple[Any, ...]
     dictionary: Any
 
     def at(self, path: Path, **changes: Any) -> Self:
-        """Return a tree that differs in what is named, in the node at the end of a path.
+        """Return a tree with changes in the node at the end of a path.
 
         Parameters
         ----------
         path : tuple of int and "dictionary"
-            Steps from this node, the number of a child each; () for this node.
+            Steps from this node: child numbers or "dictionary"; () for this node.
         **changes
-            Attributes.
+            Attributes of the node.
         """
         tree: Any = self
         if not path:
@@ -48,32 +48,32 @@ class _Node:
 
 @dataclass(frozen=True)
 class Field(_Node):
-    """What an `ArrowSchema` says.
+    """The fields of an `ArrowSchema`.
 
     Attributes
     ----------
     format : str, bytes or None
         The format string; None for NULL.
     name : str or None
-        Of the field; None for NULL.
+        Name of the field; None for NULL.
     metadata : bytes or None
-        As they lie in memory; None for NULL.
+        Encoded key-value pairs; None for NULL.
     flags : int
         Flag bits.
     children : tuple[Field or None, ...]
-        The types below; None for a NULL pointer among them.
+        The child types; None for a NULL pointer.
     dictionary : Field or None
         The type of a dictionary's values; None for NULL.
     n_children : int or None
-        What the struct says; None for the truth.
+        The value of the field; None for the correct one.
     has_children : bool
-        Whether the pointer to the children is there; False for NULL.
+        Whether the pointer to the children is set; False for NULL.
     release : bool
-        Whether there is a callback; False for NULL, which makes the struct a released one.
+        Whether there is a release callback; False for NULL, which marks the struct released.
     sets_release : bool
-        Whether the callback sets it to NULL (ARROW-RELEASE-1).
+        Whether the callback sets the field to NULL (ARROW-RELEASE-1).
     releases_below : bool
-        Whether the callback releases what is below (ARROW-RELEASE-2).
+        Whether the callback releases the children (ARROW-RELEASE-2).
     """
 
     format: str | bytes | None = "f"
@@ -91,7 +91,7 @@ class Field(_Node):
 
 @dataclass(frozen=True)
 class Chunk(_Node):
-    """What an `ArrowArray` says.
+    """The fields of an `ArrowArray`.
 
     Attributes
     ----------
@@ -100,19 +100,19 @@ class Chunk(_Node):
     buffers : tuple[int or None, ...]
         Addresses; None for NULL.
     children : tuple[Chunk or None, ...]
-        The memory of the types below; None for a NULL pointer among them.
+        The arrays of the child types; None for a NULL pointer.
     dictionary : Chunk or None
         A dictionary's values; None for NULL.
     n_buffers, n_children : int or None
-        What the struct says; None for the truth.
+        The value of the field; None for the correct one.
     has_buffers, has_children : bool
-        Whether the pointers to them are there; False for NULL.
+        Whether the pointers to them are set; False for NULL.
     release, sets_release, releases_below : bool
         As in `Field`.
     spoils : tuple[int, int] or None
-        Address and size of what the callback overwrites when it runs first [bytes].
+        Address and size of memory that the first call of the callback overwrites [bytes].
     memory : tuple
-        What keeps the buffers.
+        Objects that keep the buffers alive.
     """
 
     length: int = 0
@@ -134,16 +134,16 @@ class Chunk(_Node):
 
 @dataclass(frozen=True)
 class Place:
-    """What an `ArrowDeviceArray` says beside its chunk.
+    """The fields of an `ArrowDeviceArray` other than its array.
 
     Attributes
     ----------
     type, id : int
-        Those of the device.
+        Type and id of the device.
     event : int or None
-        Address of the handle of an event; None for NULL.
+        Address of an event handle; None for NULL.
     reserved : int
-        What the bytes that are reserved hold.
+        Value of the reserved bytes.
     """
 
     type: int = 1
@@ -154,20 +154,20 @@ class Place:
 
 @dataclass(frozen=True)
 class Flow:
-    """How a stream behaves.
+    """Behaviour of a stream.
 
     Attributes
     ----------
     schema_error : int
-        What ``get_schema`` returns; 0 for a schema.
+        Return value of ``get_schema``; 0 for success.
     next_error : int
-        What ``get_next`` returns from call `fails_at` on; 0 for no failure.
+        Return value of ``get_next`` from call `fails_at` on; 0 for no failure.
     fails_at : int
-        Number of the first call that fails; 0 is the first.
+        Number of the first call that fails, from 0.
     message : bytes or None
-        What ``get_last_error`` returns; None for NULL.
+        Return value of ``get_last_error``; None for NULL.
     has_get_schema, has_get_next, has_get_last_error : bool
-        Whether the callbacks are there; False for NULL.
+        Whether the callbacks are set; False for NULL.
     release, sets_release : bool
         As in `Field`.
     """

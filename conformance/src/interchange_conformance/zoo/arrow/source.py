@@ -1,4 +1,4 @@
-"""Producers of Arrow capsules: one class for each method of the protocol, and all count and log.
+"""Producers of Arrow capsules, which count and log: one class for each method of the protocol.
 
 Source: the Arrow PyCapsule interface, Export Protocol.
 """
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answers:
-    """How a producer answers.
+    """Behaviour of a producer.
 
     Attributes
     ----------
     schema_name, array_name, stream_name : bytes or None
-        Names of its capsules; the right ones when left out, None for NULL.
+        Names of its capsules; the correct ones by default, None for NULL.
     destructor : {"destroy", "destroy_always"} or None
-        That of its capsules: an honest one, one that also releases what was taken, or none.
+        Destructor of its capsules: correct, one that also releases moved structs, or none.
     answer : callable or None
-        ``answer(what)`` -> what is returned instead of `what`, the pair of capsules or the one.
+        ``answer(what)`` -> the return value instead of `what`, a capsule or a pair of them.
     raises : BaseException or None
-        What its methods raise.
+        The exception that its methods raise.
     repeat : bool
-        Whether every call is answered as the first was, with the same capsules.
+        Whether every call returns the capsules of the first.
     """
 
     schema_name: bytes | None = AS_IS
@@ -69,31 +69,31 @@ _BOTH: Final = _names_of(Field) & _names_of(Chunk)
 
 
 class Source:
-    """What all producers of Arrow are: a type, chunks, a log.  Itself it speaks nothing.
+    """The base class of all Arrow producers; it supports no protocol itself.
 
     Parameters
     ----------
     field : Field
-        What its schemas say.
+        The fields of its schemas.
     chunks : tuple[Chunk, ...]
-        What its arrays say; a producer of arrays has one.
+        The fields of its arrays; a producer of arrays has one chunk.
     values : tuple, optional
-        The elements by the honest description, those of a list as a tuple, None for nulls.
+        The correct elements: a list is a tuple, a null is None.
     place : Place, optional
-        What structs of devices say.
+        The fields of device structs.
     flow : Flow, optional
-        How streams behave.
+        Behaviour of streams.
     answers : Answers, optional
-        How it answers.
+        Behaviour of the producer.
 
     Attributes
     ----------
     field, chunks, values, place, flow, answers : object
-        As above.
+        As in the parameters.
     log : list[Call]
         Every request, in order.
     loans : list[Loan]
-        Every struct that a capsule was made for, in order.
+        Every struct for which a capsule was made, in order.
     """
 
     def __init__(
@@ -121,25 +121,25 @@ class Source:
     # ------------------------------------------------------------ variants
 
     def but(self, **changes: Any) -> Self:
-        """Return a producer of the same memory that differs in what is named.
+        """Return a producer of the same memory with changes.
 
         Parameters
         ----------
         **changes
-            Attributes of `Answers` and `Flow`, and of `Field` and `Chunk` at the top.  What both of
-            these have, such as ``n_children``, changes in both; write ``field=dict(...)`` or
-            ``chunk=dict(...)`` for the one alone, and ``flow=dict(...)`` for what a stream has in
-            common with them.  ``place=Place(...)`` says where it is.
+            Attributes of `Answers` and `Flow`, and of the top-level `Field` and `Chunk`.  An
+            attribute that both of these have, such as ``n_children``, changes in both; use
+            ``field=dict(...)`` or ``chunk=dict(...)`` to change one of them, and ``flow=dict(...)``
+            for an attribute that a stream shares with them.  ``place=Place(...)`` sets the device.
         """
         return self.at((), **changes)
 
     def at(self, path: Path, **changes: Any) -> Self:
-        """Return a producer of the same memory that differs below, at the end of a path.
+        """Return a producer of the same memory with changes in a node below the top.
 
         Parameters
         ----------
         path : tuple of int and "dictionary"
-            Such as ``(0,)`` for the first child.
+            Path to the node, such as ``(0,)`` for the first child.
         **changes
             As for `but`.
         """
@@ -162,35 +162,35 @@ class Source:
         )  # fmt: skip
 
     def _as(self, kind: Any, place: Place | None = None) -> Any:
-        """Return the same with another method."""
+        """Return the same producer with another method."""
         where = self.place if place is None else place
         return kind(self.field, self.chunks, self.values, where, self.flow, self.answers)
 
     def as_array(self) -> ArraySource:
-        """Return the same with ``__arrow_c_array__``."""
+        """Return the same producer with ``__arrow_c_array__``."""
         return self._as(ArraySource)  # type: ignore[no-any-return]
 
     def as_stream(self) -> StreamSource:
-        """Return the same with ``__arrow_c_stream__``."""
+        """Return the same producer with ``__arrow_c_stream__``."""
         return self._as(StreamSource)  # type: ignore[no-any-return]
 
     def as_schema(self) -> SchemaSource:
-        """Return the same with ``__arrow_c_schema__``."""
+        """Return the same producer with ``__arrow_c_schema__``."""
         return self._as(SchemaSource)  # type: ignore[no-any-return]
 
     def as_device_array(self, place: Place | None = None) -> DeviceArraySource:
-        """Return the same with ``__arrow_c_device_array__``; on the host unless told otherwise."""
+        """Return the same producer with ``__arrow_c_device_array__``; by default on the host."""
         return self._as(DeviceArraySource, place)  # type: ignore[no-any-return]
 
     def as_device_stream(self, place: Place | None = None) -> DeviceStreamSource:
-        """Return the same with ``__arrow_c_device_stream__``."""
+        """Return the same producer with ``__arrow_c_device_stream__``."""
         return self._as(DeviceStreamSource, place)  # type: ignore[no-any-return]
 
     def as_everything(self) -> EverySource:
-        """Return the same with every method."""
+        """Return the same producer with every method."""
         return self._as(EverySource)  # type: ignore[no-any-return]
 
-    # ------------------------------------------------------------ what became of it
+    # ------------------------------------------------------------ the state of its structs
 
     @property
     def given(self) -> tuple[Loan, ...]:
@@ -200,36 +200,36 @@ class Source:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How often each of these has been released."""
+        """How often each of them has been released."""
         return tuple(one.releases for one in self.given)
 
     @property
     def due(self) -> tuple[int, ...]:
-        """How often each of these ought to be released: once, where it has a callback."""
+        """How often each of them should be released: once if it has a callback."""
         return tuple(one.due for one in self.given)
 
     @property
     def alive(self) -> int:
-        """How many of these have not been released."""
+        """How many of them have not been released."""
         return self.counts.count(0)
 
     @property
     def streams(self) -> tuple[StreamLoan, ...]:
-        """The streams among them, each of which says what was asked of it."""
+        """The streams among them, which record their calls."""
         return tuple(one for one in self.loans if isinstance(one, StreamLoan))
 
     def forget(self) -> None:
-        """Free every struct, for loops of millions, if no reference to them is left."""
-        self._first = None  # whose capsules release as they die
+        """Free every struct without references, for loops with millions of them."""
+        self._first = None  # its capsules release when they are destroyed
         for one in self.loans:
             one.forget()
         self.loans.clear()
         self.log.clear()
 
-    # ------------------------------------------------------------ what the kinds share
+    # ------------------------------------------------------------ shared by the kinds
 
     def _give(self, method: str, keywords: dict[str, Any], make: Callable[[], Any]) -> Any:
-        """Log a request, and answer it."""
+        """Log a request, and return the result."""
         self.log.append(Call(method, keywords))
         answers = self.answers
         if answers.raises is not None:
@@ -242,16 +242,16 @@ class Source:
         return what if answers.answer is None else answers.answer(what)
 
     def _capsule(self, loan: Loan, said: bytes | None, name: bytes) -> Any:
-        """Return the capsule of a struct."""
+        """Return a capsule of a struct."""
         self.loans.append(loan)
         return loan.capsule(name if said is AS_IS else said, destructor=self.answers.destructor)
 
     def _schema(self) -> Any:
-        """Return a capsule of the type."""
+        """Return a capsule of the schema."""
         return self._capsule(make_schema(self.field), self.answers.schema_name, ARROW_SCHEMA)
 
     def _pair(self, place: Place | None) -> tuple[Any, Any]:
-        """Return the capsules of type and chunk."""
+        """Return the capsules of schema and array."""
         (chunk,) = self.chunks
         name = ARROW_ARRAY if place is None else ARROW_DEVICE_ARRAY
         schema = self._schema()
@@ -265,25 +265,25 @@ class Source:
 
 
 def _taken(changes: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """Return the changes of some names, which are then no more among the others."""
+    """Return the changes with certain names, and remove them from the others."""
     return {name: changes.pop(name) for name in list(changes) if name in names}
 
 
 def _refuse_unknown(keywords: dict[str, Any]) -> None:
-    """Refuse keywords that are not None (ARROW-METHOD-3)."""
+    """Refuse unknown keywords that are not None (ARROW-METHOD-3)."""
     if unknown := [name for name, value in keywords.items() if value is not None]:
         raise NotImplementedError(f"nothing is known of {', '.join(unknown)}")
 
 
 class SchemaSource(Source):
-    """A type."""
+    """A producer of a schema."""
 
     def __arrow_c_schema__(self) -> Any:
         return self._give("__arrow_c_schema__", {}, self._schema)
 
 
 class ArraySource(Source):
-    """One chunk of host memory."""
+    """A producer of one chunk of host memory."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
         keywords = {"requested_schema": requested_schema}
@@ -291,7 +291,7 @@ class ArraySource(Source):
 
 
 class StreamSource(Source):
-    """Chunks of host memory, one after the other."""
+    """A producer of a stream of chunks of host memory."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         keywords = {"requested_schema": requested_schema}
@@ -299,7 +299,7 @@ class StreamSource(Source):
 
 
 class DeviceArraySource(Source):
-    """One chunk, on a device."""
+    """A producer of one chunk on a device."""
 
     def __arrow_c_device_array__(self, requested_schema: Any = None, **keywords: Any) -> Any:
         _refuse_unknown(keywords)
@@ -308,7 +308,7 @@ class DeviceArraySource(Source):
 
 
 class DeviceStreamSource(Source):
-    """Chunks on a device, one after the other."""
+    """A producer of a stream of chunks on a device."""
 
     def __arrow_c_device_stream__(self, requested_schema: Any = None, **keywords: Any) -> Any:
         _refuse_unknown(keywords)
@@ -317,4 +317,4 @@ class DeviceStreamSource(Source):
 
 
 class EverySource(ArraySource, StreamSource, DeviceArraySource, DeviceStreamSource, SchemaSource):
-    """What has every method."""
+    """A producer with every method."""

@@ -1,7 +1,7 @@
 """Spies in the structs of other libraries: they count calls of release callbacks.
 
-Source: the Arrow C data and C stream interfaces, Release callback semantics.  A spy is C, and hands
-the first call on; a second one, which would free twice, is counted and ends there.
+Source: the Arrow C data and C stream interfaces, Release callback semantics.  A spy is a C function
+that forwards the first call; a second call, which would free twice, is only counted.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _FUNCTIONS: Final = {
     ARROW_DEVICE_ARRAY_STREAM: "spy_on_device_stream",
 }
 _kept: Final[list[Any]] = []
-capsules.increase_reference(_kept)  # structs may be released after this module is gone
+capsules.increase_reference(_kept)  # structs may be released after this module is unloaded
 
 
 class _Record(ctypes.Structure):
-    """``struct spy``."""
+    """The C ``struct spy``."""
 
     _fields_ = (
         ("release", ctypes.c_void_p),
@@ -52,9 +52,9 @@ class Spy:
     name : bytes
         Name of the capsule that belongs to such a struct.
     address : int
-        Of the struct, which must not be a released one.
+        Address of the struct, which must not be released.
     is_below : bool, default False
-        Whether it is a child, or a dictionary: these may be gone once they are released.
+        Whether it is a child or a dictionary, which may be freed by its release.
     """
 
     def __init__(self, name: bytes, address: int, *, is_below: bool = False) -> None:
@@ -68,10 +68,10 @@ class Spy:
 
     @property
     def calls(self) -> int:
-        """How often release was called."""
+        """How often the release callback was called."""
         return int(self._record.calls)
 
     @property
     def left(self) -> bool:
-        """Whether the callback left release as it was (ARROW-RELEASE-1)."""
+        """Whether the callback left the ``release`` field unchanged (ARROW-RELEASE-1)."""
         return bool(self._record.left)
