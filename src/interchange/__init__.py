@@ -1,9 +1,9 @@
 """The array-interchange layer of Python: any array in, one `Array`, any protocol out.
 
-An exchange is three questions: where is the memory, who keeps it alive, who waits for whom.
-Importing this package imports neither NumPy nor any array library nor a driver, and of its own
-functions those that most need: `asarray`, `from_dlpack` and what they stand on.  The others come
-when they are first named, as the modules `xp` and `compat` do.
+An exchange has three questions: where the memory is, what keeps it alive, and which stream waits
+for which. Importing this package imports neither NumPy nor any array library nor a driver, and only
+the most used functions: `asarray`, `from_dlpack` and their dependencies.  The others are imported
+on first use, as are the modules `xp` and `compat`.
 """
 
 import sys as _sys
@@ -12,7 +12,7 @@ from importlib import import_module as _import_module
 from types import FunctionType as _FunctionType
 
 from ._array import Array
-from ._array.pickling import (  # pickles name them here, and no module that may be renamed
+from ._array.pickling import (  # pickles name them here, not in modules that may be renamed
     rebuild_array as _rebuild_array,  # noqa: F401
     rebuild_writable as _rebuild_writable,  # noqa: F401
 )
@@ -47,7 +47,7 @@ from ._types.errors import (
     ViewError,
 )
 
-if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
+if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from . import compat as compat, typing as typing, xp as xp
     from ._array.contract import Contract
     from ._functions.arrow_in import from_arrow
@@ -147,9 +147,10 @@ _THIS = _sys.modules[__name__]
 
 
 def _publish(name: str, value: _typing.Any) -> None:
-    """Store a public object under its name, unless the name is set already, as by a test double.
+    """Store a public object under its name, unless the name is set already, for instance by a mock.
 
-    Functions say that they are from here, where users import them; classes say so themselves.
+    The ``__module__`` of functions is set to this package, where users import them; classes set it
+    themselves.
     """
     if isinstance(value, _FunctionType):
         value.__module__ = __name__
@@ -157,7 +158,7 @@ def _publish(name: str, value: _typing.Any) -> None:
 
 
 def _find_version() -> str:
-    """Return the version that is installed; the metadata of packages takes long to import."""
+    """Return the installed version; importing the metadata of packages is slow."""
     from importlib import metadata
 
     try:
@@ -169,7 +170,7 @@ def _find_version() -> str:
 if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> _typing.Any:
-        """Import what a name needs, when it is first used."""
+        """Import the module of a name on first use."""
         if name in _MODULES:
             return _import_module(f"{__name__}.{name}")
         if name == "__version__":

@@ -1,4 +1,4 @@
-"""Array-API namespaces of other libraries, with better ways in.
+"""Array-API namespaces of other libraries, with import functions that accept more.
 
 Source: array API standard 2025.12; array-api-compat, which wraps all but ``from_dlpack``.
 """

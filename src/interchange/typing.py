@@ -1,7 +1,7 @@
 """Types for the annotations of programs that take arrays of any library.
 
-At run time a protocol knows its objects by their attributes, `AnyArray`,
-`AnyColumn` and `AnyDevice` are `typing.Any`.
+At run time a protocol recognises its objects by their attributes; `AnyArray`, `AnyColumn` and
+`AnyDevice` are `typing.Any`.
 """
 
 from ._types.typing import (

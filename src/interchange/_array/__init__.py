@@ -1,4 +1,4 @@
-"""Layer 5: `Array`, one type, a description of memory with an owner."""
+"""Layer 5: `Array`, the one array type: a description of memory with an owner."""
 
 from .array import Array
 

@@ -1,4 +1,4 @@
-"""Memory that a driver allocates: how it is freed, and what is kept alive until then.
+"""Memory allocated by a driver: how it is freed, and what it keeps alive until then.
 
 Source: CUDA driver API, Memory Management; Python's gc module.
 """
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 class Allocation:
     """One allocation of a driver, freed by `release` or when this object is destroyed.
 
-    The collector must not see it: it would call the finaliser of one in garbage before those of
-    other objects there, which may still read the memory.  So it refers to nothing that could refer
-    back.
+    The garbage collector does not track it: the collector would call the finaliser of an allocation
+    in garbage before those of other objects there, which may still read the memory.  An allocation
+    therefore refers to nothing that could refer back to it.
 
     Attributes
     ----------
     ptr : int
-        The first address; 0 when it is given back.
+        The first address; 0 after it was freed.
     ordinal : int
-        The device whose memory it is, or by which page-locked memory was made.
+        The device that the memory is on, or that allocated the page-locked memory.
     """
 
     __slots__ = ("_driver", "_pinned", "_process", "ordinal", "ptr")
@@ -40,15 +40,15 @@ class Allocation:
     ordinal: int
     _driver: Driver
     _pinned: bool
-    _process: int  # a forked child must leave its parent's memory alone
+    _process: int  # a forked child must not free its parent's memory
 
     def __del__(
         self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
-    ) -> None:  # defaults, since globals may be gone
+    ) -> None:  # bound as defaults: globals may be gone at exit
         ptr = self.ptr
         if ptr and self._process == _process():
             self.ptr = 0
-            with _suppress(Exception):  # at exit the driver's own globals may be gone
+            with _suppress(Exception):  # the driver's own globals may be gone at exit
                 self._driver.free(ptr, self.ordinal, self._pinned)
 
     release = __del__
@@ -65,7 +65,7 @@ def _own(
     _cell: Any = ctypes.py_object,
     _hide: Any = capsules.fast_hide_from_collector,
 ) -> Allocation:
-    """Return a fresh allocation; the object is there first, so that nothing can come between."""
+    """Return a new allocation; the object exists before the memory, so that none is leaked."""
     poll()
     allocation = object.__new__(Allocation)
     allocation.ptr = 0
@@ -79,16 +79,16 @@ def _own(
 
 
 def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
-    """Return fresh memory of a device.
+    """Return new memory of a device.
 
     Parameters
     ----------
     driver : Driver
         The driver of the device.
     nbytes : int
-        Size, not 0 [bytes].
+        Size, at least 1 [bytes].
     ordinal : int
-        Which device.
+        The device.
     call : str
         Named in errors.
     """
@@ -96,31 +96,32 @@ def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation
 
 
 def allocate_pinned(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
-    """Return fresh page-locked host memory, as `allocate`."""
+    """Return new page-locked host memory, as `allocate` does."""
     return _own(driver, driver.allocate_pinned, nbytes, ordinal, call, pinned=True)
 
 
 def allocate_managed(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
-    """Return fresh managed memory, as `allocate`."""
+    """Return new managed memory, as `allocate` does."""
     return _own(driver, driver.allocate_managed, nbytes, ordinal, call)
 
 
 class CopyInProgress:
     """The owner of a copy's memory, which keeps the source alive until the copy is complete.
 
-    Nobody else may refer to the allocation: the source goes last, when giving back the allocation
-    has waited for the copy.
+    No other object may refer to the allocation: the source is released last, after freeing the
+    allocation has waited for the copy.
 
-    The collector must not see a copy.  It would call the finaliser of a source in garbage, which
-    frees the memory, while the stream still reads there.  So the source is no garbage before the
-    copy was made, of which `completion.poll` tells: the source may be in a cycle with the copy.
+    The garbage collector must not track a copy.  It would call the finaliser of a source in
+    garbage, which frees the memory while the stream still reads it.  The source therefore stays
+    referenced until `completion.poll` reports that the copy is complete; the source may be in a
+    cycle with the copy.
 
     Parameters
     ----------
     allocation : Allocation
         The copy's own memory.
     source : object
-        What keeps the memory alive that the copy is made from.
+        What keeps the memory of the source alive.
     """
 
     __slots__ = ("__weakref__", "_allocation", "_source")  # cleared in this order, by their names
@@ -138,12 +139,12 @@ class CopyInProgress:
         _hide(_cell(self))
 
     def on_done(self) -> None:
-        """Note that the copy was made: its source may go."""
+        """Note that the copy is complete: its source may be released."""
         self._source = None
 
 
 def allocation_of(keep: object) -> Allocation | None:
-    """Return the allocation among what keeps memory alive, if it is one of ours."""
+    """Return the allocation of interchange among the owners of some memory, if there is one."""
     if isinstance(keep, CopyInProgress):
         return keep._allocation
     return keep if isinstance(keep, Allocation) else None

@@ -24,7 +24,7 @@ def check_ints(values: object, name: str, call: str) -> tuple[int, ...]:
     """Return a tuple of exact ints."""
     try:
         if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__getitem__"):
-            raise TypeError(values)  # noqa: TRY301 - both kinds are worded alike
+            raise TypeError(values)  # noqa: TRY301 - both errors have the same text
         if any(map(is_bool, values)):  # type: ignore[call-overload]
             raise TypeError(values)  # noqa: TRY301 - as above
         found = tuple(as_index(value) for value in values)  # type: ignore[attr-defined]

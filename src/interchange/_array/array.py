@@ -1,8 +1,8 @@
 """`Array`: memory of any library, with an owner and with every exchange protocol.
 
 Source: array API standard 2025.12 (array object); dlpack.h 1.3; PEP 688.  Exchange moves no
-elements unless a method's name says so.  Operators are done by the library that computes where the
-memory is, and give new arrays.
+elements unless a method's name says so.  Operators are computed by the library that computes on the
+device of the memory, and return new arrays.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _TWO_AXES = 2
 
 @_core.array_type
 class Array(ScalarMethods, Operators, Protocols):
-    """A block of memory with a shape: where it is, who keeps it alive, who may write it.
+    """A block of memory with a shape, a device, an owner and a read-only flag.
 
     Arrays are made by `from_dlpack`, `from_cai`, `asarray`, `from_buffer`, `from_array_interface`,
     `from_pointer` and the functions of `interchange.xp`, not by calling the class.  Exchange needs
-    no other library; what computes is NumPy on the host, and on a device the one of
-    `set_backend`.
+    no other library; computations use NumPy on the host, and the library of `set_backend` on a
+    device.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Array(ScalarMethods, Operators, Protocols):
     dtype : DType
         Element type.
     device : Device
-        Where the memory is.
+        Device of the memory.
     ptr : int
         Address of the first element; 0 for an array without elements.
 
@@ -72,7 +72,7 @@ class Array(ScalarMethods, Operators, Protocols):
 
     __slots__ = ()
 
-    __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to it
+    __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to the Array
 
     def __new__(cls, *_: object, **__: object) -> Array:
         raise ArgumentError(
@@ -86,42 +86,42 @@ class Array(ScalarMethods, Operators, Protocols):
         return describe(self)
 
     def __iter__(self) -> Iterator[Array]:
-        # No generator function: those begin, and refuse, at the first step only.
+        # Not a generator function, whose body (and errors) would run at the first step only.
         return map(self.__getitem__, range(_count(self, "iter()")))
 
     # ------------------------------------------------------------ elements and views
 
     def __getitem__(self, key: Any, /) -> Array:
-        """Return what an index selects.
+        """Return the elements that an index selects.
 
         Parameters
         ----------
         key : int, slice, None, Ellipsis, Array of integers or bools, or a tuple of these
-            Memory of the host is indexed by ndarrays, and by lists of ints or bools, too, with
-            NumPy's rules.  Without an array or a list the result is a view, with one a copy.
+            Host memory can also be indexed by ndarrays, and by lists of ints or bools, with NumPy's
+            rules. An index without arrays and lists gives a view, any other a copy.
 
         Raises
         ------
         OutOfBoundsError
-            The index leaves the shape, or is of another kind (IX-INDEX-1, IX-INDEX-2).
+            The index is out of bounds, or of another kind (IX-INDEX-1, IX-INDEX-2).
         ArgumentError
-            It is an array of a library other than NumPy (IX-XP-1).
+            The index is an array of a library other than NumPy (IX-XP-1).
         MixedDevicesError
-            It is on the host, and the array is not (IX-XP-2).
+            The index is on the host, and the array is not (IX-XP-2).
         """
         return select(self, key)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        """Write a number, or the elements of an Array, to what an index selects.
+        """Write a number, or the elements of an Array, to the elements that an index selects.
 
-        Memory of the host takes those of an ndarray, too: they are copied.
+        The elements of an ndarray can be written to host memory, too: they are copied.
 
         Raises
         ------
         ReadOnlyError
             The memory is read-only, or not known to be writable (DLP-RO-3).
         ArgumentError
-            Arrays of the library that computes there are never written (IX-XP-5).
+            Arrays of the library that computes there cannot be written (IX-XP-5).
         """
         assign(self, key, value)
 
@@ -136,14 +136,14 @@ class Array(ScalarMethods, Operators, Protocols):
         shape : tuple[int, ...] or int
             The extents [elements]; one of them may be -1.
         copy : bool or None, default False
-            False: a view or an error.  None: copy when no view can do it.  True: always copy.
+            False: a view or an error.  None: copy only if no view is possible.  True: always copy.
 
         Raises
         ------
         CopyNeededError
-            No strides describe it, and `copy` is False (DLP-COPY-1).
+            No view has that shape, and `copy` is False (DLP-COPY-1).
         ViewError
-            The extents have another product (IX-VIEW-1).
+            The product of the extents differs (IX-VIEW-1).
         """
         call = "Array.reshape()"
         dlpack.check_copy(copy, call)
@@ -163,15 +163,15 @@ class Array(ScalarMethods, Operators, Protocols):
     # ------------------------------------------------------------ copies
 
     def copy(self, *, order: str = "C", stream: Any = None) -> Array:
-        """Return a copy: of host-accessible memory on the host, of device memory where it is.
+        """Return a copy: on the host if the host can access the memory, else on the same device.
 
         Parameters
         ----------
         order : {"C", "F"}
             Which axis runs fastest: the last or the first.
         stream : None, int or stream object, optional
-            Where device memory is copied, after the work that is pending on it; the stream of that
-            work when left out.  The host does not wait.
+            The stream that device memory is copied on, after the work that is pending on it; by
+            default the stream of that work.  The host does not wait.
 
         Raises
         ------
@@ -182,12 +182,12 @@ class Array(ScalarMethods, Operators, Protocols):
 
         Notes
         -----
-        On the host the copy is aligned to 64 bytes, and all work on the memory is waited for.
-        Work that is known to be pending on the memory is waited for; its stream, and those on which
-        the memory was used before that, wait for the copy in turn.  Where no stream is known (the
-        producer published none, or memory was taken with ``stream=-1``) no stream waits: before the
-        memory is written again, let the writer's stream wait for the copy, or name the writer's
-        stream as `stream`.
+        On the host the copy is aligned to 64 bytes, and the host waits for all work on the memory.
+        On a device the copy waits for the work that is known to be pending on the memory; the
+        stream of that work, and those on which the memory was used before that, wait for the copy
+        in turn.  If no stream is known (the producer published none, or memory was taken with
+        ``stream=-1``), no stream waits: before the memory is written again, let the writer's stream
+        wait for the copy, or name the writer's stream as `stream`.
         """
         call = "Array.copy()"
         return transfers.copy(self, check_order(order), call, stream)
@@ -200,12 +200,12 @@ class Array(ScalarMethods, Operators, Protocols):
         dtype : dtype-like
             The element type.
         copy : bool, default True
-            False: itself where its elements are of that type already.
+            False: return the array itself if its elements are of that type already.
 
         Raises
         ------
         BackendUnavailableError
-            No library computes where the memory is (IX-XP-3).
+            No library computes on the device of the memory (IX-XP-3).
         """
         try:
             cast: Array = namespace_of(None).astype(self, dtype, copy=copy)
@@ -214,7 +214,7 @@ class Array(ScalarMethods, Operators, Protocols):
         return cast
 
     def contiguous(self, order: str = "C") -> Array:
-        """Return the array itself when its elements lie side by side, else a copy.
+        """Return the array itself if it is contiguous in `order`, else a copy.
 
         Parameters
         ----------
@@ -224,15 +224,15 @@ class Array(ScalarMethods, Operators, Protocols):
         return self if self.is_contiguous(order) else self.copy(order=order)
 
     def to_device(self, device: AnyDevice, /, *, stream: Any = None) -> Array:
-        """Return the array on `device`: itself where it is there already, else mostly a copy.
+        """Return the array on `device`: the array itself if already there, else mostly a copy.
 
         Parameters
         ----------
         device : Device, str, tuple[int, int] or a library's device
-            Where to.  Page-locked and managed memory is on the CPU, too, and is shared.
+            The device.  Page-locked and managed memory counts as CPU memory, too, and is shared.
         stream : None, int or stream object, optional
-            Where the copy is made, after the work that is pending; the stream of that work when
-            left out.  The host waits where the copy is for the host, and where it is made of
+            The stream that the copy is made on, after the work that is pending; by default the
+            stream of that work.  The host waits if the copy is on the host, or is made from
             page-locked or managed memory.
 
         Raises
@@ -242,15 +242,15 @@ class Array(ScalarMethods, Operators, Protocols):
         DriverUnavailableError
             The driver of the device is not installed (IX-DRIVER-1).
         OutOfDeviceMemoryError
-            The device has no room (IX-DRIVER-4).
+            The device has too little free memory (IX-DRIVER-4).
 
         Notes
         -----
-        Work that is known to be pending on the memory is waited for; its stream, and those on which
-        the memory was used before that, wait for the copy in turn.  Where no stream is known (the
-        producer published none, or memory was taken with ``stream=-1``) no stream waits: before the
-        memory is written again, let the writer's stream wait for the copy, or name the writer's
-        stream as `stream`.
+        The copy waits for the work that is known to be pending on the memory; the stream of that
+        work, and those on which the memory was used before that, wait for the copy in turn.  If no
+        stream is known (the producer published none, or memory was taken with ``stream=-1``), no
+        stream waits: before the memory is written again, let the writer's stream wait for the copy,
+        or name the writer's stream as `stream`.
         """
         return transfers.move(self, device, stream, "Array.to_device()")
 
@@ -268,19 +268,20 @@ class Array(ScalarMethods, Operators, Protocols):
         align: int | None = None,
         name: str = "array",
     ) -> Array:
-        """Return the array if it meets a contract, else say what came and what was wanted.
+        """Return the array if it meets a contract; raise an error with all differences if not.
 
         Parameters
         ----------
         dtype, ndim, shape, order, device, writable, align
             As `Contract` takes them.
         name : str, default "array"
-            What the error calls the argument.
+            The name of the argument in errors.
 
         Raises
         ------
         ContractError
-            Something differs: the error says what, and which calls fix it (IX-REQUIRE-1).
+            The array does not meet it; the error names all differences and the calls that fix them
+            (IX-REQUIRE-1).
         ArgumentError, UnsupportedDTypeError, UnsupportedDeviceError
             As `Contract` does.
 
@@ -290,7 +291,7 @@ class Array(ScalarMethods, Operators, Protocols):
         >>> ix.from_buffer(b"abc").require(dtype="uint8", shape=("n",)).shape
         (3,)
         """
-        from .contract_checks import check_contract  # few need it
+        from .contract_checks import check_contract  # rarely needed
 
         check_contract(self, (dtype, ndim, shape, order, device, writable, align), name)
         return self

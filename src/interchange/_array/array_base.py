@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from interchange._types.layout import Layout
 else:
-    Self = Any  # so that type hints can be asked for
+    Self = Any  # so that type hints can be evaluated
 
 _TWO_AXES = 2
 _OF_ONE_AXIS = "leave it out: what has one axis or none is its own transpose"
 
 
 def _transposed(array: ArrayBase) -> str:
-    """Return what transposes an array that has not two axes."""
+    """Return how to transpose an array that does not have two axes."""
     if array.ndim < _TWO_AXES:
         return _OF_ONE_AXIS
     reverse = tuple(reversed(range(array.ndim)))
@@ -38,11 +38,11 @@ def _transposed(array: ArrayBase) -> str:
 
 
 class ArrayBase(_core.Tensor):
-    """What an Array says of its memory, and the views that need no elements."""
+    """The attributes of an Array, and the views that need no access to elements."""
 
     __slots__ = ()
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ attributes
 
     @property
     def ndim(self) -> int:
@@ -74,22 +74,22 @@ class ArrayBase(_core.Tensor):
 
     @property
     def byte_offset(self) -> int:
-        """Where elements start after a handle [bytes]; 0 where addresses are addresses."""
+        """Where elements start after a handle [bytes]; 0 on devices with real addresses."""
         return self._spec.byte_offset
 
     @property
     def owner(self) -> Any:
-        """Who gave the memory, and is kept alive with it."""
+        """The producer of the memory, which is kept alive with it."""
         return self._owner
 
     @property
     def readonly(self) -> bool | None:
-        """Whether the memory must not be written; None when its producer could not say."""
+        """Whether the memory is read-only; None if its producer could not say."""
         flags = self._flags
         return None if flags is None else bool(flags & dlpack.READ_ONLY)
 
     def is_contiguous(self, order: str = "C") -> bool:
-        """Return whether elements lie side by side.
+        """Return whether the array is contiguous in `order`.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class ArrayBase(_core.Tensor):
     # ------------------------------------------------------------ views
 
     def _view(self, layout: Layout, offset: int, call: str) -> Self:
-        """Return an array on the same memory, its first element `offset` further on [elements]."""
+        """Return an array on the same memory, starting `offset` further on [elements]."""
         spec, ptr = self._spec, self.ptr
         if spec.dtype.is_packed and layout != spec.layout:
             raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-5")
@@ -114,7 +114,7 @@ class ArrayBase(_core.Tensor):
         return self._share(fresh, ptr, call)
 
     def _share(self, spec: Spec, ptr: int, call: str) -> Self:
-        """Return an array that says something else of the same memory, kept alive alike."""
+        """Return an array that describes the same memory differently, and keeps it alive."""
         found = problem(spec.shape, spec.strides, spec.dtype.itemsize)
         if found is not None:
             raise error_for(call, *found)
@@ -126,7 +126,7 @@ class ArrayBase(_core.Tensor):
         return view
 
     def view(self, dtype: Any, /) -> Self:
-        """Return the same bytes as elements of another type; none is touched, wherever they are.
+        """Return the same bytes as elements of another type; no element is accessed.
 
         Parameters
         ----------
@@ -136,26 +136,26 @@ class ArrayBase(_core.Tensor):
         Returns
         -------
         Array
-            Sharing the memory, as read-only as the array, ordered after the same work.
+            An Array on the same memory, with the same read-only flag, ordered after the same work.
 
         Raises
         ------
         ViewError
-            Sizes differ, and there is no last axis, its elements do not lie side by side, or it has
-            no whole number of the new ones (IX-VIEW-1); the new type asks for another alignment
-            (IX-VIEW-2).
+            Sizes differ, and the array has no last axis, its last axis is not contiguous, or its
+            length is not a multiple of the new size (IX-VIEW-1); the memory is not aligned for the
+            new type (IX-VIEW-2).
         ExchangeError
-            Another axis steps by no whole number of them (DLP-STRIDES-3).
+            The stride of another axis is not a multiple of the new size (DLP-STRIDES-3).
         UnsupportedDTypeError
-            There is no such type; one of them is packed, and the array is not contiguous
+            The type is unknown; or one of the types is packed, and the array is not contiguous
             (DLP-DTYPE-5).
 
         Notes
         -----
-        The rules are those of ``numpy.ndarray.view``.  Complex numbers are two real ones, the real
-        part first.  Bytes other than 0 and 1 are not bools (not checked).  Packed elements are
-        viewed as bytes, and bytes as packed elements, where the array is contiguous and its last
-        axis has whole ones of both.
+        The rules are those of ``numpy.ndarray.view``.  A complex number is two real ones, the real
+        part first.  Bytes viewed as bools should be 0 or 1 (not checked).  Packed elements can be
+        viewed as bytes, and bytes as packed elements, if the array is contiguous and its last axis
+        holds a whole number of both.
 
         Examples
         --------
@@ -163,7 +163,7 @@ class ArrayBase(_core.Tensor):
         >>> ix.from_buffer(bytearray(8)).view("float32").tolist()
         [0.0, 0.0]
         """
-        from .dtype_views import alignment_of, check_aligned, reinterpret  # which few need
+        from .dtype_views import alignment_of, check_aligned, reinterpret  # rarely needed
 
         call = "Array.view()"
         spec, wanted, ptr = self._spec, DType.of(dtype, call), self.ptr
@@ -207,24 +207,24 @@ class ArrayBase(_core.Tensor):
         Parameters
         ----------
         axes : tuple[int, ...]
-            Which axis comes where; negative ones count from the end.
+            The new order of the axes; negative numbers count from the end.
 
         Raises
         ------
         ViewError
-            `axes` is no permutation (IX-AXES-1).
+            `axes` is not a permutation (IX-AXES-1).
         """
         call = "Array.permute_dims()"
         order = check_ints(axes, "axes", call)
         return self._view(self._spec.layout.permute(order, call), 0, call)
 
     def broadcast_to(self, shape: tuple[int, ...], /) -> Self:
-        """Return a view spread to `shape` [elements], read-only unless nothing is repeated.
+        """Return a view broadcast to `shape` [elements], read-only if elements are repeated.
 
         Raises
         ------
         ViewError
-            An axis longer than 1 would change (IX-VIEW-1).
+            An axis longer than 1 would change its length (IX-VIEW-1).
         """
         call = "Array.broadcast_to()"
         layout = self._spec.layout.broadcast(check_ints(shape, "shape", call), call)

@@ -1,4 +1,4 @@
-"""Contracts on arguments: read once, then held against arrays.
+"""Contracts on arguments: parsed once, then checked against arrays.
 
 Rule: IX-REQUIRE-1.
 """
@@ -29,40 +29,41 @@ if TYPE_CHECKING:
     from .shape_pattern import Bound
 
 WORDS: Final = ("dtype", "ndim", "shape", "order", "device", "writable", "align")
-"""The words of a contract, in the order in which they are told."""
+"""The words of a contract, in the order in which errors report them."""
 _CALL: Final = "Contract()"
 
 
 class Contract:
-    """What an array must be.  It is read once; to hold an array against it costs little.
+    """Requirements on an array.  A contract is parsed once; checking an array against it is cheap.
 
     Parameters
     ----------
     dtype : dtype-like, str or tuple of these, optional
-        Element type, or a kind as ``isdtype`` has it: ``"bool"``, ``"signed integer"``,
-        ``"unsigned integer"``, ``"integral"``, ``"real floating"``, ``"complex floating"``,
-        ``"numeric"``.  Kinds hold types of every width, bfloat16 and float8 among them.  A tuple is
-        a choice.
+        Element type, or a kind as ``isdtype`` has it: ``"bool"``, ``"signed integer"``, ``"unsigned
+        integer"``, ``"integral"``, ``"real floating"``, ``"complex floating"``, ``"numeric"``.  A
+        kind includes types of every width, bfloat16 and float8 among them.  A tuple allows any of
+        its members.
     ndim : int or tuple[int, ...], optional
-        Number of axes, or a choice.
+        Number of axes, or a tuple of allowed numbers.
     shape : tuple, optional
-        Extents [elements].  None or -1 stands for any, a name such as ``"n"`` for one that is the
-        same wherever the name stands, ``...``, once, for any number of axes.
+        Extents [elements].  None or -1 allows any extent; a name such as ``"n"`` allows any extent
+        that is the same wherever the name is used; ``...``, at most once, allows any number of
+        axes.
     order : {"C", "F", "A"}, optional
-        Layout that the elements must have; "A" for either.
+        Required memory layout; "A" for either.
     device : device-like, optional
-        Where it must be; a bare type such as ``"cuda"`` means any of that type.
+        The required device; a bare type such as ``"cuda"`` allows any device of that type.
     writable : bool, optional
-        True: memory that is known to be writable.
+        True: the memory must be known to be writable.
     align : int, optional
-        The address of the first element is a multiple of it [bytes]: a power of two.
+        The address of the first element must be a multiple of it [bytes]: a power of two.
 
     Raises
     ------
     ArgumentError
-        A word is of another type, or two contradict each other (IX-ARGUMENT-1).
+        A word has a wrong type, or two words contradict each other (IX-ARGUMENT-1).
     UnsupportedDTypeError, UnsupportedDeviceError
-        A type or a device is not known (DLP-DTYPE-1, DLP-DEV-1).
+        An element type or a device is unknown (DLP-DTYPE-1, DLP-DEV-1).
 
     Examples
     --------
@@ -107,7 +108,7 @@ class Contract:
         return self
 
     def _read(self, given: dict[str, Any], call: str) -> None:
-        """Read the words, none of which is None."""
+        """Parse the words, none of which is None."""
         self._given = given = {word: words.kept(value) for word, value in given.items()}
         read = given.get
         self._passed: Spec | None = None  # the last that met the contract, flags and names aside
@@ -128,7 +129,7 @@ class Contract:
         self._refuse_contradictions(call)
 
     def _refuse_contradictions(self, call: str) -> None:
-        """Refuse words that no array can meet together."""
+        """Refuse combinations of words that no array can meet."""
         ndims, pattern, device = self._ndims, self._pattern, self._device
         what = ""
         if ndims and pattern is not None and not any(map(pattern.has_axes, ndims)):
@@ -149,10 +150,10 @@ class Contract:
     def __reduce__(self) -> tuple[Any, tuple[()]]:
         return partial(Contract, **self._given), ()
 
-    # ------------------------------------------------------------ whether an array meets it
+    # ------------------------------------------------------------ checking an array
 
     def _is_met(self, array: ArrayBase, extents: dict[str, int]) -> bool:
-        """Return whether an array meets it; names that are new are bound to extents [elements]."""
+        """Return whether an array meets it; new names are bound to extents [elements]."""
         spec = array._spec
         if spec is not self._passed:
             if not self._fits(spec):
@@ -172,7 +173,7 @@ class Contract:
         return True
 
     def _fits(self, spec: Spec) -> bool:
-        """Return whether type, device and layout are as wanted, names aside."""
+        """Return whether type, device and layout meet the contract, names aside."""
         return (
             (not self._ids or id(spec.dtype) in self._ids)
             and (not self._ndims or len(spec.shape) in self._ndims)
@@ -182,14 +183,14 @@ class Contract:
         )
 
     def _is_placed(self, found: Device) -> bool:
-        """Return whether a device is the one, or one of the type."""
+        """Return whether a device is the required one, or one of the required type."""
         wanted = self._device
         if wanted is None or wanted is found:
             return True
         return self._any_ordinal and wanted.type == found.type
 
     def _is_ordered(self, spec: Spec) -> bool:
-        """Return whether elements lie side by side in the order."""
+        """Return whether the array is contiguous in the required order."""
         layout, order = spec.layout, self._order
         return (
             not order
@@ -198,7 +199,7 @@ class Contract:
         )
 
     def _plan(self, numbers: dict[str, int]) -> Plan:
-        """Return the contract as the core reads it."""
+        """Return the contract in the form that the core reads."""
         pattern, device = self._pattern, self._device
         named = () if pattern is None else pattern.named
         return Plan(
@@ -215,10 +216,10 @@ class Contract:
             self._align,
         )
 
-    # ------------------------------------------------------------ what is wrong, in words
+    # ------------------------------------------------------------ describing differences
 
     def _complaints(self, array: ArrayBase, bound: dict[str, Bound], name: str) -> dict[str, str]:
-        """Return what differs: word of the contract -> what came, and what was wanted."""
+        """Return the differences: word of the contract -> (actual, required)."""
         spec = array._spec
         shape, pattern = spec.shape, self._pattern
         found = {}
@@ -254,7 +255,7 @@ Contract.__module__ = "interchange"
 
 
 def _order_of(spec: Spec, order: str) -> str:
-    """Return the order that is wanted, and which axis is the first to be out of it, in words."""
+    """Return the required order, and the first axis that breaks it, as text."""
     if order == "A":
         return "wanted C or F order"
     shape, strides = spec.shape, spec.strides
@@ -266,18 +267,18 @@ def _order_of(spec: Spec, order: str) -> str:
 
 
 class CheckedArgument(NamedTuple):
-    """An argument that is held against its contract.
+    """An argument that is checked against its contract.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     array : Array
-        What came, as an Array.
+        The argument, as an Array.
     contract : Contract
-        What was wanted.
+        Its contract.
     is_ours : bool
-        Whether it came as an Array.
+        Whether the caller passed an Array.
     """
 
     name: str
@@ -287,12 +288,12 @@ class CheckedArgument(NamedTuple):
 
 
 def are_met(held: Sequence[CheckedArgument]) -> bool:
-    """Return whether all arguments meet their contracts, and names agree between them."""
+    """Return whether all arguments meet their contracts, and names have one extent in all."""
     extents: dict[str, int] = {}
     return all(one.contract._is_met(one.array, extents) for one in held)
 
 
 def plans_of(contracts: Sequence[Contract | None]) -> tuple[Plan | None, ...]:
-    """Return contracts as the core reads them; names get numbers, the same in all of them."""
+    """Return contracts in the form that the core reads; names become numbers shared by all."""
     numbers: dict[str, int] = {}
     return tuple(None if one is None else one._plan(numbers) for one in contracts)

@@ -1,4 +1,4 @@
-"""`Array.require`: the contract of a call, read once for all calls that pass the same words.
+"""`Array.require`: the contract of a call, parsed once for all calls with the same words.
 
 Rule: IX-REQUIRE-1.
 """
@@ -23,11 +23,11 @@ _CALL: Final = "Array.require()"
 _MOST_KEPT: Final = 256
 _LASTING: Final = frozenset({str, tuple, int, bool, type, type(None)})
 _kept: Final[dict[tuple[int, ...], Contract]] = {}
-"""Contracts of `Array.require` by the objects that were passed, which they keep alive."""
+"""Contracts of `Array.require` by the objects that were passed, which are kept alive."""
 
 
 def _contract_of(values: tuple[Any, ...]) -> Contract:
-    """Return the contract of the words of a call; a call in a loop passes the same objects."""
+    """Return the contract for the words of a call; a call in a loop passes the same objects."""
     key = (*map(id, values),)
     found = _kept.get(key)
     if found is None:
@@ -44,16 +44,16 @@ def _contract_of(values: tuple[Any, ...]) -> Contract:
 
 
 def check_contract(array: ArrayBase, values: tuple[Any, ...], name: str) -> None:
-    """Raise ContractError with everything that differs, or return None.
+    """Raise ContractError with all differences, or return None.
 
     Parameters
     ----------
     array : Array
-        What came.
+        The array.
     values : tuple
-        What was wanted, in the order of `WORDS`; None where nothing is said.
+        The requirements, in the order of `WORDS`; None for none.
     name : str
-        What the argument is called.
+        The name of the argument.
     """
     contract = _contract_of(values)
     if contract._is_met(array, {}):
@@ -62,7 +62,7 @@ def check_contract(array: ArrayBase, values: tuple[Any, ...], name: str) -> None
 
 
 def _refusal(array: ArrayBase, contract: Contract, name: str) -> ContractError:
-    """Return the error; in a variable of the frame that raises it, it would hold itself."""
+    """Return the error; a local variable of the raising frame would form a cycle with it."""
     if not isinstance(name, str):
         what = f"name={show(name)} is not a name"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass a str")

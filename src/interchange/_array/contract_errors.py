@@ -1,4 +1,4 @@
-"""The error of arguments that do not meet their contracts: one, that says all that differs.
+"""The error for arguments that do not meet their contracts: one error with all differences.
 
 Rule: IX-REQUIRE-1.
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def contract_error(held: Sequence[CheckedArgument], call: str) -> ContractError:
-    """Return the error that names the arguments, what is wrong with them, and the fix."""
-    from .contract_suggestions import hint_for  # takes long
+    """Return the error that names the arguments, the differences, and the fix."""
+    from .contract_suggestions import hint_for  # slow to import
 
     bound: dict[str, Bound] = {}
     extents: dict[str, int] = {}
     for one in held:
         pattern, shape = one.contract._pattern, one.array.shape
-        if pattern is not None and pattern.fits(shape):  # names stand for what these have
+        if pattern is not None and pattern.fits(shape):  # extents that names are bound to
             pattern.complaints(shape, bound, one.name)
             pattern.agrees(shape, extents)
     wrong, found = [], []
@@ -42,7 +42,7 @@ def contract_error(held: Sequence[CheckedArgument], call: str) -> ContractError:
 
 
 def _origin(array: ArrayBase) -> str:
-    """Return where the memory came from, in the words of an error."""
+    """Return where the memory came from, as text for an error."""
     if array.owner is None:
         return "of memory without an owner"
     owner = type(array.owner)
@@ -50,7 +50,7 @@ def _origin(array: ArrayBase) -> str:
 
 
 def name_argument(error: ContractError, name: str) -> None:
-    """Call the argument by its name in an error of `Array.require`, which did not know it."""
+    """Put the name of the argument into an error of `Array.require`, which did not know it."""
     held = error._checked
     if not isinstance(held, CheckedArgument):
         return

@@ -1,4 +1,4 @@
-"""Calls that make an argument meet its contract, as a user would write them.
+"""Suggested calls that make an argument meet its contract, as a user would write them.
 
 Rule: IX-REQUIRE-1.  A call is suggested only if its result meets the contract.
 """
@@ -27,7 +27,7 @@ _COPY_ALIGNMENT: Final = 64  # [bytes], of copies made here
 _MATRIX: Final = 2  # [axes]
 _NAME: Final = r"[A-Za-z_]\w*(\[\d+\])?"
 _COPIED: Final = frozenset({DLDeviceType.kDLCPU, *LOCKED_OF})
-"""Device types from which a move is a copy, and not the same memory under another name."""
+"""Device types from which a move copies, rather than naming the same memory differently."""
 _OF_KIND: Final = {
     "bool": "bool",
     "signed integer": "int64",
@@ -37,20 +37,20 @@ _OF_KIND: Final = {
     "complex floating": "complex128",
     "numeric": "float64",
 }
-"""Kind -> the type of it that arrays are cast to."""
+"""Kind -> the type that arrays are cast to."""
 
 
 def hint_for(
     found: Sequence[tuple[CheckedArgument, dict[str, str]]], extents: dict[str, int]
 ) -> str:
-    """Return what to do, for every argument that does not meet its contract.
+    """Return the fix, for every argument that does not meet its contract.
 
     Parameters
     ----------
     found : sequence
-        The arguments, and what is wrong with each.
+        The arguments, and the differences of each.
     extents : dict
-        What names stand for where nothing is wrong [elements].
+        Extents of names in the arguments that meet their contracts [elements].
     """
     calls, others, written = [], [], []
     for held, complaints in found:
@@ -72,14 +72,14 @@ def hint_for(
 
 
 class _Chain:
-    """The calls that make an array meet its contract, one after the other.
+    """The calls that make an array meet its contract, in order.
 
     Attributes
     ----------
     calls : list[str]
-        Calls of methods, each with its dot.
+        Method calls, each with its dot.
     missing : list[str]
-        What no call brings about, in words.
+        Differences that no call can fix, as text.
     is_copied : bool
         Whether elements are copied.
     """
@@ -90,7 +90,7 @@ class _Chain:
         self.calls: list[str] = []
         self.missing: list[str] = []
         self.is_copied = False
-        self.is_fresh = False  # memory of a copy, which is writable
+        self.is_fresh = False  # memory of a copy is writable
         self.is_aligned = "align" not in wrong
         self.device = self.array.device
         self.shape = self.array.shape
@@ -106,7 +106,7 @@ class _Chain:
         self._lay_out(wrong)
 
     def _move(self) -> None:
-        """Bring the array to where it is wanted."""
+        """Add the calls that move the array to the required device."""
         wanted = self.contract._device
         if wanted is None or not _can_move(self.device, wanted):
             self.missing.append(f"on {wanted}")
@@ -117,7 +117,7 @@ class _Chain:
         self.device = wanted
 
     def _reshape(self, extents: dict[str, int]) -> None:
-        """Swap two axes, add and drop those of one element, or flatten; then bind names."""
+        """Swap two axes, add and drop axes of length 1, or flatten; then bind names."""
         pattern, shape = self.contract._pattern, self.shape
         ndims = self.contract._ndims or (len(shape) if pattern is None else pattern.least,)
         found = None
@@ -139,7 +139,7 @@ class _Chain:
         self.is_copied |= call != ".T" and not self.array.is_contiguous()
 
     def _cast(self) -> None:
-        """Cast the elements to a type that can be had, of the same kind if there is one."""
+        """Cast the elements to a required type, preferably of the same kind."""
         source, said = self.array.dtype, self.contract._said
         targets = [DType.of(_OF_KIND.get(one, one)) for one in said]
         targets = [one for one in targets if _can_cast(source, one)]
@@ -154,10 +154,10 @@ class _Chain:
         else:
             self.calls += [".to_device('cpu')", cast, f".to_device({str(self.device)!r})"]
         self.is_copied = self.is_fresh = True
-        self.is_aligned = not is_on_host  # NumPy's memory is not
+        self.is_aligned = not is_on_host  # NumPy's memory is not aligned so
 
     def _lay_out(self, wrong: set[str]) -> None:
-        """Copy, where order, alignment or the right to write asks for it."""
+        """Copy, if order, alignment or writability requires it."""
         order, align = self.contract._order, self.contract._align
         argument = "'F'" if order == "F" else ""
         if (align > 1 and not self.is_aligned) or ("writable" in wrong and not self.is_fresh):
@@ -179,16 +179,16 @@ _NEEDS: Final = {
     "writable": "that may be written",
     "align": "at an address that is aligned",
 }
-"""Word -> what is asked for where nothing can be copied."""
+"""Word -> what to ask the caller for if nothing can be copied."""
 
 
 def _can_copy(device: Device) -> bool:
-    """Whether memory is copied there, and goes to the host and back."""
+    """Whether copies from there pass through the host, and back."""
     return device.is_host_accessible or device.type in LOCKED_OF
 
 
 def _can_move(there: Device, target: Device) -> bool:
-    """Whether `to_device` goes from one to the other."""
+    """Whether `to_device` supports this move."""
     is_shared = target is CPU and there.is_host_accessible
     return is_shared or find_move(there, target) is not None
 
@@ -196,7 +196,7 @@ def _can_move(there: Device, target: Device) -> bool:
 def _reshaped(
     shape: tuple[int, ...], wanted: tuple[int | None, ...]
 ) -> tuple[str, tuple[int, ...]] | None:
-    """Return a call that gives a shape the extents that are wanted, and the shape then."""
+    """Return a call that changes a shape to the required extents, and the resulting shape."""
     if len(shape) == _MATRIX and _is_like(shape[::-1], wanted):
         return ".T", shape[::-1]
     extents = _with_ones(shape, wanted)
@@ -207,14 +207,14 @@ def _reshaped(
 
 
 def _is_like(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    """Whether a shape has the extents that are known [elements]."""
+    """Whether a shape has the known extents [elements]."""
     return len(shape) == len(wanted) and all(
         one is None or extent == one for extent, one in zip(shape, wanted, strict=True)
     )
 
 
 def _with_ones(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> tuple[int, ...] | None:
-    """Return the shape with axes of one element added or dropped so that it fits, or None."""
+    """Return the shape with axes of length 1 added or dropped so that it matches, or None."""
     if len(shape) == len(wanted):
         return shape if _is_like(shape, wanted) else None
     if len(shape) < len(wanted):
@@ -227,7 +227,7 @@ def _with_ones(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> tuple[
 
 
 def _can_cast(source: DType, target: DType) -> bool:
-    """Whether NumPy casts elements so, perhaps with ml_dtypes."""
+    """Whether NumPy supports this cast, with ml_dtypes if needed."""
     loses_half = source.category == "complex floating" and target.category not in {
         "complex floating",
         "bool",

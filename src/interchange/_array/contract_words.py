@@ -1,4 +1,4 @@
-"""The words of contracts: what each may be, and what it comes to.
+"""The words of contracts: the values that each accepts, and their normal form.
 
 Rule: IX-REQUIRE-1.  Source: array API standard 2025.12, ``isdtype`` (kinds of types).
 """
@@ -15,12 +15,12 @@ from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
 from interchange._types.indices import is_bool
 
 ORDERS: Final = ("C", "F", "A")
-"""The last axis runs fastest, the first one does, or either."""
+"""C order (the last axis runs fastest), F order (the first one does), or either."""
 _MOST_AXES: Final = 64
 
 
 def kept(value: Any) -> Any:
-    """Return an immutable value: tuples for lists, ints for whole numbers."""
+    """Return an immutable value: tuples for lists, ints for integers."""
     if isinstance(value, (list, set, frozenset, tuple)):
         found = tuple(map(kept, value))
         is_same = type(value) is tuple and all(map(is_, found, value))
@@ -29,22 +29,22 @@ def kept(value: Any) -> Any:
         return value
     try:
         return as_index(value)
-    except TypeError:  # such as arrays of several elements
+    except TypeError:  # for instance arrays with several elements
         return value
 
 
 def choices(value: Any) -> tuple[Any, ...]:
-    """Return a choice as a tuple."""
+    """Return the allowed values as a tuple."""
     return tuple(value) if isinstance(value, (list, set, frozenset, tuple)) else (value,)
 
 
 def _refuse(call: str, what: str, hint: str) -> ArgumentError:
-    """Return the error of a word that means nothing."""
+    """Return the error for an invalid value of a word."""
     return ArgumentError(call, what, "IX-ARGUMENT-1", hint)
 
 
 def read_dtypes(given: Any, call: str) -> tuple[tuple[DType, ...], tuple[str, ...]]:
-    """Return the element types of a choice, and each part of the choice in words."""
+    """Return the allowed element types, and each part of the choice as text."""
     found: list[DType] = []
     said = []
     for one in choices(given):
@@ -62,13 +62,13 @@ def read_dtypes(given: Any, call: str) -> tuple[tuple[DType, ...], tuple[str, ..
 
 
 def _named(given: Any, call: str) -> DType:
-    """Return the type that a word names; where none has that name, say which is like it."""
+    """Return the type with that name; the error for an unknown name suggests a similar one."""
     try:
         return DType.of(given, call)
     except UnsupportedDTypeError as error:
         if not isinstance(given, str) or not error.what.endswith("is unknown"):
-            raise  # what has several readings is told them
-        import difflib  # takes long
+            raise  # the error of an ambiguous name lists its readings
+        import difflib  # slow to import
 
         names = [*KINDS, *map(str, all_dtypes())]
         like = difflib.get_close_matches(given, names, 1)
@@ -78,7 +78,7 @@ def _named(given: Any, call: str) -> DType:
 
 
 def read_ndims(given: Any, call: str) -> tuple[int, ...]:
-    """Return the numbers of axes of a choice."""
+    """Return the allowed numbers of axes."""
     found = choices(given)
     if not found or not all(is_index(one) and 0 <= one <= _MOST_AXES for one in found):
         what = f"ndim={show(given)} is not a number of axes"
@@ -94,7 +94,7 @@ def read_order(given: Any, call: str) -> str:
 
 
 def read_device(given: Any, call: str) -> tuple[Device, bool]:
-    """Return a device, and whether any other of its type will do."""
+    """Return a device, and whether any other device of its type is allowed."""
     return Device.of(given, call), isinstance(given, str) and ":" not in given
 
 

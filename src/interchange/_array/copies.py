@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 HOST_KINDS: Final = frozenset(
     {DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost, DLDeviceType.kDLCUDAManaged}
 )
-"""Types of host-accessible memory that a driver allocates."""
+"""Types of host-accessible memory that drivers allocate."""
 COPIED_BY_DRIVERS: Final = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
-"""Types of devices whose memory a driver copies for us; all other is copied by the host."""
+"""Types of devices whose memory a driver copies; the host copies all other memory."""
 
 
 def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any = None) -> T:
-    """Return a copy in fresh memory: on the same device, or on the host where that can read.
+    """Return a copy in new memory: on the same device, or on the host if it can read the memory.
 
     Parameters
     ----------
     array : Tensor
-        What to copy.
+        The source.
     cls : type
-        What to return.
+        The class of the result.
     order : {"C", "F"}
         Which axis runs fastest.
     call : str
         Named in errors.
     stream : None, int or stream object, optional
-        Where to copy device memory; None for the stream that work on it is pending on.
+        Stream of a copy of device memory; None for the stream of the pending work.
 
     Raises
     ------
     StreamError
-        `stream` is none on that device (DLP-STREAM-1 to DLP-STREAM-4).
+        `stream` is not a stream of that device (DLP-STREAM-1 to DLP-STREAM-4).
     UnsupportedDeviceError
         The host cannot access the memory (DLP-DEV-6).
     """
@@ -80,27 +80,27 @@ def copy_alike(array: T, call: str, stream: Any) -> T:
 
 
 def move_array(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:
-    """Return the array on `device`, itself where it is there already.
+    """Return the array on `device`: the array itself if it is there already.
 
     Parameters
     ----------
     array : Tensor
-        What to move.
+        The source.
     device : device-like
-        Where to.
+        The target device.
     stream : None, int or stream object
-        Where to copy; None for the stream that work on the array is pending on.
+        Stream of the copy; None for the stream of the pending work.
     call : str
         Named in errors.
     copy : bool or None, default None
-        False: an array on the same memory, or an error.
+        False: return an array on the same memory, or raise an error.
 
     Raises
     ------
     CopyNeededError
         A copy is needed, and `copy` is False (DLP-COPY-1).
     UnsupportedDeviceError
-        There is no copy between these devices (DLP-DEV-6).
+        No driver copies between these devices (DLP-DEV-6).
     """
     target = Device.of(device, call)
     there = array._spec.device
@@ -113,7 +113,7 @@ def move_array(array: T, device: Any, stream: Any, call: str, *, copy: bool | No
 
 
 def _check_unused(stream: Any, device: Device, call: str) -> None:
-    """Refuse a value that is not a stream, although nothing runs on it."""
+    """Refuse a value that is not a stream, although no work is submitted."""
     if streams_of(device) is not None:
         check_named(stream, device, call)
         return

@@ -1,9 +1,9 @@
 """Copies of device memory by its driver: `copy_into`, and the functions that allocate and call it.
 
-Source: array API standard 2025.12 (``to_device``); CUDA driver API, API synchronization behavior.
-A copy on or to a device runs on a stream, and the host does not wait for it, unless it reads
-page-locked or managed memory, which could be written next.  A copy to the host is complete when the
-call returns.
+Source: array API standard 2025.12 (``to_device``); CUDA driver API, API synchronization behavior. A
+copy on or to a device runs on a stream, and the host does not wait for it, unless it reads
+page-locked or managed memory, which the host could write next.  A copy to the host is complete when
+the call returns.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ LOCKED_OF: Final = {
     DLDeviceType.kDLCUDA: DLDeviceType.kDLCUDAHost,
     DLDeviceType.kDLROCM: DLDeviceType.kDLROCMHost,
 }
-"""Type of devices whose memory is copied here -> the type of their page-locked host memory."""
+"""Device type whose memory is copied here -> the type of its page-locked host memory."""
 DEVICE_OF: Final = {
     DLDeviceType.kDLCUDAManaged: DLDeviceType.kDLCUDA,
     **{locked: device for device, locked in LOCKED_OF.items()},
 }
-"""Type of host-accessible memory that a driver knows -> the type of that driver's devices."""
+"""Type of host-accessible memory that a driver knows -> the device type of that driver."""
 _DEFAULT: Final = {DLDeviceType.kDLCUDA: PER_THREAD_DEFAULT_STREAM, DLDeviceType.kDLROCM: 0}
 """Device type -> the stream of copies if the caller names none and no work is pending."""
 
@@ -81,7 +81,7 @@ def copy_into(
     stream: CopyStream,
     call: str,
 ) -> bool:
-    """Copy the elements of one array into another; a driver copies elements only here.
+    """Copy the elements of one array into another; all copies by a driver are made here.
 
     The stream waits for the work pending on the source, and the earlier users of the source wait
     for the copy.  The host waits if it can access one of the arrays, or has to rearrange elements.
@@ -94,9 +94,9 @@ def copy_into(
     target, source : Tensor
         Arrays of one shape and element type.
     plan : list of PitchedCopy or None
-        What `plan_for` returned for them.
+        The result of `plan_for`.
     stream : CopyStream
-        What `choose_copy_stream` returned for the source.
+        The result of `choose_copy_stream` for the source.
     call : str
         Named in errors.
 
@@ -135,7 +135,7 @@ def plan_for(source: Spec, target: Spec, call: str) -> list[PitchedCopy] | None:
     Raises
     ------
     UnsupportedDTypeError
-        Packed elements would have to be rearranged (DLP-DTYPE-5).
+        Packed elements cannot be rearranged (DLP-DTYPE-5).
     """
     layout, goal = source.layout, target.layout
     if source.dtype.is_packed:
@@ -186,7 +186,7 @@ def _fetch(driver: Driver, array: Tensor, stream: CopyStream, call: str) -> Tens
 
 
 def _note_filled(array: Tensor) -> None:
-    """Note that the host has waited for the work that fills the memory of an array."""
+    """Note that the host has waited for the work on the memory of an array."""
     for holder in (array._keepalive, pending_work_of(array)):
         if isinstance(holder, (CopyInProgress, PendingCopy)):
             holder.on_done()
@@ -198,7 +198,7 @@ def _is_driver_memory(driver: Driver, array: Tensor, call: str) -> bool:
 
 
 def _check_known(driver: Driver, array: Tensor, call: str) -> None:
-    """Refuse an address that the driver does not know: it would read it as a host address."""
+    """Refuse an address unknown to the driver, which would read it as a host address."""
     if driver.pointer_attributes(array.ptr, call) is None:
         what = f"address {array.ptr:#x} on {array._spec.device} is unknown"
         raise UnsupportedDeviceError(call, what, "CAI-DATA-3")
@@ -206,7 +206,7 @@ def _check_known(driver: Driver, array: Tensor, call: str) -> None:
 
 @contextlib.contextmanager
 def _giving_back(allocation: Allocation) -> Iterator[None]:
-    """Free an allocation at once if something fails, although the traceback refers to it."""
+    """Free an allocation at once on an error, although the traceback refers to it."""
     try:
         yield
     except BaseException:
@@ -216,7 +216,7 @@ def _giving_back(allocation: Allocation) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _draining(driver: Driver, stream: CopyStream, call: str) -> Iterator[None]:
-    """Let the host wait for a stream if something fails, so that no copy is left running."""
+    """Let the host wait for a stream on an error, so that no copy is left running."""
     try:
         yield
     except BaseException:
@@ -236,13 +236,13 @@ class CopyStream(NamedTuple):
     handle : int
         The stream.
     ordinal : int
-        Its device, which matters for default streams.
+        Its device, needed to identify default streams.
     keep : object
         Kept alive with the stream.
     producers : EarlierUse
         The other streams that work on the source is pending on.
     keeps_source : bool
-        Whether `keep` refers to the source, and not to a stream alone.
+        Whether `keep` refers to the source, and not only to a stream.
     earlier : tuple[EarlierUse, ...]
         The streams on which the source was used before that.
     """
@@ -256,7 +256,7 @@ class CopyStream(NamedTuple):
 
     @property
     def earlier_uses(self) -> tuple[EarlierUse, ...]:
-        """The uses whose streams have to wait for the copy, so that they may write again."""
+        """The uses whose streams have to wait for the copy before they may write again."""
         return (self.producers, *self.earlier)
 
 
@@ -266,7 +266,7 @@ def check_copy_stream(stream: Any, place: Device, call: str) -> int | None:
     Parameters
     ----------
     stream : None, int or stream object
-        What the caller passed.
+        The caller's argument.
     place : Device
         The device of the stream.
     call : str
@@ -275,7 +275,8 @@ def check_copy_stream(stream: Any, place: Device, call: str) -> int | None:
     Raises
     ------
     StreamError
-        The value names no stream there, or is -1 (DLP-STREAM-2, DLP-STREAM-3, DLP-STREAM-4).
+        The value is not a stream of the device, or is -1 (DLP-STREAM-2, DLP-STREAM-3,
+        DLP-STREAM-4).
     """
     if stream is None:
         return None
@@ -307,17 +308,17 @@ def choose_copy_stream(
     driver : Driver
         The driver of `place`.
     source : Tensor
-        What will be read.
+        The source.
     place : Device
-        The device whose default streams are meant.
+        The device that default streams belong to.
     stream : int or None
-        What `check_copy_stream` returned.
+        The result of `check_copy_stream`.
     keep : object
-        What the stream was taken from.
+        The object that the stream was taken from.
     call : str
         Named in errors.
     order_users : bool
-        Whether all earlier users of the source have to wait for the copy, not the producer alone.
+        Whether all earlier users of the source have to wait for the copy, not only the producer.
 
     Raises
     ------
@@ -350,11 +351,11 @@ def _add_earlier_users(driver: Driver, source: Tensor, chosen: CopyStream, call:
     Raises
     ------
     StreamError
-        The stream of such a user captures (DLP-STREAM-8).
+        The stream of an earlier user captures (DLP-STREAM-8).
     """
     users = all_users_of(source, call)
-    if users and not isinstance(users[0], PendingCopy):  # a finished copy forgets its stream
-        del users[0]  # it is among the producers
+    if users and not isinstance(users[0], PendingCopy):  # a finished copy drops its stream
+        del users[0]  # it is one of the producers
     home = chosen.producers.ordinal
     known = [(chosen.handle, chosen.ordinal), *((one, home) for one in chosen.producers.streams)]
     earlier = []
@@ -380,24 +381,24 @@ def _await_producers(driver: Driver, stream: CopyStream, call: str) -> None:
 
 
 def _is_default(stream: int) -> bool:
-    """Whether a number means a default stream, of the device that is current."""
+    """Whether a number stands for a default stream, of the device that is current."""
     return stream <= PER_THREAD_DEFAULT_STREAM
 
 
 def _are_same(stream: int, ordinal: int, other: int, where: int) -> bool:
-    """Whether two streams are the same; the number of a default stream does not tell its device."""
+    """Whether two streams are the same; a default stream's number does not identify its device."""
     return stream == other and (ordinal == where or not _is_default(other))
 
 
 def _work_on(driver: Driver, stream: CopyStream, call: str) -> PendingWork:
-    """Return what the result of a copy remembers, so that its next consumer waits."""
+    """Return what the result of a copy records, so that its next consumer waits."""
     if stream.keeps_source:
         rest = driver.lasting_stream(stream.ordinal, call)
         return PendingCopy(stream.handle, stream.ordinal, stream.keep, rest)
     return PendingWork(stream.handle, stream.ordinal, stream.keep)
 
 
-# ---------------------------------------------------------------- copies in fresh memory
+# ---------------------------------------------------------------- copies in new memory
 
 
 def find_move(there: Device, target: Device) -> Callable[[Any, Device, str, Any], Any] | None:
@@ -423,22 +424,22 @@ def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: A
     array : Tensor
         Memory of a device, CUDA or ROCm.
     cls : type
-        What to return.
+        The class of the result.
     order : {"C", "F"}
         Which axis runs fastest.
     call : str
         Named in errors.
     stream : None, int or stream object
-        Where to copy; None for the stream that work on the array is pending on.
+        Stream of the copy; None for the stream of the pending work.
 
     Raises
     ------
     StreamError
-        `stream` is none on that device, or -1.
+        `stream` is not a stream of that device, or is -1.
     UnsupportedDTypeError
-        Packed elements would have to be rearranged (DLP-DTYPE-5).
+        Packed elements cannot be rearranged (DLP-DTYPE-5).
     ExchangeError
-        The driver does not know the address (CAI-DATA-3), or refused (IX-DRIVER-2).
+        The driver does not know the address (CAI-DATA-3), or reported an error (IX-DRIVER-2).
     """
     device = array._spec.device
     number = check_copy_stream(stream, device, call)
@@ -458,7 +459,7 @@ def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: A
 def move_between(array: T, device: Device, call: str, stream: Any) -> T:
     """Return a copy of device memory on another device of the same driver, on a stream.
 
-    An array that is not contiguous is gathered on its own device first.
+    An array that is not contiguous is made contiguous on its own device first.
     """
     number = check_copy_stream(stream, device, call)
     spec = Spec(array._spec.dtype, device, _keep_order(array._spec.layout))
@@ -469,7 +470,7 @@ def move_between(array: T, device: Device, call: str, stream: Any) -> T:
     _check_known(driver, array, call)
     layout = array._spec.layout
     is_whole = layout.is_c_contiguous or layout.is_f_contiguous
-    # The earlier users of an array that is gathered wait for that copy.
+    # The earlier users of an array that is made contiguous first wait for that copy.
     chosen = choose_copy_stream(driver, array, device, number, stream, call, order_users=is_whole)
     allocation = allocate(driver, spec.nbytes, device.id, call)
     if not is_whole:
@@ -492,7 +493,7 @@ def move_between(array: T, device: Device, call: str, stream: Any) -> T:
 def move_to_device(array: T, device: Device, call: str, stream: Any) -> T:
     """Return a copy of host-accessible memory on a device, on a stream.
 
-    The array may be written when this returns.
+    The array may be written after this returns.
     """
     number = check_copy_stream(stream, device, call)
     spec = Spec(array._spec.dtype, device, _keep_order(array._spec.layout))
@@ -500,7 +501,7 @@ def move_to_device(array: T, device: Device, call: str, stream: Any) -> T:
         return _core.describe(0, spec, 0, None, None, type(array))
     driver = driver_of(device, call)
     if DEVICE_OF.get(array._spec.device.type, device.type) is not device.type:
-        array = share_with_host(array, None, call)  # another vendor's, unknown to this driver
+        array = share_with_host(array, None, call)  # memory of another vendor's driver
     plan = plan_for(array._spec, spec, call)
     chosen = choose_copy_stream(driver, array, device, number, stream, call)
     allocation = allocate(driver, spec.nbytes, device.id, call)
@@ -519,7 +520,7 @@ def move_to_host(array: T, device: Device, call: str, stream: Any) -> T:
     call : str
         Named in errors.
     stream : None, int or stream object
-        Where to copy; None for the stream that work on the array is pending on.
+        Stream of the copy; None for the stream of the pending work.
     """
     there = array._spec.device
     number = check_copy_stream(stream, there, call)
@@ -535,7 +536,7 @@ def move_to_host(array: T, device: Device, call: str, stream: Any) -> T:
 
 
 def copy_to_host_kind(array: T, device: Device, call: str, stream: Any = None) -> T:
-    """Return a copy of host-accessible memory in page-locked or managed memory, by the host."""
+    """Return a host-made copy of host-accessible memory in page-locked or managed memory."""
     check_named(stream, device, call)
     return _copy_by_host(array, device, _keep_order(array._spec.layout), call)
 
@@ -546,7 +547,7 @@ def copy_in_kind(array: T, call: str) -> T:
 
 
 def _copy_by_host(array: T, device: Device, layout: Layout, call: str) -> T:
-    """Return a copy by the host, in fresh page-locked or managed memory."""
+    """Return a copy made by the host, in new page-locked or managed memory."""
     spec = Spec(array._spec.dtype, device, layout)
     if not layout.size:
         return _core.describe(0, spec, 0, None, None, type(array))
@@ -584,12 +585,13 @@ def _fill(
     cls: type[T],
     is_gathered: bool = False,
 ) -> T:
-    """Return an array on fresh memory that elements are copied into.
+    """Return an array on new memory that elements are copied into.
 
     Device memory keeps a source of another library alive until the copy is complete.  Memory that
     interchange allocated is freed only after the work on its device, and need not be kept: if the
-    copy is the work of another device or context, that device is made to follow.  What was gathered
-    for this copy stays with it (`is_gathered`), since freeing it would make the host wait.
+    copy is work of another device or context, that device is made to wait for it.  A contiguous
+    temporary made for this copy stays with it (`is_gathered`), since freeing it would make the host
+    wait.
     """
     is_on_device = spec.device.type in LOCKED_OF
     held = source._keepalive if is_on_device and is_copied_here(source) else None

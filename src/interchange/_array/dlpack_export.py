@@ -1,4 +1,4 @@
-"""`Array.__dlpack__`: where memory is wanted, who waits, and only then a capsule.
+"""`Array.__dlpack__`: device, stream and copy are decided before a capsule is made.
 
 Source: array API standard 2025.12, ``array.__dlpack__``.
 """
@@ -31,7 +31,7 @@ CALL: Final = "Array.__dlpack__()"
 
 
 def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
-    """Return a capsule, every argument checked before anything is done."""
+    """Return a capsule; every argument is checked before any work is done."""
     versioned = dlpack.check_max_version(max_version, CALL)
     dlpack.check_copy(copy, CALL)
     target = dlpack.check_dl_device(dl_device, CALL)
@@ -45,25 +45,25 @@ def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy
         return _core.make_capsule(moved, flags, versioned=versioned)
     flags = dlpack.export_flags(moved, versioned=versioned, call=CALL)
     if stream is None and moved.device.is_host_accessible:
-        consumer = None  # libraries of the host take managed memory, too, and name no stream
+        consumer = None  # host libraries accept managed memory, too, and name no stream
     order_before(moved, consumer, CALL)
     return _core.make_capsule(moved, flags, versioned=versioned)
 
 
 def _check_consumer(stream: int | None, source: Device, target: Device) -> int | None:
-    """Return the consumer's stream on the device where it wants the memory."""
+    """Return the consumer's stream on the device that it requests."""
     if target is CPU and source.type in STREAM_RULES and stream is not None:
         raise StreamError(CALL, f"stream={show(stream)} with dl_device={(1, 0)}", "DLP-STREAM-9")
     return check_stream(stream, target, CALL)
 
 
 def _shares(moved: ArrayBase, array: ArrayBase) -> bool:
-    """Whether one is the memory of the other under another device's name."""
+    """Whether two devices name the same memory."""
     return moved._keepalive is array._keepalive
 
 
 def _move(array: ArrayBase, target: Device, consumer: int | None, copy: bool | None) -> ArrayBase:
-    """Return the memory where it is wanted, copied if it must be."""
+    """Return the memory on the requested device, copied if necessary."""
     try:
         if target is not array.device:
             moved = copies.move_array(array, target, consumer, CALL, copy=copy)

@@ -1,7 +1,7 @@
-"""The same bytes as elements of another type.
+"""Views of the same bytes as elements of another type.
 
 Source: NumPy, ``ndarray.view``; C11, 6.3.2.3 (alignment).  Strides count elements here, so that
-what NumPy describes by bytes that are no whole elements is refused.
+NumPy layouts whose byte strides are not multiples of the element size are refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def width_of(dtype: DType) -> int:
 
 
 def alignment_of(dtype: DType) -> int:
-    """Return what addresses of an element are multiples of in C [bytes].
+    """Return the alignment of an element in C [bytes].
 
     Examples
     --------
@@ -38,7 +38,7 @@ def alignment_of(dtype: DType) -> int:
 
 
 def check_aligned(address: int, dtype: DType, call: str, hint: str | None = None) -> None:
-    """Refuse elements at an address where C programs must not read them [bytes]."""
+    """Refuse an address that is not aligned for the element type in C [bytes]."""
     alignment = alignment_of(dtype)
     if address % alignment:
         what = f"{dtype} at address {address:#x}, which is not a multiple of {alignment} bytes"
@@ -51,21 +51,21 @@ def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
     Parameters
     ----------
     layout : Layout
-        The layout of the elements as they are.
+        The current layout.
     old, new : DType
-        Their type, and the other one.
+        The current element type, and the new one.
     call : str
         Named in errors.
 
     Raises
     ------
     ViewError
-        Sizes differ, and there is no last axis, its elements do not lie side by side, or it has no
-        whole number of the new ones (IX-VIEW-1).
+        Sizes differ, and the layout has no last axis, its last axis is not contiguous, or its
+        length is not a multiple of the new size (IX-VIEW-1).
     ExchangeError
-        Another axis steps by no whole number of them (DLP-STRIDES-3).
+        The stride of another axis is not a multiple of the new size (DLP-STRIDES-3).
     UnsupportedDTypeError
-        Elements are packed, and do not lie side by side (DLP-DTYPE-5).
+        Elements are packed, and not contiguous (DLP-DTYPE-5).
 
     Examples
     --------
@@ -85,7 +85,7 @@ def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
     *lead, last = layout.shape
     if last != 1 and layout.size and layout.strides[-1] != 1:
         raise ViewError(call, f"{what}, with strides {layout.strides}", _RULE, _COPY)
-    # NumPy splits elements one by one, and joins those of the whole axis; bits are told by both.
+    # NumPy's errors differ for splitting and joining elements; bits describe both.
     whole = have if want < have and not is_packed else last * have
     if whole % want:
         hint = "take a type whose size divides that of the last axis"

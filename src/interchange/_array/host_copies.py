@@ -1,7 +1,7 @@
-"""Copies that the host makes, and its own view of memory that it shares with a device.
+"""Copies made by the host, and the host's view of memory that it shares with a device.
 
-Source: array API standard 2025.12 (``to_device``).  Fresh memory is aligned to 64 bytes, which some
-consumers ask of host memory before they share it.
+Source: array API standard 2025.12 (``to_device``).  New memory is aligned to 64 bytes, which some
+consumers require before they share host memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ALIGNMENT: Final = 64  # [bytes]
 
 
 def fresh_memory(nbytes: int) -> tuple[int, Any]:
-    """Return the address of fresh host memory, and what keeps it alive."""
+    """Return the address of new host memory, and its owner."""
     np = load_numpy()
     block = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = block.__array_interface__["data"][0]
@@ -40,7 +40,7 @@ def fresh_memory(nbytes: int) -> tuple[int, Any]:
 
 
 def check_named(stream: Any, device: Device, call: str) -> int | None:
-    """Return the handle of a stream where the host makes a copy, or refuse what is none there."""
+    """Return the handle of a stream for a copy by the host, or refuse an invalid one."""
     handle = stream_handle(stream, call)
     return None if handle is None else check_stream(handle, streams_of(device) or device, call)
 

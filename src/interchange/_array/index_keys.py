@@ -1,4 +1,4 @@
-"""What stands in the brackets of an Array: how it is read, and what the library that computes gets.
+"""Keys of `Array.__getitem__`: how they are read, and passed to the computing library.
 
 Source: array API standard 2025.12, Indexing; for lists and ndarrays NumPy's "Indexing on ndarrays".
 """
@@ -33,18 +33,18 @@ _WITHIN: Final = "stay within the shape: ints below the extent of their axis, ma
 
 
 def is_basic(part: object) -> bool:
-    """Whether a part of a key is certainly basic, for a library to see."""
+    """Whether a part of a key is certainly a basic index."""
     kind = type(part)
     return kind is int or kind is slice or part is None or part is Ellipsis
 
 
 def read_part(part: Any, array: ArrayBase, call: str) -> Any:
-    """Return a part of a key as something basic, an Array or an ndarray.
+    """Return a part of a key as a basic index, an Array or an ndarray.
 
     Raises
     ------
     OutOfBoundsError
-        It indexes nothing (IX-INDEX-1, IX-INDEX-2).
+        It is not an index (IX-INDEX-1, IX-INDEX-2).
     ArgumentError
         It is an array of a library other than NumPy (IX-XP-1).
     MixedDevicesError
@@ -68,7 +68,7 @@ def read_part(part: Any, array: ArrayBase, call: str) -> Any:
 
 
 def _read_array(part: Any, array: ArrayBase, call: str) -> Any:
-    """Return an Array of one whole number without axes as an int, which selects a view."""
+    """Return a 0-dimensional Array of integers as an int, which selects a view."""
     if part.shape or part.dtype.category not in INTEGERS:
         return part
     if backend_of_array(part).device is not backend_of_array(array).device:
@@ -77,9 +77,9 @@ def _read_array(part: Any, array: ArrayBase, call: str) -> Any:
 
 
 def is_ndarray(part: object) -> bool:
-    """Whether a part is an array of NumPy, which is not imported to find out.
+    """Whether a part is a NumPy array, without importing NumPy.
 
-    One that has a record of device memory may have work pending on it, which NumPy does not know.
+    An array with a record of device memory may have pending work, which NumPy does not know.
     """
     known = getattr(sys.modules.get("numpy"), "ndarray", None)
     if known is None or type(part) is known:
@@ -93,12 +93,12 @@ def _holds_bools(part: Any) -> bool:
 
 
 def _read_elements(part: Any, array: ArrayBase, call: str) -> Any:
-    """Return a list or an ndarray as an ndarray of integers or bools, or as the int it stands for.
+    """Return a list or an ndarray as an ndarray of integers or bools, or as an int.
 
     Raises
     ------
     ExchangeError
-        Elements are masked (AI-MASK-1).
+        Some elements are masked (AI-MASK-1).
     """
     np = load_numpy()
     if not array.device.is_host_accessible:
@@ -107,12 +107,12 @@ def _read_elements(part: Any, array: ArrayBase, call: str) -> Any:
         raise MixedDevicesError(call, what, "IX-XP-2", hint)
     try:
         found = np.asarray(part)
-    except (TypeError, ValueError, OverflowError):  # ragged, or of what NumPy does not know
+    except (TypeError, ValueError, OverflowError):  # ragged, or of types unknown to NumPy
         raise _selects_nothing(call, part) from None
     if holds_masked(part):
         raise ExchangeError(call, "the index has masked elements", "AI-MASK-1")
     if not found.size and isinstance(part, _SEQUENCES):
-        found = found.astype(np.intp)  # a list of nothing has no element type of its own
+        found = found.astype(np.intp)  # an empty list has no element type of its own
     if found.dtype.kind not in _INDEXING:
         raise _selects_nothing(call, part)
     return found if found.shape or found.dtype.kind == "b" else int(found)
@@ -125,23 +125,23 @@ def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
 
 
 def pick(array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
-    """Return the elements that parts select, some of them arrays, in an array of the library.
+    """Return the elements that a key with arrays selects, as an array of the library.
 
     Parameters
     ----------
     array : Array
-        Whose elements.
+        The indexed Array.
     backing : tuple[Backend, object]
-        The library, and its array for it.
+        The library, and its array.
     parts : tuple
-        Of the key, read by `read_part`.
+        Parts of the key, read by `read_part`.
     call : str
         Named in the error.
 
     Raises
     ------
     OutOfBoundsError
-        An index leaves the shape, or a mask has another (IX-INDEX-1).
+        An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
     backend, native = backing
     key = _native_key(array, backend, parts, call)
@@ -154,12 +154,12 @@ def pick(array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...],
 def put(
     array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
 ) -> None:
-    """Write elements of the library, or a number, to what parts select.
+    """Write elements of the library, or a number, to the elements that a key selects.
 
     Raises
     ------
     OutOfBoundsError
-        An index leaves the shape, or a mask has another (IX-INDEX-1).
+        An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
     backend, native = backing
     key = _native_key(array, backend, parts, call)
@@ -172,13 +172,13 @@ def put(
 def _native_key(
     array: ArrayBase, backend: Backend, parts: tuple[Any, ...], call: str
 ) -> tuple[Any, ...]:
-    """Return a key of parts that were read as the library takes it."""
+    """Return the key in the form that the library takes."""
     cls = type(array)
     axes = sum(type(part) is slice or type(part) is int for part in parts)
-    if axes <= len(array.shape):  # else that is what is told
+    if axes <= len(array.shape):  # else the library's own error is reported
         for part in parts:
             if type(part) is slice:
-                slice_indices(part, 0, call)  # refuses a step of 0
+                slice_indices(part, 0, call)  # some libraries refuse a step of 0
     if backend.checks_indices:
         key = tuple(
             operand(part, backend, cls, call) if type(part) is cls else part for part in parts
@@ -193,7 +193,7 @@ def _native_key(
 
 @functools.cache
 def _passes_by_bounds() -> bool:
-    """Whether NumPy takes an index that leaves the shape, where nothing is selected: before 2.3."""
+    """Whether NumPy ignores an index out of bounds if nothing is selected: before 2.3."""
     import numpy as np
 
     with warnings.catch_warnings():
@@ -206,18 +206,18 @@ def _passes_by_bounds() -> bool:
 
 
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...], call: str) -> None:
-    """Refuse integers that leave the shape, each by its own axis; NumPy sees to masks.
+    """Refuse integers that are out of bounds, each on its own axis; NumPy checks masks.
 
     Raises
     ------
     OutOfBoundsError
-        An index leaves the shape (IX-INDEX-1).
+        An index is out of bounds (IX-INDEX-1).
     """
     import numpy as np
 
     arrays = [part for part in key if is_ndarray(part)]
     if not all(np.count_nonzero(part) if _is_mask(part) else part.size for part in arrays):
-        return  # they select nothing, whatever else is there: every NumPy takes it
+        return  # an empty selection: every NumPy accepts it
     counts = [_axes_of(part) for part in key]
     dots = next((place for place, part in enumerate(key) if part is Ellipsis), len(key))
     for place, part in enumerate(key):
@@ -231,19 +231,19 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...], call: str) -> No
 
 
 def _axes_of(part: Any) -> int:
-    """Return of how many axes a part of a key is the index."""
+    """Return the number of axes that a part of a key indexes."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if is_ndarray(part) and _is_mask(part) else 1
 
 
 def _is_mask(part: Any) -> bool:
-    """Whether an array of NumPy among the parts of a key is one of truths."""
+    """Whether a NumPy array among the parts of a key is a mask."""
     return bool(part.dtype.kind == "b")
 
 
 def _as_index(part: Any, backend: Backend, cls: type[Any], call: str) -> Any:
-    """Return an Array or an ndarray as an array that the library indexes by."""
+    """Return an Array or an ndarray as an index array of the library."""
     if type(part) is cls:
         return backend.as_index(operand(part, backend, cls, call))
     wanted = bool if part.dtype.kind == "b" else "int64"
@@ -251,12 +251,12 @@ def _as_index(part: Any, backend: Backend, cls: type[Any], call: str) -> Any:
 
 
 def _check_as_numpy(array: ArrayBase, parts: tuple[Any, ...], call: str) -> None:
-    """Refuse ndarrays that NumPy would refuse, where a library cuts off what leaves the shape.
+    """Refuse ndarrays that NumPy would refuse, since a library may clip indices out of bounds.
 
     Raises
     ------
     OutOfBoundsError
-        An index leaves the shape, or a mask has another (IX-INDEX-1).
+        An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Elements picked and written: views by basic indices, copies by integer arrays and masks.
+"""Reading and writing of elements: views by basic indices, copies by integer arrays and masks.
 
 Source: array API standard 2025.12, Indexing.  A basic index always gives a view.
 """
@@ -28,7 +28,7 @@ _SET = "Array.__setitem__()"
 
 
 def select(array: T, key: Any) -> T:
-    """Return the elements that a key selects: a view by a basic index, a copy by arrays."""
+    """Return the elements that a key selects: a view for a basic index, a copy for arrays."""
     parts = key if type(key) is tuple else (key,)
     if not all(map(is_basic, parts)):
         key = parts = tuple(read_part(part, array, _GET) for part in parts)
@@ -51,19 +51,19 @@ _RANKS: Final[dict[str | None, int]] = {
     "real floating": 2,
     "complex floating": 3,
 }
-"""Category of elements -> how much they can hold; one that is not here is not looked at."""
+"""Category of elements -> its rank among the categories; others are not compared."""
 _RANKS_OF_NUMBERS: Final = ((bool, 0), (int, 1), (float, 2), (complex, 3))
 _WIDE: Final = {1: "int64", 2: "float64", 3: "complex128"}
-"""How much elements can hold -> the widest type that holds as much."""
+"""Rank of a category -> its widest type."""
 
 
 def _check_kind(array: ArrayBase, value: Any) -> None:
-    """Refuse to write what elements of that kind cannot hold, rather than cut it off.
+    """Refuse to write values that the element type cannot hold, rather than truncate them.
 
     Raises
     ------
     ArgumentError
-        Such as a fraction among integers (IX-XP-4).
+        The value cannot be held, such as a fraction by an integer type (IX-XP-4).
     """
     if type(value) is type(array):
         said = str(value.dtype)
@@ -88,13 +88,13 @@ def _may_overlap(array: ArrayBase, other: ArrayBase) -> bool:
 
 
 def _is_plain(array: ArrayBase) -> bool:
-    """Whether the library describes memory as we do: the host's, with flags that are known."""
+    """Whether the library describes memory as interchange does: host memory with known flags."""
     return array._flags is not None and (array._known is None or array._known.device is CPU)
 
 
 def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:
-    """Return a view that the library makes, or None where it refuses the key."""
-    # With an Ellipsis the library gives an array, and not a scalar, for one element.
+    """Return a view that the library makes, or None if it refuses the key."""
+    # With an Ellipsis the library returns an array, not a scalar, for one element.
     wanted = parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
     try:
         found = native[wanted]
@@ -106,21 +106,22 @@ def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:
 
 
 def assign(array: ArrayBase, key: Any, value: Any) -> None:
-    """Write a scalar or the elements of an Array to what a key selects.
+    """Write a scalar or the elements of an Array to the elements that a key selects.
 
-    Those of an ndarray, too, where the host reaches both: they are copied, without synchronization.
+    An ndarray is accepted, too, if the host can access both: it is copied without synchronization.
 
     Raises
     ------
     ReadOnlyError
         The memory is read-only, or not known to be writable (DLP-RO-3).
     ArgumentError
-        The library's arrays are never written (IX-XP-5); `value` is no Array, no ndarray and no
+        The library's arrays cannot be written (IX-XP-5); `value` is not an Array, an ndarray or a
         number (IX-XP-1).
     MixedDevicesError
-        It is on another device (IX-XP-2).
+        `value` is on another device (IX-XP-2).
     ExchangeError
-        It has masked elements (AI-MASK-1), or such as no Array has (DLP-DTYPE-3).
+        `value` has masked elements (AI-MASK-1), or elements of a type that no Array has
+        (DLP-DTYPE-3).
     """
     (backend, native), cls = sharing_with(array), type(array)
     if not backend.is_mutable:
@@ -135,6 +136,6 @@ def assign(array: ArrayBase, key: Any, value: Any) -> None:
     _check_kind(array, value)
     elements = operand(value, backend, cls, _SET)
     if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):
-        elements = backend.copy(elements)  # what is written must not be read again
+        elements = backend.copy(elements)  # the source must not be read again
     put(array, (backend, native), parts, elements, _SET)
     backend.note_written(array)

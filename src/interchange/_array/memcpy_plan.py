@@ -1,7 +1,7 @@
-"""Cuts a strided copy into the copies that a driver makes: runs, rows of runs, slices of rows.
+"""Splits a strided copy into driver copies: runs, rows of runs, slices of rows.
 
-Source: CUDA driver API, ``CUDA_MEMCPY3D``.  Nothing here touches memory: places are counted from
-the first elements [bytes].
+Source: CUDA driver API, ``CUDA_MEMCPY3D``.  No memory is accessed: positions are counted from the
+first elements [bytes].
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from interchange._types.layout import Ints
 
 MOST_COPIES: Final = 64
-"""As many copies are made of any array, however small."""
+"""This number of copies is always allowed, however small each is."""
 WORTH_A_COPY: Final = 2**16
-"""More copies are made as long as each moves so much [bytes]."""
+"""More copies are allowed if each moves at least this much [bytes]."""
 PITCH_END: Final = 2**31
-"""Rows that lie further apart are beyond a driver's 2-D copy [bytes]."""
+"""The largest pitch of a driver's 2-D copy [bytes]."""
 
 
 class Axis(NamedTuple):
@@ -35,7 +35,7 @@ class Axis(NamedTuple):
     extent : int
         Number of steps.
     source, target : int
-        Step on either side [bytes].
+        Stride on either side [bytes].
     """
 
     extent: int
@@ -44,24 +44,24 @@ class Axis(NamedTuple):
 
 
 def plan_copies(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[PitchedCopy] | None:
-    """Return the driver's copies that together copy a strided array.
+    """Return the driver copies that together copy a strided array.
 
     Parameters
     ----------
     shape : tuple[int, ...]
         Extent of each axis [elements].
     source : tuple[int, ...]
-        Step along each axis where elements come from [elements]; may be negative or zero.
+        Strides of the source [elements]; may be negative or zero.
     target : tuple[int, ...]
-        Step along each axis where they go [elements]; positive, and no two elements overlap.
+        Strides of the target [elements]; positive, and no two elements overlap.
     itemsize : int
         Size of one element [bytes].
 
     Returns
     -------
     list[PitchedCopy] or None
-        Copies with places in place of addresses, relative to the first elements; none at all for
-        an array without elements.  None where they would be too many.
+        Copies with positions in place of addresses, relative to the first elements; an empty list
+        for an array without elements.  None if there would be too many.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def plan_copies(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[
 
 
 def _merge(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[Axis]:
-    """Return the axes that matter, outermost in the target first, joined where both sides allow."""
+    """Return the axes longer than 1, outermost in the target first, merged where possible."""
     axes = [
         Axis(extent, step * itemsize, place * itemsize)
         for extent, step, place in zip(shape, source, target, strict=True)
@@ -102,7 +102,7 @@ def _merge(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[Axis]
 
 
 def _split_run(axes: list[Axis], itemsize: int) -> tuple[int, list[Axis]]:
-    """Return the length of what lies side by side on both sides [bytes], and the other axes."""
+    """Return the length that is contiguous on both sides [bytes], and the other axes."""
     if axes and axes[-1].source == axes[-1].target == itemsize:
         return axes[-1].extent * itemsize, axes[:-1]
     return itemsize, axes
@@ -112,7 +112,7 @@ _ONE: Final = Axis(1, 0, 0)
 
 
 def _choose(axes: list[Axis], width: int) -> tuple[Axis, Axis, list[Axis]]:
-    """Return the axes that are rows and slices of each copy, the longest that fit, and the rest."""
+    """Return the axes for rows and slices of each copy, the longest that fit, and the rest."""
     best: tuple[Axis, Axis] = (_ONE, _ONE)
     rows = [axis for axis in axes if _are_rows(axis, width)]
     for row in rows:
@@ -125,17 +125,17 @@ def _choose(axes: list[Axis], width: int) -> tuple[Axis, Axis, list[Axis]]:
 
 
 def _steps(axes: Iterable[Axis]) -> int:
-    """Return how many runs one copy makes."""
+    """Return the number of runs of one copy."""
     return prod(axis.extent for axis in axes)
 
 
 def _are_rows(axis: Axis, width: int) -> bool:
-    """Whether a driver takes an axis for rows: they do not overlap, and are not too far apart."""
+    """Whether an axis can serve as rows: they do not overlap, and the pitch is small enough."""
     return all(width <= step < PITCH_END for step in axis[1:])
 
 
 def _are_slices(axis: Axis, row: Axis) -> bool:
-    """Whether a driver takes an axis for slices: each is a whole number of rows after another."""
+    """Whether an axis can serve as slices: each is a whole number of rows after the last."""
     return all(
         step >= row.extent * pitch and step % pitch == 0
         for step, pitch in zip(axis[1:], row[1:], strict=True)
@@ -153,7 +153,7 @@ def _starts(axes: list[Axis]) -> Iterator[tuple[int, int]]:
 
 
 def _copy(width: int, rows: Axis, slices: Axis, source: int, target: int) -> PitchedCopy:
-    """Return one copy; pitches that are not used are those of what has no gaps."""
+    """Return one copy; pitches that are not used are those of a contiguous block."""
     return PitchedCopy(
         width,
         rows.extent,

@@ -1,12 +1,13 @@
-"""An Array and the array of the library that computes with it: each is made from the other.
+"""Conversion between an Array and the array of the library that computes with it.
 
-Source: CPython, the collector of cyclic garbage.  Each of the two is made from the
-other when it is first needed: an exchange needs no library, and a chain of computations describes
-nothing in between.  The backing is one attribute, set once it is whole: other threads look at it.
+Source: CPython, the collector of cyclic garbage.  Each of the two is made from the other when it is
+first needed: an exchange needs no library, and a chain of computations describes no intermediate
+result.  The backing is one attribute, set once it is complete, since other threads read it.
 
-The collector sees through no library's array.  So an Array keeps none over memory whose owner may
-refer back to it, which would be a cycle for ever: it is made anew for each use.  So it is where
-streams work on the memory, since a library waits for them whenever it takes an array.
+The collector does not see the references of a library's array.  So an Array keeps none over memory
+whose owner may refer back to it, which would be an uncollectable cycle: the library's array is made
+again for each use.  The same holds if streams work on the memory, since a library waits for them
+whenever it takes an array.
 """
 
 from __future__ import annotations
@@ -34,25 +35,25 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="ArrayBase")
 
 Backing = tuple["Backend", Any, Any]
-"""Who computes; its array over the memory; and what makes that anew where it is None, if anything.
+"""The library that computes; its array; and a function that makes the array if that is None.
 """
 
 _CALL: Final = "Array"
 
 
 def wrap(native: Any, backend: Backend, cls: type[T], like: ArrayBase | None = None) -> T:
-    """Return an Array of a result; its attributes are read on first access.
+    """Return an Array of a result; its attributes are computed on first access.
 
     Parameters
     ----------
     native : object
-        What the library returned: an array of its own, or a scalar.
+        The result of the library: an array of its own, or a scalar.
     backend : Backend
         The library.
     cls : type
-        What to return.
+        The class of the result.
     like : ArrayBase, optional
-        Whose memory the result may share, if the library does not know what must not be written.
+        The Array whose memory the result may share, if the library does not track read-only memory.
     """
     if backend._uses_streams:
         backend._note_used()
@@ -73,18 +74,18 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: ArrayBase | None = N
 
 
 def finish(name: str, result: Any, backend: Backend, like: T) -> T:
-    """Return an Array of the result of a function of one array, whose memory it shares or not.
+    """Return an Array of the result of a function of one array, whose memory it may share.
 
     Parameters
     ----------
     name : str
         The function, by its name in the standard.
     result : object
-        What the library returned.
+        The result of the library.
     backend : Backend
         The library.
     like : Array
-        What the function was given.
+        The argument of the function.
     """
     cls = type(like)
     if name in VIEWS:
@@ -101,9 +102,9 @@ def finish(name: str, result: Any, backend: Backend, like: T) -> T:
 
 
 def _owned(found: T, like: T) -> T:
-    """Return a result that the collector sees the owner of, where it is a view and may have to.
+    """Return a result whose owner the collector can see, if it is a view that needs it.
 
-    So is one of memory that others work on: who used it before waits for each use of the view.
+    The same holds for memory with pending work: earlier users wait for each use of the view.
     """
     work = pending_work_of(like)
     if work is None and not may_refer_back(like._keepalive):
@@ -111,7 +112,7 @@ def _owned(found: T, like: T) -> T:
     spec = found._spec
     if not spec.layout.size:
         keep = None
-    elif like._spec.has_element_at(found.ptr - like.ptr):  # no fresh memory is where that is
+    elif like._spec.has_element_at(found.ptr - like.ptr):  # no new memory has this address
         keep = like._keepalive
     else:
         return found
@@ -123,7 +124,7 @@ def _owned(found: T, like: T) -> T:
 
 
 def describe(array: ArrayBase) -> Spec:
-    """Fill in what describes the memory of a result; several threads fill in the same."""
+    """Set the attributes of the memory of a result; several threads set the same values."""
     backend, native, _ = array._library
     said = array._flags
     found = backend.describe(native, type(array))
@@ -142,13 +143,13 @@ def backend_of_array(array: Any) -> Backend:
 
 
 def native_or_none(array: Any) -> Any:
-    """Return the array of the library that an Array keeps, if it does."""
+    """Return the array of the library that an Array keeps, if there is one."""
     found: Backing | None = getattr(array, "_library", None)
     return None if found is None else found[1]
 
 
 def backing_of(array: Any) -> Backing:
-    """Return what backs an Array, made at the first use."""
+    """Return the backing of an Array, made at the first use."""
     found: Backing | None = getattr(array, "_library", None)
     if found is None:
         found = array._library = _make_backing(array)
@@ -156,9 +157,9 @@ def backing_of(array: Any) -> Backing:
 
 
 def _make_backing(array: ArrayBase) -> Backing:
-    """Return what backs an Array: of the library that computes where it is."""
+    """Return the backing of an Array, for the library that computes on its device."""
     backend = backend_of(array.device, _CALL)
-    if pending_work_of(array) is not None:  # where more may be pending by the next use
+    if pending_work_of(array) is not None:  # more work may be pending by the next use
         return backend, None, None
     if may_refer_back(array._keepalive):
         return backend, None, backend._maker(array)
@@ -169,7 +170,7 @@ def _make_backing(array: ArrayBase) -> Backing:
 
 
 def computing_with(array: Any) -> tuple[Backend, Any]:
-    """Return who computes with an Array, and its array; a copy where it knows no such layout."""
+    """Return the library and its array; a copy if it does not support the layout."""
     backend, native, again = backing_of(array)
     if native is None:
         native = view_by(array, backend) if again is None else again()
@@ -177,7 +178,7 @@ def computing_with(array: Any) -> tuple[Backend, Any]:
 
 
 def sharing_with(array: Any) -> tuple[Backend, Any]:
-    """Return who computes with an Array, and its array; None where it knows no such layout."""
+    """Return the library and its array; None if it does not support the layout."""
     try:
         backend, native, again = backing_of(array)
         if native is None:
@@ -188,7 +189,7 @@ def sharing_with(array: Any) -> tuple[Backend, Any]:
 
 
 def native_of(array: Any) -> Any:
-    """Return the array of the library that computes; a copy where it knows no such layout."""
+    """Return the array of the library that computes; a copy if it does not support the layout."""
     return computing_with(array)[1]
 
 

@@ -1,7 +1,7 @@
-"""What may meet in a computation: which library computes, and what it is given.
+"""Operands of a computation: which library computes, and the arrays it is given.
 
 Source: array API standard 2025.12, Type Promotion Rules (scalars) and Device Support.  Foreign
-arrays are refused, since their streams are unknown; so are arrays of two devices.
+arrays are refused, since their streams are unknown; so are arrays on two devices.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_foreign(x: object) -> bool:
 
 
 def computes_itself(x: object) -> bool:
-    """Whether `x` has operators of its own and is of no array library: it may wrap an Array."""
+    """Whether `x` has its own operators and is not a library's array: it may wrap an Array."""
     cls = type(x)
     return hasattr(cls, "__radd__") and not any(
         library.is_array_library for library in libraries_of(cls)
@@ -46,31 +46,31 @@ def computes_itself(x: object) -> bool:
 
 
 def as_scalar(x: Any) -> Any:
-    """Return a NumPy scalar as the Python number it stands for, and anything else as it is."""
+    """Return a NumPy scalar as a Python number, and any other object unchanged."""
     numpy = sys.modules.get("numpy")
     generic = getattr(numpy, "generic", None)
     return x.item() if generic is not None and isinstance(x, generic) else x
 
 
 def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
-    """Return what a library is given for an operand: its own array, or a Python scalar.
+    """Return the operand for a library: its own array, or a Python scalar.
 
     Raises
     ------
     MixedDevicesError
         `x` is an Array on another device (IX-XP-2).
     ArgumentError
-        `x` is no Array and no scalar (IX-XP-1).
+        `x` is neither an Array nor a scalar (IX-XP-1).
     """
     if type(x) is cls:
         known = getattr(x, "_library", None)
-        if known is None or known[0] is not backend:  # where it is is asked first: who computes
-            there = CPU if x.device.is_host_accessible else x.device  # which may have no library
+        if known is None or known[0] is not backend:  # the device decides who computes
+            there = CPU if x.device.is_host_accessible else x.device  # a device without a library
             if there is not backend.device:
                 raise mixed(call, backend.device, x.device)
         if backend_of_array(x) is backend:
             found, native = computing_with(x)
-            if found is backend:  # and not another that a thread named meanwhile
+            if found is backend:  # and not another one that a thread named meanwhile
                 return native
         return view_by(x, backend)
     for kind in SCALARS:
@@ -82,29 +82,29 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
 
 
 def mixed(call: str, one: object, other: object) -> MixedDevicesError:
-    """Return the error for arrays of two devices."""
+    """Return the error for arrays on two devices."""
     return MixedDevicesError(call, f"one array is on {one}, another on {other}", "IX-XP-2")
 
 
 def foreign(call: str, x: object) -> ArgumentError:
-    """Return the error for what is no array of ours."""
+    """Return the error for an object that is not an Array."""
     if is_foreign(x):
         return ArgumentError(
             call, f"an operand is a {name_of(type(x))}", "IX-XP-1", "pass `asarray(x)`"
         )
-    from interchange._protocols.conversion_hints import conversion_hint  # for an error alone
+    from interchange._protocols.conversion_hints import conversion_hint  # for an error only
 
     hint = conversion_hint(x) or "pass an Array or a number"
     return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", hint)
 
 
 def array_of(x: Any, cls: type[Any], call: str) -> Any:
-    """Return an Array as it is, and refuse what is none.
+    """Return an Array unchanged, and refuse any other object.
 
     Raises
     ------
     ArgumentError
-        `x` is no Array (IX-XP-1).
+        `x` is not an Array (IX-XP-1).
     """
     if type(x) is not cls:
         raise foreign(call, x)
@@ -112,12 +112,12 @@ def array_of(x: Any, cls: type[Any], call: str) -> Any:
 
 
 def backend_for(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
-    """Return the library that computes with these: that of the first Array among them.
+    """Return the library that computes with these operands: that of the first Array.
 
     Raises
     ------
     ArgumentError
-        None of them is an Array (IX-XP-1).
+        No operand is an Array (IX-XP-1).
     """
     others = []
     for x in xs:

@@ -1,7 +1,7 @@
-"""Operators of an Array: each is done by the library that computes where the memory is.
+"""Operators of an Array: computed by the library that computes on the device of the memory.
 
-Source: array API standard 2025.12, Array object, Operators.  Results are new arrays; in place, an
-array keeps its element type and its shape.
+Source: array API standard 2025.12, Array object, Operators.  Results are new arrays; in-place
+operators keep element type and shape.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _REPEATING = frozenset({"__mul__", "__rmul__", "__imul__"})
 
 
 def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
-    """Return the other operand for the library, or NotImplemented where Python is to ask it."""
-    kind = type(other)  # by identity: a metaclass may call its classes equal to these
+    """Return the other operand for the library, or NotImplemented if Python is to ask it."""
+    kind = type(other)  # by identity: a metaclass may make its classes equal to these
     if kind is float or kind is int or kind is complex or kind is bool:
         return other
     cls = type(array)
@@ -43,19 +43,19 @@ def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
 
 
 def _named(method: Callable[..., Any], dunder: str) -> Callable[..., Any]:
-    """Return a method under the name that Python looks it up by."""
+    """Return a method with the name that Python looks up."""
     method.__name__ = dunder
     method.__qualname__ = f"Array.{dunder}"
     return method
 
 
 def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
-    """Return the operator that does `name` of the standard."""
+    """Return the operator for function `name` of the standard."""
 
     def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
         cls, native = type(self), None
         try:
-            backing: Any = self._library  # in one step: other threads make it, too
+            backing: Any = self._library  # one assignment: other threads make it, too
         except AttributeError:
             backing = None
         backend, own, again = backing or backing_of(self)
@@ -85,7 +85,7 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
 def _fast(
     name: str, method: Callable[[Any, Any], Any], *, is_reflected: bool = False
 ) -> Callable[[Any, Any], Any]:
-    """Return a method that the core makes faster where it can."""
+    """Return a method that the core makes faster if it can."""
     return fast_operator(name, getattr(operator, OPERATORS[name]), method, is_reflected)
 
 
@@ -103,12 +103,12 @@ def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
 
 
 def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
-    """Return the operator that writes its result into the Array on the left."""
+    """Return the in-place operator, which writes its result into the Array on the left."""
 
     def method(self: Any, other: Any, /) -> Any:
         backend, own = sharing_with(self)
         if not backend.is_mutable:
-            return NotImplemented  # Python computes a new array then, as the standard allows
+            return NotImplemented  # Python then computes a new array, as the standard allows
         call = f"Array.{dunder}()"
         native = _other(self, other, backend, dunder)
         if native is NotImplemented:
@@ -127,12 +127,12 @@ def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
 
 
 def check_shared(array: Any, native: Any, backend: Any, call: str) -> None:
-    """Refuse to write where the library has no array over the memory itself.
+    """Refuse to write if the library has no array over the memory itself.
 
     Raises
     ------
     CopyNeededError
-        The library knows no such layout, and would write to a copy (DLP-COPY-1).
+        The library does not support the layout, and would write to a copy (DLP-COPY-1).
     """
     if native is None:
         what = f"{backend.name} cannot write to strides {array.strides}"
@@ -140,7 +140,7 @@ def check_shared(array: Any, native: Any, backend: Any, call: str) -> None:
 
 
 def _check_dtype(own: Any, other: Any, backend: Any, call: str) -> None:
-    """Refuse an operand with which the result would be of another element type."""
+    """Refuse an operand with which the result would have another element type."""
     if backend.function("result_type")(own, other) != own.dtype:
         what = f"elements of {backend.dtype_of(own.dtype)} and {backend.dtype_of(other.dtype)}"
         raise ArgumentError(call, what, "IX-XP-4")
@@ -152,7 +152,7 @@ def check_writable(array: Any, call: str) -> None:
     Raises
     ------
     ReadOnlyError
-        It is (DLP-RO-3).
+        It is read-only (DLP-RO-3).
     """
     readonly = array.readonly
     if readonly is False:
@@ -162,7 +162,7 @@ def check_writable(array: Any, call: str) -> None:
 
 
 def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
-    """Return the operator of one operand that does `name` of the standard."""
+    """Return the unary operator for function `name` of the standard."""
 
     def method(self: Any, /) -> Any:
         backend, own = computing_with(self)
@@ -171,10 +171,10 @@ def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
     return _named(method, dunder)
 
 
-if TYPE_CHECKING:  # what checkers see, of what is made below
+if TYPE_CHECKING:  # declarations for type checkers of the methods made below
 
     class Operators:
-        """What arithmetic and comparison Python asks of an array."""
+        """The special methods of arithmetic and comparison."""
 
         __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -231,7 +231,7 @@ if TYPE_CHECKING:  # what checkers see, of what is made below
 else:
 
     class Operators:
-        """What arithmetic and comparison Python asks of an array."""
+        """The special methods of arithmetic and comparison."""
 
         __slots__ = ()
 
@@ -246,7 +246,7 @@ else:
         __le__ = _binary("less_equal", "__le__")
         __lt__ = _binary("less", "__lt__")
         __ne__ = _binary("not_equal", "__ne__")
-        # What compares by elements is no key.
+        # Arrays compare by elements and cannot be hashed.
         __hash__ = None
 
         __add__ = _binary("add", "__add__")

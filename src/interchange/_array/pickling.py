@@ -1,7 +1,7 @@
 """Pickles of Arrays: elements travel as one buffer, out of band where the pickler can.
 
-Source: PEP 574.  What is contiguous, in either order, is not copied; on load the Array lies over
-the buffer that the unpickler hands out.  Device memory goes by way of the host, both ways.
+Source: PEP 574.  A contiguous array, in either order, is not copied; on load the Array uses the
+buffer that the unpickler provides.  Device memory is copied to the host and back.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="ArrayBase")
 
 LOAD_DEVICE: Final = "INTERCHANGE_LOAD_DEVICE"
-"""The variable that says where arrays come back that were pickled on a device."""
+"""The environment variable that sets where arrays pickled on a device are loaded."""
 _DUMPS: Final = "pickle.dumps()"
 _LOADS: Final = "pickle.loads()"
 _OUT_OF_BAND: Final = 5  # the first pickle protocol with buffers
 
 
 def reduce_array(array: ArrayBase, protocol: int) -> Any:
-    """Return how to pickle an Array, for ``__reduce_ex__``."""
+    """Return the pickle data of an Array, for ``__reduce_ex__``."""
     from pickle import PickleBuffer
 
     dense, order = fetch(array, _DUMPS)
-    # If it is unknown whether memory may be written, its copy in the pickle may.
+    # If it is unknown whether memory may be written, the copy in the pickle is writable.
     view = bytes_of(dense, readonly=bool(array.readonly))
     is_buffer = protocol >= _OUT_OF_BAND
     data: Any = PickleBuffer(view) if is_buffer else bytes(view)
@@ -51,12 +51,12 @@ def reduce_array(array: ArrayBase, protocol: int) -> Any:
 
 
 def fetch(array: T, call: str) -> tuple[T, str]:
-    """Return an array on the host, its elements side by side, and which axis runs fastest.
+    """Return a contiguous array on the host, and its order.
 
     Parameters
     ----------
     array : Array
-        Memory of the host, or of a device that a driver or a library fetches from.
+        An array on the host, or on a device that a driver or a library can copy from.
     call : str
         Named in errors.
 
@@ -74,11 +74,11 @@ def fetch(array: T, call: str) -> tuple[T, str]:
 
 
 def bytes_of(dense: ArrayBase, *, readonly: bool) -> memoryview:
-    """Return the memory of a host array whose elements lie side by side."""
+    """Return the memory of a contiguous host array."""
     return memoryview(host.raw_bytes(dense, readonly=readonly))
 
 
-def rebuild_array(  # noqa: PLR0917 - as pickles have them
+def rebuild_array(  # noqa: PLR0917 - the order in pickles
     cls: Any,
     data: Any,
     dtype: str,
@@ -87,12 +87,12 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
     readonly: bool | None,
     device: str = "cpu",
 ) -> Any:
-    """Return an Array over the bytes in `data`: the other half of `reduce_array`.
+    """Return an Array over the bytes in `data`: the inverse of `reduce_array`.
 
     Parameters
     ----------
     cls : type
-        What to return.
+        The class of the result.
     data : object with a buffer
         The elements, and nothing else.
     dtype : str
@@ -104,7 +104,7 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
     readonly : bool or None
         Whether the memory is read-only; None if unknown.
     device : str, default "cpu"
-        Where the array was.  It is brought there again, or to where the environment says.
+        The device the array was on.  The array is moved there, or to where the environment says.
     """
     _check_class(cls)
     try:
@@ -134,7 +134,7 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
 
 
 def rebuild_writable(cls: Any, data: Any, *facts: Any) -> Any:
-    """Return an Array over a copy of the bytes in `data`, which protocols without buffers carry."""
+    """Return an Array over a copy of the bytes in `data`, for pickle protocols without buffers."""
     _check_class(cls)
     if not isinstance(data, bytes):
         what = f"data is {show(data)}"
@@ -143,7 +143,7 @@ def rebuild_writable(cls: Any, data: Any, *facts: Any) -> Any:
 
 
 def _check_class(cls: object) -> None:
-    """Refuse what is no class of arrays, with which the facts of a pickle begin."""
+    """Refuse an object that is not an array class as the first item of the pickle data."""
     if not (isinstance(cls, type) and issubclass(cls, _core.Tensor)):
         what = f"{show(cls)} is not a class of arrays; older releases use another pickle format"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
@@ -154,11 +154,11 @@ for _function in (rebuild_array, rebuild_writable):  # a pickle names no module 
 
 
 def _bring_back(array: T, device: str, readonly: bool | None) -> T:
-    """Return an array where it was when it was pickled, or where the environment says."""
+    """Return an array on the device it was pickled on, or on the one the environment names."""
     target = Device.of(os.environ.get(LOAD_DEVICE) or device, _LOADS)
     try:
         moved = move(array, target, None, _LOADS)
-    except ExchangeError as error:  # no driver, no such device, no room
+    except ExchangeError as error:  # no driver, no device with that number, or no free memory
         what = f"the array was on {device}: {error.what}"
         hint = f"{error.hint}, or set {LOAD_DEVICE}=cpu to load it on the host"
         raise type(error)(_LOADS, what, error.rule, hint) from error

@@ -1,6 +1,6 @@
-"""How an Array prints: shape, dtype, device, strides, readonly, owner, and a look at host data.
+"""`repr` of an Array: shape, dtype, device, strides, readonly, owner, and some host elements.
 
-Only host memory is looked at, and never more than a few elements.
+Only host memory is read, and never more than a few elements.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def describe_array(array: ArrayBase) -> str:
 
 
 def _preview(array: ArrayBase) -> str | None:
-    """Return the elements as text, indented, or None where they cannot be read."""
+    """Return the elements as text, indented, or None if they cannot be read."""
     if array.device is not CPU or array.dtype.is_packed or not array.size:
         return None
     if array.nbytes > sys.maxsize or numpy_dtype(array.dtype) is None:
-        return None  # one of 32 bits may be larger than what NumPy describes there
+        return None  # a 32-bit array may be larger than NumPy supports there
     import numpy as np
 
     view = host.as_ndarray(array, "repr()")

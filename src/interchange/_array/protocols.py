@@ -1,4 +1,4 @@
-"""The protocols that an Array speaks to other libraries.
+"""The protocols that an Array supports.
 
 Source: array API standard 2025.12, ``array.__dlpack__``, ``__dlpack_device__``,
 ``__array_namespace__``; CUDA Array Interface, version 3; NumPy array interface; PEP 688.
@@ -17,7 +17,7 @@ from .namespace import namespace_of
 
 
 class Protocols(ArrayBase):
-    """What other libraries ask an Array for."""
+    """The special methods that other libraries call."""
 
     __slots__ = ()
 
@@ -27,13 +27,13 @@ class Protocols(ArrayBase):
         Parameters
         ----------
         api_version : str, optional
-            Which version of the standard is wanted: 2021.12 to 2025.12, which all are within the
+            The requested version of the standard: 2021.12 to 2025.12; each is contained in the
             last.
 
         Raises
         ------
         ViewError
-            There is no such version (IX-XP-6).
+            The version is unknown (IX-XP-6).
         """
         return namespace_of(api_version)
 
@@ -45,11 +45,11 @@ class Protocols(ArrayBase):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return what ``__dlpack__`` of the core does, for whatever may be asked."""
+        """Return the result of the core's ``__dlpack__``, for any combination of arguments."""
         return export_array(self, stream, max_version, dl_device, copy)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return an ndarray, sharing the memory where `dtype` and `copy` let it."""
+        """Return an ndarray, sharing the memory if `dtype` and `copy` allow it."""
         dlpack.check_copy(copy, "Array.__array__()")
         array = host.as_ndarray(self, "Array.__array__()")
         if dtype is not None and dtype != array.dtype:
@@ -61,7 +61,7 @@ class Protocols(ArrayBase):
 
     @property
     def __numpy_dtype__(self) -> Any:
-        """The NumPy dtype of the elements: NumPy, and JAX by it, take arrays for dtype-likes."""
+        """The NumPy dtype of the elements: NumPy and JAX accept arrays as dtype-likes."""
         return self.dtype.__numpy_dtype__
 
     @property
@@ -85,7 +85,7 @@ class Protocols(ArrayBase):
         return host.as_memoryview(self, "Array.__buffer__()", flags)
 
     def __bytes__(self) -> bytes:
-        """Return the memory in C order, as the buffer has it: Python 3.10 and 3.11 ask for none."""
+        """Return the memory in C order, as a buffer: Python 3.10 and 3.11 request no format."""
         return host.as_memoryview(self, "bytes()").tobytes()
 
     def as_memoryview(self) -> memoryview:

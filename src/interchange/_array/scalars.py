@@ -20,7 +20,7 @@ from .transfers import copy
 
 INTEGERS = frozenset(KINDS["integral"])
 _ASKING = frozenset({"index", "as_index", "range"})
-"""Names of what asks for an index alone."""
+"""Names of functions that ask for an index only."""
 
 
 class ScalarMethods:
@@ -33,9 +33,9 @@ class ScalarMethods:
         return on_host(self, "Array.tolist()").tolist()
 
     def tobytes(self) -> bytes:
-        """Return the elements in C order as they lie in memory, without gaps between them.
+        """Return the elements in C order, contiguous, with the bytes they have in memory.
 
-        Memory of a device is copied to the host.
+        Device memory is copied to the host.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class ScalarMethods:
         Raises
         ------
         ViewError
-            There is not exactly one (IX-ELEMENT-2).
+            The array does not have exactly one element (IX-ELEMENT-2).
         """
         found = on_host(self, "Array.item()")
         if found.size != 1:
@@ -79,12 +79,12 @@ class ScalarMethods:
         return bool(on_host(found, "in").any())
 
     def __bool__(self) -> bool:
-        """Return the truth of the element of a 0-d array.
+        """Return the truth value of the element of a 0-d array.
 
         Raises
         ------
         ViewError
-            There are axes, and so perhaps many elements or none (IX-ELEMENT-1).
+            The array has axes, and so perhaps many elements or none (IX-ELEMENT-1).
         """
         array: Any = self
         if array.shape:
@@ -113,7 +113,7 @@ class ScalarMethods:
         return int(_number(self, "operator.index()"))
 
     def __str__(self) -> str:
-        """Return the element of a 0-d array as NumPy's scalars are written, else the repr.
+        """Return the element of a 0-d array as NumPy prints scalars, else the repr.
 
         The repr is also returned for elements that cannot be read here.
         """
@@ -123,12 +123,12 @@ class ScalarMethods:
         return str(_alone(array, "str()"))
 
     def __format__(self, spec: str, /) -> str:
-        """Return the element of a 0-d array in a format; ``str()`` where none is named.
+        """Return the element of a 0-d array in a format; ``str()`` if the format is empty.
 
         Raises
         ------
         ArgumentError
-            A format is named, and there are axes (IX-ELEMENT-1).
+            A format is given, and the array has axes (IX-ELEMENT-1).
         """
         return format(_alone(self, f"format(..., {spec!r})"), spec) if spec else str(self)
 
@@ -153,7 +153,7 @@ def _one_truth(array: Any) -> str:
 
 
 def _is_readable(array: Any) -> bool:
-    """Whether elements can be shown: by the host or the computing library, in a NumPy type."""
+    """Whether elements can be shown: read by the host or the library, with a NumPy type."""
     if array.dtype.is_packed or numpy_dtype(array.dtype) is None:
         return False
     return array.device.is_host_accessible or hasattr(array, "_library")
@@ -168,10 +168,10 @@ def on_host(array: Any, call: str) -> Any:
 
 
 def _may_be_bytearray() -> bool:
-    """Whether ``bytearray()`` may be what asks for an index, as far as the caller's names say.
+    """Whether ``bytearray()`` may be asking for an index, as far as the caller's names show.
 
-    Before Python 3.12 it takes a TypeError for leave to iterate, and an element for a byte; others
-    take it for leave to read a sequence, as ``numpy.moveaxis`` does of its axes.
+    Before Python 3.12, ``bytearray()`` iterates if a TypeError is raised, and takes an element as a
+    byte; other functions then read a sequence, as ``numpy.moveaxis`` does for its axes.
     """
     if sys.version_info >= (3, 12):
         return False

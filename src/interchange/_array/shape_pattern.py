@@ -1,4 +1,4 @@
-"""Patterns of shapes: extents, wildcards, names that stand for one extent, and ``...``.
+"""Patterns of shapes: extents, wildcards, names bound to one extent, and ``...``.
 
 Rule: IX-REQUIRE-1.
 """
@@ -19,7 +19,7 @@ _WAY_OUT: Final = "pass a tuple of ints, None, names and at most one ..."
 
 
 class Bound(NamedTuple):
-    """The extent that a name stands for, and where it was found.
+    """The extent that a name is bound to, and where it was found.
 
     Attributes
     ----------
@@ -34,29 +34,29 @@ class Bound(NamedTuple):
 
 
 class ShapePattern:
-    """A shape with open extents.
+    """A shape with extents that are not fixed.
 
     Parameters
     ----------
     given : tuple or list
-        Extents [elements]; None or -1 for any; a name for one that is the same wherever the name
-        stands; ``...``, once, for any number of axes.
+        Extents [elements]; None or -1 for any; a name for an extent that is the same wherever the
+        name is used; ``...``, at most once, for any number of axes.
     call : str
         Named in errors.
 
     Attributes
     ----------
     least : int
-        How many axes it has at least; exactly so many without ``...``.
+        The minimum number of axes; the exact number without ``...``.
     is_open : bool
-        Whether ``...`` stands in it.
+        Whether the pattern contains ``...``.
     fixed, named : tuple
         Axis -> extent, and axis -> name; axes after ``...`` count from the end.
 
     Raises
     ------
     ArgumentError
-        It is no such pattern (IX-ARGUMENT-1).
+        The pattern is invalid (IX-ARGUMENT-1).
     """
 
     __slots__ = ("_said", "fixed", "is_open", "least", "named")
@@ -87,24 +87,24 @@ class ShapePattern:
         )
 
     def has_axes(self, ndim: int) -> bool:
-        """Return whether shapes of so many axes can fit."""
+        """Return whether shapes with this number of axes can match."""
         return ndim >= self.least if self.is_open else ndim == self.least
 
     def fits(self, shape: tuple[int, ...]) -> bool:
-        """Return whether a shape fits, names aside [elements]."""
+        """Return whether a shape matches, names aside [elements]."""
         return self.has_axes(len(shape)) and all(shape[axis] == one for axis, one in self.fixed)
 
     def complaints(self, shape: tuple[int, ...], bound: dict[str, Bound], name: str) -> list[str]:
-        """Return which axes differ, in words; names that are new are bound.
+        """Return the axes that differ, as text; new names are bound.
 
         Parameters
         ----------
         shape : tuple[int, ...]
-            What came [elements].
+            The shape [elements].
         bound : dict
-            What names stand for so far.
+            The extents that names are bound to so far.
         name : str
-            What the argument is called.
+            The name of the argument.
         """
         ndim = len(shape)
         if not self.has_axes(ndim):
@@ -124,7 +124,7 @@ class ShapePattern:
         return found
 
     def resolved(self, ndim: int, extents: dict[str, int]) -> tuple[int | None, ...] | None:
-        """Return the extent of each axis, None where it is free; None where axes do not fit."""
+        """Return the extent of each axis, None if free; None if the number of axes differs."""
         if not self.has_axes(ndim):
             return None
         found: list[int | None] = [None] * ndim
@@ -135,7 +135,7 @@ class ShapePattern:
         return tuple(found)
 
     def agrees(self, shape: tuple[int, ...], extents: dict[str, int]) -> bool:
-        """Return whether names stand for one extent each; names that are new are bound if so."""
+        """Return whether each name has one extent; new names are bound if so."""
         known = dict(extents)
         for axis, name in self.named:
             if known.setdefault(name, shape[axis]) != shape[axis]:
@@ -148,19 +148,19 @@ class ShapePattern:
         return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
     def said(self, extents: dict[str, int]) -> str:
-        """Return the pattern, and what its names stand for."""
+        """Return the pattern, and the extents of its names."""
         names = dict.fromkeys(name for _, name in self.named if name in extents)
         known = " and ".join(f"{name} is {extents[name]}" for name in names)
         return f"{self}, where {known}" if known else str(self)
 
 
 def _is_extent(value: Any) -> bool:
-    """Whether a value may stand in a pattern."""
+    """Whether a value may be part of a pattern."""
     if isinstance(value, str):
         return value.isidentifier()
     return value is None or value is ... or (is_index(value) and value >= -1)
 
 
 def _axes(count: int) -> str:
-    """Return a number of axes in words."""
+    """Return a number of axes as text."""
     return f"{count} axis" if count == 1 else f"{count} axes"

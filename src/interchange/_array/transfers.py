@@ -1,7 +1,7 @@
-"""Moves between devices: by a driver where there is one, else by the libraries that compute there.
+"""Moves between devices: by a driver if there is one, else by the libraries that compute there.
 
-Source: array API standard 2025.12, ``array.to_device``.  A library moves elements by way of the
-host, and the host waits for it.
+Source: array API standard 2025.12, ``array.to_device``.  A library moves elements through the host,
+and the host waits for it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:
-    """Return the array on `device`, itself where it is there already.
+    """Return the array on `device`: the array itself if it is there already.
 
     Parameters
     ----------
     array, device, stream, call, copy
-        As in `copies.move_array`.
+        As for `copies.move_array`.
 
     Raises
     ------
@@ -54,9 +54,9 @@ def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = N
 
 
 def move_back(array: T, device: Device, stream: Any, call: str) -> T:
-    """Return an array of the host on the device whose memory it was made from, as `move`.
+    """Return a host array on the device that its memory came from, as `move` does.
 
-    Page-locked and managed memory is made where that is meant, which the host fills.
+    Page-locked and managed memory is allocated if requested, and filled by the host.
     """
     if device.type in copies.HOST_KINDS:
         from . import device_copies
@@ -66,12 +66,12 @@ def move_back(array: T, device: Device, stream: Any, call: str) -> T:
 
 
 def copy(array: T, order: str, call: str, stream: Any) -> T:
-    """Return a copy: a driver's or the host's, else one that the library makes that computes there.
+    """Return a copy made by a driver or the host, else by the library that computes there.
 
     Parameters
     ----------
     array, order, call, stream
-        As in `copies.copy_array`.
+        As for `copies.copy_array`.
     """
     cls = type(array)
     try:
@@ -99,20 +99,20 @@ def place(
     stream: Any = None,
     call: str,
 ) -> T:
-    """Return a fresh import where it is wanted, copied if that is still to be done.
+    """Return a new import on the requested device, copied if that is still to be done.
 
     Parameters
     ----------
     array : ArrayBase
-        Fresh from its producer.
+        An Array just imported from its producer.
     target : Device or None
-        Where it is wanted; None for where it is.
+        The requested device; None for the current one.
     copy : bool or None
-        What the caller said.
+        The arguments of the caller.
     needs_copy : bool
         Whether a copy was requested and is still to be made.
     stream : None, int or stream object
-        On which to copy.
+        The stream of the copy.
     call : str
         Named in errors.
     """
@@ -124,15 +124,15 @@ def place(
 
 
 def _copied(array: T, stream: Any, call: str) -> T:
-    """Return a copy on a stream that was named, where the device has streams."""
+    """Return a copy on a given stream, if the device has streams."""
     return copy(array, "C", call, stream if array.device.type in STREAM_RULES else None)
 
 
 def _by_libraries(array: T, target: Device, call: str) -> T | None:
-    """Return a copy that libraries make, or None where there are none for these devices."""
+    """Return a copy made by libraries, or None if no library supports these devices."""
     there = array.device
     if target.is_host_accessible and (target is not CPU or there.is_host_accessible):
-        return None  # no library makes host memory of another kind
+        return None  # no library allocates host memory of another kind
     try:
         backend_of(there, call)
         sink = backend_of(target, call)

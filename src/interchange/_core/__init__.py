@@ -1,8 +1,8 @@
 """Layer 3: import and export of memory.  The core is chosen here, once, when it is imported.
 
-``INTERCHANGE_CORE=ctypes`` or ``native`` selects one, and is an ImportError where it is absent.
-Without it, a core that is absent is skipped; one that is broken raises.  setup.py builds the native
-core where it can.
+``INTERCHANGE_CORE=ctypes`` or ``native`` selects one, with an ImportError if it is absent. By
+default an absent core is skipped; one that fails to import raises.  setup.py builds the native core
+if it can.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 CORES: Final = ("native", "ctypes")  # best first
 
 MAIN_ONLY: Final = "it serves the main interpreter only"
-"""Message of a core that is imported by another interpreter of the process."""
+"""Message for a core that is imported by another interpreter of the process."""
 FIRST_ONLY: Final = (
     "it serves the first import of interchange in a process, and this is another one:"
     " its modules were removed from sys.modules, or Python was started again"
 )
-"""Message where it was imported before: older objects refer to the older modules."""
+"""Message for a core that was imported before: older objects refer to the older modules."""
 _WITHOUT: Final = "without it all works, slower, but exports to Arrow and what C code calls"
 _NOT_BUILT: Final = f"the {{}} core is not built here; {_WITHOUT}"
 _NOT_USABLE: Final = f"the {{}} core is not used here: {{}}; {_WITHOUT}"
@@ -36,7 +36,7 @@ refused: Final[dict[str, str]] = {}
 
 
 def _choose(wanted: str) -> Core:
-    """Import the wanted core, or the best available one."""
+    """Import the requested core, or the best available one."""
     if wanted and wanted not in CORES:
         raise ImportError(f"INTERCHANGE_CORE={wanted!r} is not a core; choose one of {CORES}")
     for core in (wanted,) if wanted else CORES:
@@ -44,7 +44,7 @@ def _choose(wanted: str) -> Core:
         try:
             return cast("Core", importlib.import_module(module))
         except ModuleNotFoundError as error:
-            if error.name != module:  # absent is fine, broken is not
+            if error.name != module:  # an absent core is skipped, a broken one raises
                 raise
             is_built = error.msg in {MAIN_ONLY, FIRST_ONLY}
             if wanted:

@@ -43,12 +43,12 @@ class ArrowOwner(ManagedTensorOwner):
     Attributes
     ----------
     address : int
-        Of the struct, which lives as long as the owner.
+        Address of the struct, which lives as long as the owner.
     """
 
     __slots__ = ("_name", "_struct", "address")
 
-    _name: bytes  # of the capsules of such structs
+    _name: bytes  # of the capsules of these structs
     _struct: ctypes.Structure
     address: int
 
@@ -90,8 +90,9 @@ def _finaliser(release: int, struct: ctypes.Structure) -> Callable[[], object]:
 def take_arrow(capsule: Any, name: bytes) -> ArrowOwner:
     """Move the struct out of a capsule of that name (ARROW-CAP-2).
 
-    Everything that can fail is done before the claim.  The claim is one line without a call, which
-    no signal handler or other thread interrupts: the first one sets the callback to NULL.
+    All steps that can fail come before the claim.  The claim is one line without a call, which
+    neither a signal handler nor another thread can interrupt: the first caller sets the callback to
+    NULL.
     """
     cell = ctypes.py_object(capsule)
     try:
@@ -140,7 +141,7 @@ _GET: Final = {"schema": "get_schema", "next": "get_next", "error": "get_last_er
 
 
 def _function_of(stream: ArrowOwner, what: str) -> _WithoutGIL | None:
-    """Return a function of a stream, None where it is NULL; raise if the stream is released."""
+    """Return a function of a stream, None if it is NULL; raise if the stream is released."""
     if stream._name not in ARROW_CHUNK:
         raise TypeError(f"{stream._name.decode()!r} is not a stream")
     if not _release_of(stream.address, stream._name).value:

@@ -1,7 +1,7 @@
-"""The ctypes core: capsules in and out, over ctypes alone.
+"""The ctypes core: import and export of capsules with ctypes only.
 
 Source: dlpack.h 1.3; the Python specification of DLPack.  Memory is released by the deleter of the
-struct, called from a finaliser, where CPython guards a pending exception.  Exports use NumPy's
+struct, called from a finaliser, where CPython keeps a pending exception.  Exports use NumPy's
 deleters (`_numpy_deleters`).
 """
 
@@ -101,10 +101,10 @@ __all__ = [
 
 name: Final = "ctypes"
 
-if not TYPE_CHECKING:  # checkers see the imports above
+if not TYPE_CHECKING:  # type checkers see the imports above
 
     def __getattr__(name: str) -> Any:
-        """Import the module for Arrow structs at first use: most programs need none."""
+        """Import the module for Arrow structs on first use: most programs need none."""
         if name not in __all__:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
@@ -113,7 +113,7 @@ if not TYPE_CHECKING:  # checkers see the imports above
         return getattr(_arrow, name)
 
 
-# ---------------------------------------------------------------- consuming
+# ---------------------------------------------------------------- import of capsules
 
 
 def consume_capsule(capsule: Any, source: object, cls: type[T], call: str) -> T:
@@ -173,7 +173,7 @@ def consume_managed_tensor(
     cls: type[T],
     call: str,
 ) -> T | None:
-    """Own the struct that an exchange table makes of an object; None where it makes none."""
+    """Own the struct that an exchange table makes of an object; None if it makes none."""
     if not table.make_managed:
         return None
     owner, _ = empty_owner()
@@ -184,7 +184,7 @@ def consume_managed_tensor(
             (failed,) = made
         except NO_ROOM:
             raise
-        except Exception:  # noqa: BLE001 - libraries raise anything
+        except Exception:  # noqa: BLE001 - libraries may raise anything
             return None
         address = out.value
         if failed or not address:
@@ -228,18 +228,18 @@ def release(tensor: Tensor) -> None:
 
 
 def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F]:
-    """Leave an import function as it is."""
+    """Return an import function unchanged."""
     del cls, fast_path, call
     return lambda negotiate: negotiate
 
 
 def fast_asarray(careful: F) -> F:
-    """Leave ``asarray`` as it is."""
+    """Return ``asarray`` unchanged."""
     return careful
 
 
 def fast_checks(careful: Callable[..., T], plans: Sequence[Plan | None]) -> Callable[..., T]:
-    """Leave contracts to Python."""
+    """Return `careful` unchanged: contracts are checked in Python."""
     del plans
     return careful
 
@@ -248,7 +248,7 @@ def serve_c_callers() -> None:
     """Publish nothing: C callers need functions in C, which the native core has."""
 
 
-def import_unordered(x: Any) -> Any:  # noqa: ARG001 - of the contract
+def import_unordered(x: Any) -> Any:  # noqa: ARG001 - part of the interface
     """Return None: the caller imports the object in the ordinary way."""
     return None
 
@@ -260,7 +260,7 @@ def make_launcher(
     on_consumer: type,
     ordered: type,
 ) -> Launcher | None:
-    """Leave repeated launches to Python."""
+    """Return None: launches are repeated in Python."""
     del calls, streams, pending, on_consumer, ordered
     return None
 
@@ -268,7 +268,7 @@ def make_launcher(
 def fast_operator(
     name: str, direct: Callable[[Any, Any], Any], careful: F, is_reflected: bool
 ) -> F:
-    """Leave an operator as it is."""
+    """Return an operator unchanged."""
     del name, direct, is_reflected
     return careful
 
@@ -276,6 +276,6 @@ def fast_operator(
 def fast_records(
     from_record: Callable[..., T], publish: Callable[..., Any], is_plain: Callable[[type], bool]
 ) -> Callable[[F], F]:
-    """Leave the import of records as it is."""
+    """Return the import of records unchanged."""
     del from_record, publish, is_plain
     return lambda careful: careful

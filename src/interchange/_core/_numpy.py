@@ -31,9 +31,9 @@ class _InterfaceRecord:
 
 
 def is_ndarray(x: object) -> bool:
-    """Whether `x` is exactly an ndarray; NumPy is not imported to answer."""
+    """Whether `x` is exactly an ndarray, without importing NumPy."""
     numpy = sys.modules.get("numpy")
-    return type(x) is getattr(numpy, "ndarray", None)  # it has none while it is being imported
+    return type(x) is getattr(numpy, "ndarray", None)  # it is missing while NumPy is being imported
 
 
 def require_numpy_dtype(dtype: DType, call: str) -> Any:
@@ -65,7 +65,7 @@ def fills_strides() -> bool:
 
 
 def numpy_can_export(spec: Spec) -> bool:
-    """Whether NumPy's own ``__dlpack__`` exports such memory correctly.
+    """Whether NumPy's own ``__dlpack__`` exports this memory correctly.
 
     It does for its own element types on the host, except that data of empty arrays is not NULL
     (DLP-DATA-3), that an array of shape (1,) keeps any stride, and that strides of C-contiguous

@@ -81,7 +81,7 @@ Placed = tuple[int, int, Spec]
 Kind = tuple[int, Any, Any, dict[bytes, Placed], Device, DType]
 """Size of a shape [bytes], two readers, the cached specs, device and element type.
 
-The readers take memory and an address: one reads shape and strides as bytes, one the shape alone.
+The readers take memory and an address: one reads shape and strides as bytes, one only the shape.
 """
 
 # Bounded, so that arrays of ever new layouts cannot fill the memory.
@@ -113,7 +113,7 @@ def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
 
 
 def _learn_spec(kind: Kind, dims: bytes, *, has_strides: bool, call: str) -> Placed:
-    """Check shape and strides of a struct; `dims` holds both, or the shape alone."""
+    """Check shape and strides of a struct; `dims` holds both, or only the shape."""
     width, _, _, specs, device, dtype = kind
     numbers = struct.unpack(f"={len(dims) // 8}q", dims)
     ndim = width // 8
@@ -170,7 +170,7 @@ def find(
     kind_key : bytes
         The 16 bytes of device, ndim and element type.
     padded : int
-        Not 0 where elements below 8 bits occupy a whole byte each.
+        Not 0 if elements below 8 bits occupy a whole byte each.
     where : tuple[int, int, int, int]
         The fields data, shape, strides and byte_offset.
     call : str
@@ -179,7 +179,7 @@ def find(
     Raises
     ------
     ExchangeError
-        Or one of its subclasses: the struct breaks a rule.
+        Or a subclass: the struct breaks a rule.
     """
     data, shape, strides, offset = where
     kind = (_padded_kinds if padded else kinds).get(kind_key)
@@ -251,7 +251,7 @@ def check_struct(address: int, versioned: int, call: str) -> tuple[int, Spec, in
     Raises
     ------
     ExchangeError
-        Or one of its subclasses: the struct breaks a rule.
+        Or a subclass: the struct breaks a rule.
     """
     if not versioned:
         return *read_legacy(unpack_legacy(memory, address), call), None

@@ -85,7 +85,7 @@ class Tensor:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a fresh capsule of the memory, as the standard describes."""
+        """Return a new capsule of the memory, as the standard describes."""
         return self._export(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def _export(
@@ -130,7 +130,7 @@ def redescribe(target: Tensor, source: Tensor, flags: int | None) -> None:
 
 
 def computed(native: object, library: object, flags: int | None, cls: type[T]) -> T:
-    """Return a tensor of what a library computed; `_describe` is called at first use."""
+    """Return a tensor of a computed result; `_describe` is called on first use."""
     self = _new_object(cls)
     self._owner = self._keepalive = native
     self._library = library

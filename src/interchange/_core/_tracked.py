@@ -35,7 +35,7 @@ class TrackedArray(_Base):
 
     @property
     def base(self) -> Any:
-        """The object that keeps the memory alive, which the ndarray below is not."""
+        """The owner of the memory, unlike the ndarray below."""
         return None if super().base is None else self.keep
 
 

@@ -60,16 +60,16 @@ class Tensor(Protocol):
     _known : Spec or None
         `_spec`, or None while it is not known.
     _flags : int or None
-        DLPack's flags; None where the producer has none (a legacy capsule).
+        DLPack's flags; None if the producer has none (a legacy capsule).
     _owner : object
-        The object that gave the memory, for users to read.
+        The producer of the memory, for users.
     _keepalive : object
         Keeps the memory alive; views and exports share it.
     _library : tuple
         The backend and its array: see `interchange._array.native_arrays`; unset until the first
         computation.
     _pending_work : PendingWork
-        The stream on which work may be pending; unset where none is, as on the host.
+        The stream on which work may be pending; unset without pending work, as on the host.
     """
 
     ptr: int
@@ -102,7 +102,7 @@ class Tensor(Protocol):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a new capsule; other requests than the plain ones go to `_export`."""
+        """Return a new capsule; requests other than the plain ones go to `_export`."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return device type and id."""
@@ -112,7 +112,7 @@ class Launcher(Protocol):
     """Repeated launches of one kernel."""
 
     def learn(self, loaded: dict[int, Any], ordinal: int, arguments: tuple[Any, ...], /) -> bool:
-        """Repeat launches like this one from now on; False where the table is full.
+        """Repeat launches like this one from now on; False if the table is full.
 
         Parameters
         ----------
@@ -120,10 +120,10 @@ class Launcher(Protocol):
             Ordinal of a GPU -> handles of the function and of its context, ...  It is looked up at
             each launch.
         ordinal : int
-            Of the GPU.
+            Ordinal of the GPU.
         arguments : tuple
-            Those of the launch: an Array; or, for a number, its type, and kind and size [bytes] of
-            the `interchange.cuda.types.ScalarType` that it is passed as.
+            Arguments of the launch: an Array; or, for a number, its type, and kind and size [bytes]
+            of the `interchange.cuda.types.ScalarType` that it is passed as.
         """
 
     def launch(self, configuration: tuple[Any, ...], arguments: tuple[Any, ...], /) -> bool:
@@ -131,8 +131,8 @@ class Launcher(Protocol):
 
         Numbers have the same types and fit their parameters.  Arrays have the same dtype, device,
         number of axes, order, read-only flag and alignment to 8 bytes, and all work on them is on
-        the stream of the launch, which is of their GPU, and whose use ends no capture.  Otherwise,
-        or if the driver returns an error, nothing is launched, and the result is False.
+        the stream of the launch, which belongs to their GPU, and whose use ends no capture.
+        Otherwise, or if the driver returns an error, nothing is launched, and the result is False.
         """
 
 
@@ -144,7 +144,7 @@ class ArrowOwner(Protocol):
     Attributes
     ----------
     address : int
-        Of the struct, which lives as long as the owner.
+        Address of the struct, which lives as long as the owner.
     """
 
     @property
@@ -166,7 +166,7 @@ class Core(Protocol):
     def consume_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
         """Consume a capsule strictly: claim it, rename it, clear its destructor, own its struct.
 
-        The deleter is called once: when the last user is gone, or where the struct is refused.
+        The deleter is called once: when the last user is gone, or if the struct is refused.
         """
 
     def check_interpreter(self, call: str) -> None:
@@ -177,7 +177,7 @@ class Core(Protocol):
     ) -> T | None:
         """Own the ``DLManagedTensorVersioned`` that an exchange table makes, without a capsule.
 
-        None where it makes none.
+        None if it makes none.
         """
 
     def device_in_capsule(self, capsule: Any) -> int | None:
@@ -205,7 +205,7 @@ class Core(Protocol):
         ----------
         careful : callable
             ``f(x, ...)``: imports one array, or several as a sequence; None stays None.  It raises
-            where an array does not meet its contract.
+            if an array does not meet its contract.
         plans : sequence
             The `interchange._core.plans.Plan` of each argument, or None.
         """
@@ -243,7 +243,7 @@ class Core(Protocol):
         """Return a tensor of memory that `keep` keeps alive; the arguments were checked before."""
 
     def computed(self, native: object, library: object, flags: int | None, cls: type[T]) -> T:
-        """Return a tensor of what a library computed; its Spec is found at first use."""
+        """Return a tensor of a computed result; its Spec is found on first use."""
 
     def fast_operator(
         self, name: str, direct: Callable[[Any, Any], Any], careful: F, is_reflected: bool
@@ -303,7 +303,7 @@ class Core(Protocol):
     def call_stream(self, stream: Any, what: Literal["schema", "next"], out: Any) -> int:
         """Call ``get_schema`` or ``get_next`` of a stream without the GIL, and return its errno.
 
-        Where it is 0, `out` owns the result: a schema, or a chunk of the stream's kind, which is
+        If it is 0, `out` owns the result: a schema, or a chunk of the stream's kind, which is
         zeroed or released at the end of the stream.  Its previous struct is released.  A stream is
         used by one thread at a time.
 
@@ -347,7 +347,7 @@ class Core(Protocol):
         """
 
     def make_arrow_schema(self, field: ArrowField) -> Any:
-        """Return a capsule of the schema alone."""
+        """Return a capsule of the schema only."""
 
     def make_arrow_stream(
         self,
@@ -363,13 +363,13 @@ class Core(Protocol):
     def import_unordered(self, x: Any) -> Tensor | None:
         """Return an array by the exchange table of its type, without ordering.
 
-        None where there is no table that describes it correctly, or where this core leaves it to
-        the ordinary import.  The caller orders after the table's ``current_work_stream``.
+        None if no table describes it correctly, or if this core leaves it to the ordinary import.
+        The caller orders after the table's ``current_work_stream``.
 
         Parameters
         ----------
         x : object
-            Of any library.
+            An array of any library.
         """
 
     def make_launcher(
@@ -380,18 +380,18 @@ class Core(Protocol):
         on_consumer: type,
         ordered: type,
     ) -> Launcher | None:
-        """Return a launcher of one kernel; None where Python does it.
+        """Return a launcher of one kernel; None if launches are made in Python.
 
         Parameters
         ----------
         calls : tuple[int, int, int]
             Addresses of ``cuLaunchKernel``, of ``cuStreamIsCapturing``, which is called for the
-            legacy default stream, and of ``cuCtxGetCurrent``, 0 where there is one GPU.
+            legacy default stream, and of ``cuCtxGetCurrent``, 0 if there is one GPU.
         streams : dict[int, int]
-            Handle -> ordinal of its GPU.  Where there are several GPUs, other streams are left to
+            Handle -> ordinal of its GPU.  If there are several GPUs, other streams are left to
             Python.
         pending, on_consumer : type
-            Work of exactly these types is on its ``stream`` alone; of `on_consumer` only where its
+            Work of exactly these types is on its ``stream`` only; of `on_consumer` only if its
             ``origin`` is None.
         ordered : type
             Work of exactly this type is already ordered.

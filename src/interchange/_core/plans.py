@@ -19,9 +19,9 @@ class Plan(NamedTuple):
     Attributes
     ----------
     dtypes : tuple of DType
-        The allowed types; any where it is empty.
+        The allowed types; any if empty.
     ndims : tuple of int
-        The allowed numbers of axes; any where it is empty.
+        The allowed numbers of axes; any if empty.
     least, is_open : int, bool
         The number of axes of a shape, or the least one; -1 without a shape.
     fixed, named : tuple

@@ -1,4 +1,4 @@
-"""Which library an array or a namespace is of, by the array API.
+"""The library of an array or a namespace, according to the array API.
 
 Source: array-api-compat, ``common/_helpers.py``: a subclass of a library's array counts as its
 array, wherever the subclass is defined.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def api_of(x: object) -> ArrayAPI | None:
-    """Return the array API that an array is of, or None for any other object."""
+    """Return the array API of an array, or None for any other object."""
     cls: type = type(x)
     known = _apis.get(cls)
     if known is None:
@@ -30,7 +30,7 @@ _apis: Final[TypeTable[tuple[ArrayAPI | None]]] = TypeTable(256)
 
 
 def _api_of_class(cls: type) -> ArrayAPI | None:
-    """Return the array API that a class of arrays, or a subclass of one, is of."""
+    """Return the array API of a class of arrays, or of a subclass of one."""
     for library in imported_libraries():
         api: ArrayAPI | None = library.array_api
         for module, name in () if api is None else api.arrays:
@@ -42,15 +42,15 @@ def _api_of_class(cls: type) -> ArrayAPI | None:
 
 @functools.cache
 def known_apis() -> dict[str, ArrayAPI]:
-    """Return what is known of the array APIs of libraries, by name."""
+    """Return the records of the array APIs of libraries, by name."""
     found: list[ArrayAPI | None] = [library.array_api for library in all_libraries()]
     return {api.name: api for api in found if api is not None}
 
 
 def api_of_namespace(xp: Any) -> ArrayAPI:
-    """Return the array API whose namespace `xp` is, with defaults for an unknown library.
+    """Return the array API of the namespace `xp`, with defaults for an unknown library.
 
-    Copies of array-api-compat within other packages count as that.
+    Copies of array-api-compat within other packages count as array-api-compat.
     """
     name: str = xp.__name__
     for api in known_apis().values():
@@ -62,6 +62,6 @@ def api_of_namespace(xp: Any) -> ArrayAPI:
 
 
 def array_classes(api: ArrayAPI, xp: Any) -> tuple[type, ...]:
-    """Return the classes of the arrays of a namespace, which is imported, and so are they."""
+    """Return the array classes of a namespace; they are imported with it."""
     found = (class_at(module, name) for module, name in api.arrays)
     return tuple(one for one in found if one is not None) or (type(xp.asarray(0)),)

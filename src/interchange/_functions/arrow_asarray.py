@@ -1,4 +1,4 @@
-"""How `asarray` imports columns: by Arrow, or by another protocol where that loses nothing.
+"""Import of columns by `asarray`: by Arrow, or by another protocol if that loses nothing.
 
 Source: The Arrow PyCapsule interface; Interoperability with NumPy, ``__array__``.
 """
@@ -23,20 +23,20 @@ from .arrow_columns import import_arrow
 
 
 def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:
-    """Return an Array of a column, and whether it is a copy; None where DLPack raises the error.
+    """Return an Array of a column, and whether it is a copy; None if DLPack raises the error.
 
     Parameters
     ----------
     x : object
-        Has a method of Arrow; it does not support DLPack, or refused to export.
+        An object with a method of Arrow; it does not support DLPack, or refused to export.
     copy, call, stream
-        As in `interchange.asarray`, which is the call that errors name.
+        As for `interchange.asarray`, the call that errors name.
 
     Raises
     ------
     ExchangeError
-        What Arrow refused is not spoken otherwise, or what else is spoken would drop nulls
-        (ARROW-NULL-2), or tells less of the reason.
+        Arrow refused, and no other protocol is supported, or it would drop nulls (ARROW-NULL-2), or
+        its error is less specific.
     """
     is_copy, tables = copy is True, attribute(x, "__array__") is None  # else of two axes
     try:
@@ -59,7 +59,7 @@ def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Ar
 
 
 def _is_final(refused: BufferError, x: Any, copy: bool | None) -> bool:
-    """Whether what Arrow refused may not be had by another protocol, or there is none."""
+    """Whether no other protocol can or may be used after Arrow refused."""
     if dlpack.supports_dlpack(x):
         return False
     if attribute(x, "__array__") is None:
@@ -69,14 +69,14 @@ def _is_final(refused: BufferError, x: Any, copy: bool | None) -> bool:
 
 
 def _is_clearer(refused: BufferError) -> bool:
-    """Whether Arrow describes the elements, where ``__array__`` converts them."""
+    """Whether Arrow preserves the elements, while ``__array__`` converts them."""
     if isinstance(refused, (CopyNeededError, UnsupportedDTypeError)):
         return True
     return isinstance(refused, ExchangeError) and refused.rule == "ARROW-NULL-2"
 
 
 def _told_by(refused: BufferError, call: str) -> BufferError:
-    """Return a refusal whose fix is one of this call."""
+    """Return the error with a fix for this call."""
     if not isinstance(refused, ExchangeError):
-        return refused  # of the producer
+        return refused  # an error of the producer
     return refused._but(call, hint_for_call(refused.hint, call))

@@ -1,4 +1,4 @@
-"""Chunks of a column checked, and put together as one Array, and its mask as another.
+"""Validates the chunks of a column, and joins them into one Array, and their masks into another.
 
 Source: The Arrow C data, stream and device interfaces; Arrow columnar format.
 """
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
 
 class _Import:
-    """One import on its way: what was taken, and how it was asked for.
+    """An import in progress: the data taken, and the caller's request.
 
     Parameters
     ----------
     x : object
         The producer.
     taken : Taken
-        What came from it.
+        The structs taken from it.
     elements : Elements
-        What the elements of the column are.
+        The element type of the column.
     stream : None, int or stream object
-        On which memory of a GPU will be used.
+        The stream on which GPU memory will be used.
     call : str
         Named in errors.
     """
@@ -63,13 +63,13 @@ class _Import:
         self.stream = stream
         self.handle = stream_handle(stream, call)
         self.call = call
-        self.bools: dict[ArrowOwner, bytearray] = {}  # instead of bytes that are not 0 and 1
+        self.bools: dict[ArrowOwner, bytearray] = {}  # for bytes that are not 0 and 1
         self.is_in_use = False  # by work on a stream
 
-    # ------------------------------------------------------------ bytes of the host
+    # ------------------------------------------------------------ host memory
 
     def on_host(self, chunk: Chunk, address: int, start: int, stop: int) -> tuple[int, Any]:
-        """Return an address by which some bytes of a buffer can be read, and their owner."""
+        """Return a host address of some bytes of a buffer, and the owner of that memory."""
         if (chunk.device is CPU and not chunk.event) or start == stop:
             return address, None
         block = host.describe_memory(
@@ -96,7 +96,7 @@ class _Import:
     # ------------------------------------------------------------ checks
 
     def check(self, chunks: list[Chunk], copy: bool | None) -> None:
-        """Refuse what would need a copy that was not asked for."""
+        """Refuse an import that needs a copy which was not requested."""
         call = self.call
         if len(chunks) > 1 and copy is not True:
             what = f"the column has {len(chunks)} chunks or more"
@@ -118,9 +118,9 @@ class _Import:
             self.check_bools(chunk, copy)
 
     def check_bools(self, chunk: Chunk, copy: bool | None) -> None:
-        """Refuse bytes of ``arrow.bool8`` other than 0 and 1, but where they become 1 in a copy.
+        """Refuse bytes of ``arrow.bool8`` other than 0 and 1, unless they become 1 in a copy.
 
-        All but 0 are true there, and no library of arrays takes them for bools.
+        All bytes but 0 are true there, but array libraries do not accept them as bools.
         """
         elements, leaf = self.elements, chunk.leaf
         if elements.is_bits or elements.dtype is not _BOOL or not leaf.length:
@@ -135,7 +135,7 @@ class _Import:
             self.bools[chunk.owner] = bytearray(found.translate(_BOOLS))
 
     def read_nulls(self, chunks: list[Chunk], *, separate: bool) -> list[nulls.Bits]:
-        """Return the bitmaps that have nulls, by chunk; refuse them unless they are wanted."""
+        """Return the bitmaps that have nulls, by chunk; refuse nulls unless they were requested."""
         found = [nulls.count_nulls(chunk, partial(self.bits, chunk)) for chunk in chunks]
         total = sum(number for number, _ in found)
         if total and not separate:
@@ -163,7 +163,7 @@ class _Import:
         return array, False
 
     def copied(self, chunk: Chunk) -> bytearray | None:
-        """Return the numbers of a chunk that cannot be shared as they lie, on the host."""
+        """Return the values of a chunk that cannot be shared as they are, on the host."""
         leaf = chunk.leaf
         if self.elements.is_bits:
             stop = (leaf.first + leaf.length + 7) >> 3
@@ -179,7 +179,7 @@ class _Import:
         return bytearray(ctypes.string_at(address + start, stop - start))
 
     def wait(self, array: Array, chunk: Chunk) -> None:
-        """Let the user's stream wait for the event of a chunk, or release what can be had again."""
+        """Let the user's stream wait for a chunk's event, or release data that can be had again."""
         try:
             wait_for_foreign_event(array, chunk.event, self.handle, self.stream, self.call)
         except BaseException:
@@ -192,7 +192,7 @@ class _Import:
         return nulls.spread_mask(chunk, self.elements, bits, Array, self.call)
 
     def joined(self, parts: list[Array], device: Device) -> Array:
-        """Return several arrays one after the other along their first axis, as a copy of them."""
+        """Return several arrays concatenated along their first axis, as a copy."""
         first = parts[0]
         rows = sum(part.shape[0] for part in parts)
         layout = chunk_views.layout_of(rows, self.elements)
@@ -216,7 +216,7 @@ class _Import:
 
 
 _BOOL = DType.of("bool")
-_BOOLS: Final = bytes([0]) + bytes([1]) * 255  # what a byte of arrow.bool8 stands for
+_BOOLS: Final = bytes([0]) + bytes([1]) * 255  # the value of a byte of arrow.bool8
 
 
 def import_arrow(
@@ -235,11 +235,11 @@ def import_arrow(
     Parameters
     ----------
     x, storage, device, copy, stream
-        As in `interchange.from_arrow`.
+        As for `interchange.from_arrow`.
     separate : bool
-        Whether nulls are handed out as a mask.
+        Whether nulls are returned as a mask.
     tables : bool
-        Whether a table of one column is that column, or refused.
+        Whether a table of one column is accepted as that column, or refused.
     call : str
         Named in errors.
     """
@@ -268,13 +268,13 @@ def import_arrow(
             raise
         told, cause = _told(error, error.taken), error.__cause__
     try:
-        raise told from cause  # out here, where no traceback keeps what was refused
+        raise told from cause  # here, so that no traceback keeps the refused data alive
     finally:
-        told = taken = None  # the error refers to this frame, and can release what it holds
+        told = taken = None  # the error refers to this frame, and can release its data
 
 
 def _told(error: InterchangeError, taken: Any) -> InterchangeError:
-    """Return an error that owns what was imported, if anything was."""
+    """Return an error that owns the imported data, if there is any."""
     return error if taken is None else cast("Taken", taken).tell(error)
 
 
@@ -290,9 +290,9 @@ def _import(
     stream: Any,
     call: str,
 ) -> Any:
-    """Return what `import_arrow` does; where it raises, what was taken is given back, or kept.
+    """Return the result of `import_arrow`; on an error, release the data, or keep it.
 
-    It is kept by the error, as ``taken``, where it cannot be had again.
+    The error keeps it, as ``taken``, if it cannot be exported again.
     """
     job = None
     try:
@@ -311,7 +311,7 @@ def _import(
         )
         result = (array, _mask(job, chunks, bits, array.device)) if separate else array
     except BaseException as error:
-        is_in_use = job is not None and job.is_in_use  # it goes with the last that refers to it
+        is_in_use = job is not None and job.is_in_use  # released with its last reference
         if not taken.keep_for(error) and not is_in_use:
             taken.release()
         raise
@@ -337,6 +337,6 @@ def _arrays(job: _Import, chunks: list[Chunk]) -> tuple[Array, bool]:
 
 
 def _none(job: _Import, dtype: DType) -> Array:
-    """Return an array of no elements, of the shape that elements would have."""
+    """Return an array without elements, with the shape that the elements would have."""
     layout = chunk_views.layout_of(0, job.elements)
     return chunk_views.own_bytes(bytearray(), layout, dtype, Array, job.call)

@@ -1,4 +1,4 @@
-"""From columns of Arrow to `Array`: data frames, their columns, and tensors in them.
+"""Import of Arrow columns as `Array`: data frames, their columns, and tensors in them.
 
 Source: The Arrow PyCapsule interface; The Arrow C data, stream and device interfaces.
 """
@@ -53,57 +53,58 @@ def from_arrow(
 ) -> Array | tuple[Array, Array]:
     """Import a column of Arrow: of polars, pyarrow, pandas, DuckDB, nanoarrow, cuDF...
 
-    Numbers are shared.  Fixed-size lists, nested ones too, are further axes: a column of n lists of
-    768 floats is an array of shape (n, 768).  So are tensors of ``arrow.fixed_shape_tensor``.
+    Numbers are shared.  Fixed-size lists, also nested, become further axes: a column of n lists of
+    768 floats is an array of shape (n, 768).  So do tensors of ``arrow.fixed_shape_tensor``.
 
     Parameters
     ----------
     x : object
-        Has ``__arrow_c_device_array__``, ``__arrow_c_array__``, ``__arrow_c_device_stream__`` or
-        ``__arrow_c_stream__``; or capsules: that of a stream, or a tuple of those of a schema and
-        an array, which are consumed.  A table of one column is that column.
+        An object with ``__arrow_c_device_array__``, ``__arrow_c_array__``,
+        ``__arrow_c_device_stream__`` or ``__arrow_c_stream__``; or capsules: that of a stream, or a
+        tuple of those of a schema and an array, which are consumed.  A table of one column is
+        treated as that column.
     nulls : {"refuse", "separate"}
-        Whether a column with nulls is refused, or handed out as two Arrays: data and mask.
+        Whether a column with nulls is refused, or returned as two Arrays: data and mask.
     storage : bool, default False
-        Take what is stored where that stands for something else: integers of dates, times and
+        Import the storage of elements with another meaning: the integers of dates, times and
         durations, the indices of a dictionary, the storage of an extension type.
     device : Device, str, tuple[int, int] or a library's device, optional
-        Where the memory is wanted; where it is when left out.
+        The requested device; by default the current one.
     copy : bool, optional
         True: always copy; several chunks become one array.  False: never, or an error.  None: only
-        if needed, which is for bools, whose bits become bytes.
+        if needed, which is the case for bools, whose bits become bytes.
     stream : None, int or object with ``__cuda_stream__``, optional
-        The stream on which memory of a GPU will be used; it waits for the producer's event.
+        The stream on which GPU memory will be used; it waits for the producer's event.
 
     Returns
     -------
     Array or tuple[Array, Array]
-        Read-only, for Arrow's memory is immutable, unless it was copied.  With
+        Read-only, since Arrow's memory is immutable, unless it was copied.  With
         ``nulls="separate"`` the data and the mask: bools of the same shape, True where there is a
-        value; where there is none, the data are whatever lies there.  A mask may be written to, but
-        where it repeats a byte by a stride of 0.
+        value; the data at nulls are unspecified.  A mask may be written to, unless it repeats a
+        byte with a stride of 0.
 
     Raises
     ------
     NoProtocolError
-        `x` exports no Arrow (IX-PROTOCOL-1).
+        `x` does not export Arrow data (IX-PROTOCOL-1).
     UnsupportedDTypeError
-        The elements have no one width, or stand for something else (ARROW-TYPE-1, ARROW-TYPE-2).
+        The elements have no fixed width, or have another meaning (ARROW-TYPE-1, ARROW-TYPE-2).
     CopyNeededError
         A copy would be needed: of several chunks (ARROW-CHUNK-1), or of bools with `copy` False
         (ARROW-BOOL-1).
     ExchangeError
-        Elements are null (ARROW-NULL-2), or what came breaks another rule (``ARROW-*``); the memory
-        was given back.
+        Elements are null (ARROW-NULL-2), or the data break another rule (``ARROW-*``); the memory
+        was released.
     StreamError
-        `stream` names no stream on the producer's device.
+        `stream` is not a stream of the producer's device.
 
     Notes
     -----
-    Source: The Arrow PyCapsule interface.  What the producer raises comes through unchanged.
-    Lengths of buffers are not part of the interface: the producer is believed about them.
-    What was taken of a stream or a capsule, which can be read once, and is refused, is kept by the
-    error as ``taken``: pass it in the place of `x`.
+    Source: The Arrow PyCapsule interface.  Errors of the producer are not changed.  Lengths of
+    buffers are not part of the interface, and are not verified.  Data taken from a stream or a
+    capsule, which can be read once, and then refused, is kept by the error as ``taken``: pass it in
+    place of `x`.
 
     Examples
     --------

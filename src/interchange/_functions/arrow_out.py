@@ -1,4 +1,4 @@
-"""From arrays to columns of Arrow, which pyarrow, polars, DuckDB, nanoarrow and others take.
+"""Export of arrays as Arrow columns, for pyarrow, polars, DuckDB, nanoarrow and others.
 
 Source: The Arrow PyCapsule interface; The Arrow C data, stream and device interfaces.
 """
@@ -43,7 +43,7 @@ _HOST: Final = (int(CPU.type), -1, 0)
 class ArrowExport:
     """An array, or a table of arrays, with the methods of Arrow; made by `to_arrow`.
 
-    Whoever takes a capsule shares the memory, which lives until they release it.
+    The consumer of a capsule shares the memory, which is kept alive until the consumer releases it.
     """
 
     __slots__ = ("_arrays", "_field", "_kind")
@@ -54,7 +54,7 @@ class ArrowExport:
         self._kind = kind
 
     def __repr__(self) -> str:
-        """Say what is in it."""
+        """Return a description of the contents."""
         if self._field.format == "+s":
             names = ", ".join(repr(child.name) for child in self._field.children)
             return f"ArrowExport(a table of {names or 'no columns'})"
@@ -69,7 +69,7 @@ class ArrowExport:
         return found
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[CapsuleType, CapsuleType]:
-        """Return capsules of the type and of the memory, which the host can read.
+        """Return capsules of the type and of host-accessible memory.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class ArrowExport:
     def __arrow_c_device_array__(
         self, requested_schema: Any = None, **unknown: Any
     ) -> tuple[CapsuleType, CapsuleType]:
-        """Return capsules of the type and of the memory, where it is, with an event to wait for.
+        """Return capsules of the type and of the memory on its device, with an event to wait for.
 
         Raises
         ------
@@ -128,14 +128,14 @@ class ArrowExport:
         return ArrowColumn(columns[0].length if columns else 0, buffers=(0,), children=columns)
 
     def _ready_on_host(self, call: str) -> Any:
-        """Return what keeps the memory alive, once the host may read it."""
+        """Return the owner of the memory, once the host may read it."""
         for array in self._arrays:
             check_host(array, call)
             wait_on_host(array, call)
         return tuple(array._keepalive for array in self._arrays)
 
     def _ready_on_device(self, call: str) -> tuple[Any, tuple[int, int, int]]:
-        """Return what keeps memory and event alive, and where the memory is."""
+        """Return the owner of memory and event, and the device of the memory."""
         if not self._arrays:
             return None, _HOST
         event = recorded_event_of(self._arrays, call)
@@ -176,42 +176,40 @@ def _check_keywords(unknown: dict[str, Any]) -> None:
 def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -> ArrowExport:
     """Export an array as a column of Arrow, or several by name as a table; nothing is copied.
 
-    The first axis counts the elements of the column.  Bools go out as ``arrow.bool8``.
+    The first axis counts the elements of the column.  Bools are exported as ``arrow.bool8``.
 
     Parameters
     ----------
     x : object or mapping of str to object
-        An array of any library, on the host or a device; for a table one per column, of as many
-        elements each, on one device.
+        An array of any library, on the host or a device; for a table, one array per column, all
+        with the same number of elements and on the same device.
     kind : {"column", "tensor"}
-        What further axes become: fixed-size lists, nested for several; or tensors of
-        ``arrow.fixed_shape_tensor``, whose axes may lie in any order in memory.
+        How further axes are exported: as fixed-size lists, nested for several axes; or as tensors
+        of ``arrow.fixed_shape_tensor``, whose axes may have any order in memory.
 
     Returns
     -------
     ArrowExport
-        Has the five methods of Arrow's PyCapsule interface: pass it to ``pyarrow.array``,
-        ``polars.Series``, ``nanoarrow.Array``...; tables to ``pyarrow.table``,
+        An object with the five methods of Arrow's PyCapsule interface: pass it to
+        ``pyarrow.array``, ``polars.Series``, ``nanoarrow.Array``...; tables to ``pyarrow.table``,
         ``polars.DataFrame``, DuckDB...
 
     Raises
     ------
     BackendUnavailableError
-        The core in use is the readable one, whose capsules no consumer could release
-        (ARROW-CORE-1).
+        The ctypes core is in use, whose capsules no consumer could release (ARROW-CORE-1).
     UnsupportedDTypeError
         Arrow has no type for the elements (ARROW-OUT-1).
     ViewError
-        There is no axis to count elements (ARROW-OUT-1), or columns differ in length
-        (ARROW-OUT-3).
+        No axis counts the elements (ARROW-OUT-1), or columns differ in length (ARROW-OUT-3).
     CopyNeededError
-        The elements do not lie one after the other (ARROW-OUT-2), or at no multiples of their size
+        The elements are not contiguous (ARROW-OUT-2), or not aligned to their size
         (ARROW-BUFFER-2).
 
     Notes
     -----
-    Source: The Arrow PyCapsule interface.  Consumers take memory of Arrow to be immutable: write to
-    an array no more once it is exported (ARROW-RO-1).  Capsules are made by the native core.
+    Source: The Arrow PyCapsule interface.  Consumers treat Arrow's memory as immutable: do not
+    write to an array after it was exported (ARROW-RO-1).  Capsules are made by the native core.
 
     Examples
     --------
@@ -244,15 +242,15 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be one of C: it has no NUL, and is UTF-8."""
+    """Whether a name can be a C string: no NUL, and valid UTF-8."""
     try:
         return b"\0" not in name.encode()
-    except UnicodeEncodeError:  # of half a surrogate pair
+    except UnicodeEncodeError:  # half a surrogate pair
         return False
 
 
 def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
-    """Return the export of several arrays, of which each is a column."""
+    """Return the export of several arrays, each as a column."""
     for name in columns:
         if not isinstance(name, str) or not _is_text(name):
             what, hint = f"a column is called {show(name)}", "name columns by text without NUL"

@@ -1,8 +1,8 @@
-"""`borrow`: use another library's memory on a stream, and hand it back in order.
+"""`borrow`: use another library's memory on a stream, and order its next use after that.
 
 Source: CUDA Array Interface, version 3, Synchronization: a consumer that waited for the producer's
-stream sees to it that nothing runs there before its own work is done.  No hand-over in one
-direction can meet that duty: a context manager can.
+stream must ensure that nothing runs there before its own work is done.  A one-way hand-over cannot
+ensure that; a context manager can.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from interchange._types.typing import AnyArray
 
 T = TypeVar("T")
-"""What the body gets: an Array, or a tuple of them."""
+"""The value of the with statement: an Array, or a tuple of them."""
 
 Taken: TypeAlias = "list[tuple[Any, Array]]"
-"""Sources and their Arrays, for the error of what is refused afterwards."""
+"""Sources and their Arrays, for the error if a later one is refused."""
 
 _CALL: Final = "borrow()"
 
@@ -42,44 +42,44 @@ _CALL: Final = "borrow()"
 class borrow(Generic[T]):  # noqa: N801 - used like a function
     """Use arrays on a stream: it waits for their producers, and afterwards they wait for it.
 
-    On entry the stream is made to wait for the work pending on each array.  On exit, also when the
-    body raises, the stream that each producer named is made to wait for the work that was enqueued
-    meanwhile; where a producer named none, the host waits until it is done.
+    On entry the stream is made to wait for the work pending on each array.  On exit, also if the
+    body raises, the stream that each producer named is made to wait for the work enqueued in the
+    body; if a producer named none, the host waits until that work is done.
 
     Parameters
     ----------
     x : object
-        Anything that `asarray` takes.  ``__cuda_array_interface__`` is asked first where its
-        version is 3, since it names the producer's stream.
+        Any object that `asarray` accepts.  ``__cuda_array_interface__`` is preferred if its version
+        is 3, since it names the producer's stream.
     *more : object
         Further arrays, for the same stream.
     stream : None, int or stream object
-        Where the memory will be used; None for host memory alone.  -1 orders nothing in either
-        direction.
+        The stream on which the memory will be used; None for host memory only.  -1 orders nothing
+        in either direction.
     writable : bool, default False
-        True: the memory is to be written.  False: the Arrays say that they are read-only.
+        True: the memory will be written.  False: the Arrays are read-only.
     back : None, int or stream object, optional
         The producer's stream, for producers that cannot name it: it is waited for on entry, and
-        waits on exit in place of the host.
+        waits on exit instead of the host.
 
     Returns
     -------
     context manager
-        It gives the `Array`, or a tuple of them where there are `more`.  It can be entered once.
+        Its value is the `Array`, or a tuple of them if there are `more`.  It can be entered once.
 
     Raises
     ------
     ReadOnlyError
         `writable` is true, and the memory is read-only or not known to be writable (DLP-RO-3).
     ArgumentError
-        `stream` is None on a device (IX-BORROW-1), or `writable` is no bool.
+        `stream` is None on a device (IX-BORROW-1), or `writable` is not a bool.
     StreamError, ExchangeError
-        As `asarray`; what was ordered before the error is handed back.
+        As `asarray`; all work ordered before the error is ordered back.
 
     Notes
     -----
     Source: CUDA Array Interface, version 3, Synchronization.  Host memory has no streams, and is
-    handed through.
+    passed through.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Order the producers after the stream; only then may they go."""
+        """Order the producers after the stream, and release them only then."""
         debts = self._debts
         try:
             if debts is not None:
@@ -149,7 +149,7 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
             self._given = ()
 
     def _take(self, x: Any, debts: contextlib.ExitStack, taken: Taken) -> Array:
-        """Return an Array for the body; note whom its end is told to, and what was taken."""
+        """Return an Array for the body; record its producer, and the data taken."""
         array = import_published(x, self._stream, _CALL)
         taken.append((x, array))
         if self._writable and array.readonly is not False:
@@ -168,20 +168,20 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
 def order_use(
     array: Array, view: Array, stream: Any, back: Any, debts: contextlib.ExitStack, call: str
 ) -> None:
-    """Order a stream after whoever uses an array, and owe them the same.
+    """Order a stream after the users of an array, and record that they have to wait in turn.
 
     Parameters
     ----------
     array : Array
-        As it was imported.
+        The imported Array.
     view : Array
-        An alias of it, which says from now on that work is pending on the stream.
+        An alias of it with pending work on the stream, set here.
     stream : int or stream object
-        Where the memory will be used; -1 orders nothing.
+        The stream on which the memory will be used; -1 orders nothing.
     back : None, int or stream object
-        The producer's stream, where somebody knows it.
+        The producer's stream, if it is known.
     debts : ExitStack
-        Gets what hands the memory back.
+        Receives the callbacks that order the producers.
     call : str
         Named in errors.
     """
@@ -199,13 +199,13 @@ def order_use(
     if named is not None:
         users.append(PendingWork(named, ordinal_for(device, named, call), back))
     earlier: list[_WaitedFor] = []
-    for work in users:  # whoever used the memory before may still do so
+    for work in users:  # earlier users of the memory may still use it
         kept, before = work.keepalive, work.pending(call)
         for first in before:
             order_streams(device, first, consumer, work.ordinal, call, borrowed.ordinal, fork=True)
         earlier.append(_WaitedFor(work, before, kept))
     way = None if named is not None else is_named
-    if way is False or (way and not all(one.before for one in earlier)):  # the host is to wait
+    if way is False or (way and not all(one.before for one in earlier)):  # the host has to wait
         refuse_capture(device, consumer, borrowed.ordinal, call)
     view._pending_work = borrowed
     debts.callback(_hand_back, array, earlier, borrowed, call, is_named=way)
@@ -233,7 +233,7 @@ class _WaitedFor(NamedTuple):
 
 
 def import_published(x: Any, stream: Any, call: str) -> Array:
-    """Return an Array that names the producer's stream, if there is a way to learn it."""
+    """Return an Array that names the producer's stream, if it can be determined."""
     if isinstance(x, Array):
         return x
     if hasattr(type(x), "__interchange__"):

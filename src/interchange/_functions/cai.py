@@ -1,4 +1,4 @@
-"""The CUDA Array Interface in and out: `from_cai` and `to_cai`.
+"""Import and export by the CUDA Array Interface: `from_cai` and `to_cai`.
 
 Source: CUDA Array Interface, versions 0 to 3.
 """
@@ -42,14 +42,14 @@ _VERSIONS: Final = (2, 3)
 
 
 def _fast(careful: Any) -> Any:
-    """Return what imports records as `careful` does, where their streams count."""
+    """Return the function that imports records as `careful` does, if their streams are ordered."""
     if not cai.SYNCS:
         return careful
     return _core.fast_records(_from_record, cai.publish, cai.is_plain_type)(careful)
 
 
 def _from_record(x: Any, raw: Any, stream: Any, answers: tuple[int, ...] | None) -> Array:
-    """Return what `from_cai` does of an object, or None, whose record was read."""
+    """Return the result of `from_cai` for an object, or None, whose record was read."""
     array = cai.import_record(
         raw,
         x,
@@ -109,24 +109,24 @@ def from_cai(
     x : object or dict
         Versions 0 to 3; optional keys may be absent or None.
     owner : object, optional
-        What keeps the memory alive; `x` itself when left out.  Of a dict, which owns nothing, you
-        must name it or see to it.
+        The owner of the memory; by default `x` itself.  A dict owns nothing: name the owner, or
+        keep it alive yourself.
     stream : None, int or stream object, optional
-        Order at once: this stream waits for the producer's, and the Array is ready on it.  Left
-        out, the wait is enqueued when the Array is exported, on the stream of the consumer.
-        -1 waits for nothing.
+        Order now: this stream waits for the producer's, and the Array is ready on it.  By default
+        the wait is enqueued when the Array is exported, on the stream of the consumer. -1 waits for
+        nothing.
     sync : bool, default True
-        False: the producer's stream does not count, and you see to the order.  So it is everywhere
-        with ``INTERCHANGE_CAI_SYNC=0`` in the environment when interchange is imported.
+        False: ignore the producer's stream; the caller orders the work.  It is the default with
+        ``INTERCHANGE_CAI_SYNC=0`` in the environment when interchange is imported.
     dtype : dtype-like, optional
-        The element type, where the type string does not determine it: ``"<V2"``, ``"|V1"``,
-        ``"<f1"``.  Nothing is cast.
+        The element type, if the type string does not determine it: ``"<V2"``, ``"|V1"``, ``"<f1"``.
+        Elements are not cast.
     mask : {"refuse", "separate"}
-        Whether a record with a mask is refused, or handed out as two Arrays.
+        Whether a record with a mask is refused, or returned as two Arrays.
     unsynced : {"legacy", "none", "device"}
-        What versions below 3, which say nothing of pending work, are taken to mean: wait for the
-        legacy default stream, for nothing, or let the host wait for the device, which spoils a
-        capture that is under way there.
+        How versions below 3, which do not publish pending work, are ordered: wait for the legacy
+        default stream, for nothing, or let the host wait for the device, which invalidates a
+        capture in progress there.
 
     Returns
     -------
@@ -138,18 +138,18 @@ def from_cai(
     NoProtocolError
         `x` has no such attribute (CAI-ATTR-1).
     ExchangeError
-        The record is malformed (``CAI-*``), describes what DLPack cannot (CAI-MASK-1,
-        CAI-DESCR-1, DLP-DTYPE-3, DLP-STRIDES-3), or memory that is not there (CAI-DATA-2,
+        The record is malformed (``CAI-*``), or describes memory that DLPack cannot describe
+        (CAI-MASK-1, CAI-DESCR-1, DLP-DTYPE-3, DLP-STRIDES-3), or that does not exist (CAI-DATA-2,
         CAI-DATA-3, CAI-DATA-4).
     DriverUnavailableError
-        There is no driver to ask about the address (IX-DRIVER-1).
+        No driver can be asked about the address (IX-DRIVER-1).
     StreamError
-        `stream` names no stream.
+        `stream` is not a stream.
 
     Notes
     -----
-    Source: CUDA Array Interface, version 3.  What the attribute of `x` raises comes through
-    unchanged.  The attribute is read once here, and again whenever the memory is handed on.
+    Source: CUDA Array Interface, version 3.  Errors raised by the attribute of `x` are not changed.
+    The attribute is read once here, and again whenever the memory is exported.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def from_cai(
 
 
 def _find_record(x: Any) -> tuple[Any, Any]:
-    """Return the object that can be asked again, or None, and its record."""
+    """Return the object whose record can be read again, or None, and its record."""
     if isinstance(x, dict):
         return None, x
     raw = getattr(x, ATTRIBUTE, None)
@@ -216,7 +216,7 @@ def _own_array(
     *,
     sync: bool,
 ) -> Array:
-    """Return an alias of an Array of ours, which need not describe itself by a record."""
+    """Return an alias of an Array of interchange, which needs no record."""
     array = x.array if isinstance(x, CudaArrayView) else x
     try:
         cai.check_describable(array, _FROM)
@@ -236,7 +236,7 @@ def _own_array(
 
 
 def _check_policies(handle: int | None, mask: object, unsynced: object) -> None:
-    """Refuse words that mean nothing, and a stream that is none of CUDA's or ROCm's."""
+    """Refuse invalid arguments, and a stream that belongs to neither CUDA nor ROCm."""
     if handle is not None and not may_be_stream(handle):
         what = f"stream={show(handle)} is not a stream"
         raise StreamError(_FROM, what, "DLP-STREAM-2")
@@ -250,7 +250,7 @@ def _check_policies(handle: int | None, mask: object, unsynced: object) -> None:
 
 
 def _import_mask(masked: Any, owner: Any, array: Array, *, sync: bool, unsynced: str) -> Array:
-    """Return the mask of an array, which must have a shape that spreads to the array's."""
+    """Return the mask of an array, which must have a shape that broadcasts to the array's."""
     if getattr(masked, ATTRIBUTE, None) is None:
         raise ExchangeError(_FROM, f"mask is {show(masked)}", "CAI-MASK-2")
     found = from_cai(masked, owner=owner, sync=sync, unsynced=unsynced)
@@ -265,7 +265,7 @@ def _import_mask(masked: Any, owner: Any, array: Array, *, sync: bool, unsynced:
 class CudaArrayView:
     """Device memory with the CUDA Array Interface; it keeps the memory alive.
 
-    `to_cai` makes them.  The record is made at each access.
+    Made by `to_cai`.  The record is made at each access.
 
     Attributes
     ----------
@@ -273,7 +273,7 @@ class CudaArrayView:
         The memory.
     version : int
         The version of the interface: 3, with the stream that work may be pending on, or 2, for
-        which the host waits before the record is handed out.
+        which the host waits before the record is returned.
     """
 
     __slots__ = ("__weakref__", "array", "version")
@@ -313,19 +313,19 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
     Parameters
     ----------
     x : Array, DLPack producer, object with the interface, or capsule
-        Memory that a device reaches.  A bare capsule of either name is consumed.
+        Memory that a CUDA device can access.  A bare capsule of either name is consumed.
     stream : None, int or stream object, optional
-        The stream on which the consumer may use the memory at once: it is published.  Left out,
-        an Array publishes the stream that its work is pending on, or none; a producer is asked to
-        be ready on the legacy default stream.  Of a **capsule** it is the stream that the capsule
-        was made for.  -1 says that nothing is pending, and publishes none.
+        The stream on which the consumer may use the memory at once: it is published.  By default an
+        Array publishes the stream that its work is pending on, or none; a producer is asked to be
+        ready on the legacy default stream.  For a **capsule** it is the stream that the capsule was
+        made for.  -1 means that no work is pending, and publishes none.
     version : {3, 2}
-        2 has no stream: the host waits whenever the record is read.
+        Version 2 has no stream: the host waits whenever the record is read.
 
     Returns
     -------
     CudaArrayView
-        Keeps memory and stream alive as long as it lives; consumers must hold it (CAI-LIFE-1).
+        Keeps memory and stream alive during its lifetime; consumers must keep it (CAI-LIFE-1).
 
     Raises
     ------
@@ -336,7 +336,7 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
     ExchangeError
         As `asarray`.
     StreamError
-        `stream` names no stream.
+        `stream` is not a stream.
 
     Notes
     -----
@@ -357,11 +357,11 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
     if isinstance(x, CudaArrayView):
         x = x.array
     try:
-        is_told = dlpack.supports_dlpack(x) and type(x) is not Array  # the stream, when it is asked
+        is_told = dlpack.supports_dlpack(x) and type(x) is not Array  # its stream, if it is asked
         is_told = is_told and record_that_goes_first(x, _TO) is None
         if type(x) is PyCapsule:
             held = dlpack.look_into(x, Array, _TO)
-            if held is not None:  # what is refused is not consumed
+            if held is not None:  # a refused capsule is not consumed
                 dlpack.refuse_handles(held, _TO)
                 cai.check_describable(held, _TO)
             array = import_dlpack(x, stream, _TO)

@@ -1,8 +1,8 @@
 """Functions registered with Dask: size, token, serialization and concatenation of Arrays.
 
 Source: Dask, ``dask.sizeof``, ``dask.tokenize``, ``dask.array.dispatch``; distributed, Custom
-Serialization.  Arrays are pickled without any of this.  But distributed's scheduler speaks pickle
-protocol 4, which has no buffers, so that what passes by it would be copied.
+Serialization.  Arrays can be pickled without any of this.  But distributed's scheduler uses pickle
+protocol 4, which has no buffers, so that its messages would contain copies.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _LOAD: Final = "distributed.protocol.deserialize()"
 
 
 def _tell_sizes(module: Any) -> None:
-    """Let workers count the elements of what they hold."""
+    """Let workers measure the memory of the Arrays that they hold."""
     module.sizeof.register(Array, size_of)
 
 
 def size_of(array: Array) -> int:
-    """Return the size of the elements, those that are repeated counted once [bytes]."""
+    """Return the size of the elements, repeated ones counted once [bytes]."""
     return int(_once(array).nbytes)
 
 
 def _once(array: Array) -> Array:
-    """Return a view of an array that leaves out the repeats of its elements."""
+    """Return a view of an array without the repeats of its elements."""
     if 0 not in array.strides or array.dtype.is_packed:
         return array
     return array[tuple(slice(1) if step == 0 else slice(None) for step in array.strides)]
 
 
 def _tell_tokens(module: Any) -> None:
-    """Let Arrays of equal elements have equal names in graphs."""
+    """Let Arrays with equal elements have equal names in graphs."""
     hashing = importlib.import_module("dask.hashing")
 
     def token_of(array: Array) -> Any:
-        """Return a token of the elements; a unique one, where the host cannot read them."""
+        """Return a token of the elements; a unique one if the host cannot read them."""
         try:
             dense, order = pickling.fetch(array, "dask.tokenize()")
         except ExchangeError:
@@ -66,7 +66,7 @@ def _tell_tokens(module: Any) -> None:
 
 
 def _tell_blocks(module: Any) -> None:
-    """Let what Dask puts together from Arrays be an Array, computed where they are."""
+    """Let Dask concatenate Arrays to an Array, computed on their device."""
     for lookup, function in (
         (module.concatenate_lookup, _concatenate),
         (module.take_lookup, _take),
@@ -78,7 +78,7 @@ def _tell_blocks(module: Any) -> None:
 
 
 def _concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
-    """Join blocks, as ``numpy.concatenate``."""
+    """Concatenate blocks, as ``numpy.concatenate``."""
     ours = [asarray(array) for array in arrays]
     return ours[0].__array_namespace__().concat(ours, axis=axis)
 
@@ -119,9 +119,9 @@ def _tell_frames(module: Any) -> None:
 
 
 def to_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
-    """Return the facts of an Array and its elements, for the serializer family ``dask``.
+    """Return the header of an Array and its elements, for the serializer family ``dask``.
 
-    Repeats of elements that must not be written are left out, as those of ndarrays are.
+    Repeats of elements that cannot be written are left out, as for ndarrays.
     """
     facts = _facts_of(array)
     dense, facts["order"] = pickling.fetch(_once(array) if array.readonly else array, _SERIALIZE)
@@ -130,12 +130,12 @@ def to_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
 
 
 def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
-    """Return an Array over the frame that came, which is copied only if it cannot be written.
+    """Return an Array over the received frame, which is copied only if it is read-only.
 
     Raises
     ------
     ExchangeError
-        The frame is not of the size that the facts say (IX-POINTER-1).
+        The frame does not have the size in the header (IX-POINTER-1).
     """
     try:
         frame = memoryview(frames[0] if frames else b"")
@@ -144,19 +144,19 @@ def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
         sent, shape = (check_ints(each, "shape", _LOAD) for each in (sent, shape))
     except (KeyError, IndexError, TypeError) as error:
         raise _refuse_facts(facts) from error
-    if not readonly and frame.readonly:  # it came compressed
+    if not readonly and frame.readonly:  # it was compressed
         frame = memoryview(bytearray(frame))
     array: Array = pickling.rebuild_array(Array, frame, dtype, sent, order, readonly, device)
     return array if shape == array.shape else array.broadcast_to(shape)
 
 
 def _refuse_facts(facts: object) -> ExchangeError:
-    """Return the error for frames that are not what was sent."""
+    """Return the error for frames that differ from those sent."""
     return ExchangeError(_LOAD, f"facts are {show(facts)}", "IX-POINTER-1", "send the array again")
 
 
 def _facts_of(array: Array) -> dict[str, Any]:
-    """Return what a receiver has to know of an Array beside its elements and their order."""
+    """Return the header of an Array: all but its elements and their order."""
     there = array.device
     return {
         "dtype": array.dtype.name,
@@ -167,20 +167,20 @@ def _facts_of(array: Array) -> dict[str, Any]:
 
 
 def _tell_device_frames(module: Any) -> None:
-    """Let distributed send device memory itself where its transport can take that (UCX)."""
+    """Let distributed send device memory directly if its transport supports that (UCX)."""
     module.cuda_serialize.register(Array, to_device_frames)
     module.cuda_deserialize.register(Array, from_device_frames)
 
 
 def to_device_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
-    """Return the facts of an Array and its device memory, for the serializer family ``cuda``.
+    """Return the header of an Array and its device memory, for the serializer family ``cuda``.
 
-    The transport knows no streams, so the host waits for the work on the memory.
+    The transport does not use streams, so the host waits for the work on the memory.
 
     Raises
     ------
     NotImplementedError
-        The array is on the host: the next serializer of distributed's list has it.
+        The array is on the host: the next serializer of distributed's list is used.
     """
     if array.device.type not in COPIED_BY_DRIVERS:
         raise NotImplementedError("host memory")
@@ -193,12 +193,12 @@ def to_device_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
 
 
 def from_device_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
-    """Return an Array over the device memory that came.
+    """Return an Array over the received device memory.
 
     Raises
     ------
     ExchangeError
-        The frame is not of the size that the facts say (IX-POINTER-1).
+        The frame does not have the size in the header (IX-POINTER-1).
     """
     try:
         frame, element = asarray(frames[0]), DType.of(facts["dtype"])
@@ -228,4 +228,4 @@ TELL: Final[dict[str, Callable[[Any], None]]] = {
     "distributed.protocol.serialize": _tell_frames,
     "distributed.protocol.cuda": _tell_device_frames,
 }
-"""Module of Dask -> what registers functions of Array with it."""
+"""Module of Dask -> the function that registers Array with it."""

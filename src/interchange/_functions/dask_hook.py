@@ -1,8 +1,8 @@
 """An import hook: functions of Array are registered with Dask when both are imported.
 
-Source: Python, "importlib", "sys.meta_path".  What it is told is in `dask`, which is not
-imported without Dask.  The compiler of PyTorch is told to leave our functions to Python: its graph
-breaks there, since it cannot trace what reads the memory of a tensor.
+Source: Python, "importlib", "sys.meta_path".  The registered functions are in `dask`, which is not
+imported without Dask.  The compiler of PyTorch is configured to leave our functions to Python: its
+graph breaks there, since it cannot trace reads of a tensor's memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _waiting: Final = {
 
 
 def _tell(module: Any) -> None:
-    """Register with a module of Dask that is imported now, once; its import never fails by it."""
+    """Register with a module of Dask being imported, once; errors do not break its import."""
     try:
         _waiting.remove(module.__name__)
     except KeyError:
@@ -56,11 +56,11 @@ class _Teller:
         return getattr(self._loader, name)
 
     def create_module(self, spec: Any) -> Any:
-        """Let the other one create the module."""
+        """Let the wrapped loader create the module."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
-        """Let the other one execute the module, under its own name."""
+        """Let the wrapped loader execute the module, under its own name."""
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
         _tell(module)
@@ -69,15 +69,15 @@ class _Teller:
 class _Watcher:
     """A finder that wraps the loaders of modules of Dask, to register Array when they run.
 
-    Nothing of ours is called on the way of an Array into a process that has not seen one before:
-    distributed looks its class up in a table, which has to be filled by then.
+    No code of interchange runs when an Array arrives in a process for the first time: distributed
+    looks its class up in a table, which has to be filled by then.
     """
 
     def __init__(self) -> None:
         self._asking = threading.local()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return None, or the spec that the other finders give for a module of Dask."""
+        """Return None, or the spec that the other finders return for a module of Dask."""
         if name.partition(".")[0] not in _PACKAGES or getattr(self._asking, "now", False):
             return None
         _tell_imported()
@@ -85,7 +85,7 @@ class _Watcher:
             return None
         others = [finder for finder in sys.meta_path if finder is not self]
         asks = [ask for ask in (getattr(one, "find_spec", None) for one in others) if ask]
-        self._asking.now = True  # a watcher of another copy of this module asks back
+        self._asking.now = True  # the hook of another copy of this module calls back
         try:
             spec = next(filter(None, (ask(name, path, target) for ask in asks)), None)
         finally:
@@ -104,12 +104,12 @@ def _tell_imported() -> None:
 
 
 def _start() -> None:
-    """Tell what is imported already, and watch for the rest."""
+    """Register with modules imported already, and install the hook for the others."""
     for name in tuple(_waiting):
         if name in sys.modules:
-            _tell(importlib.import_module(name))  # waits, if a thread is still importing it
+            _tell(importlib.import_module(name))  # waits if a thread is still importing it
     before = [one for one in sys.meta_path if type(one).__module__ == __name__]
-    for watcher in before:  # of this module, imported before and thrown away
+    for watcher in before:  # the hook of this module, imported before and reloaded
         sys.meta_path.remove(watcher)
     if _waiting:
         sys.meta_path.insert(0, _Watcher())

@@ -1,7 +1,7 @@
-"""From `Array` to other libraries, where ``library.from_dlpack(array)`` is not enough.
+"""Export of an `Array` to other libraries, if ``library.from_dlpack(array)`` is not enough.
 
-Source: array API standard 2025.12; the libraries' own import functions.  On a device it is said
-which stream may use the memory at once; what moves between host and device is a copy.
+Source: array API standard 2025.12; the libraries' own import functions.  On a device the caller
+names the stream that may use the memory at once; moves between host and device copy.
 """
 
 from __future__ import annotations
@@ -77,16 +77,16 @@ def to_capsule(
     Parameters
     ----------
     x : object
-        Anything that `asarray` takes.
+        Any object that `asarray` accepts.
     stream : None or int, optional
         The consumer's stream, on devices that have streams.
     max_version : tuple[int, int], optional
-        The newest version the consumer knows; legacy when left out.
+        The newest version that the consumer supports; legacy by default.
 
     Returns
     -------
     capsule
-        Fresh and unused; it keeps the memory alive.
+        New and unused; it keeps the memory alive.
 
     Raises
     ------
@@ -168,19 +168,19 @@ def convert(
     Parameters
     ----------
     x : object
-        Anything that `asarray` takes.
+        Any object that `asarray` accepts.
     library : str
         One of `interchange.TARGETS`, such as ``"torch"``.
     copy : bool, optional
-        None: share the memory or raise.  True: hand over a copy, on the host or on a device as the
+        None: share the memory or raise.  True: return a copy, on the host or on a device as the
         library needs it.  False: as None, and also refuse copies by the producer.
     assume_writable : bool, default False
-        Take memory to be writable whose producer cannot say (a legacy capsule).
+        Treat memory as writable if its producer cannot say (a legacy capsule).
     stream : None, int or stream object, optional
-        Where device memory will be used: that stream waits for the producer's, and the host does
-        not.  -1 waits for nothing.  Left out, the library sees to it: CuPy, PyTorch and JAX let
-        their current stream wait, Numba the host; a view of cuda.core, which has no stream of its
-        own, is ready on the legacy default stream.
+        The stream on which device memory will be used: it waits for the producer's, and the host
+        does not.  -1 waits for nothing.  By default the library orders the work: CuPy, PyTorch and
+        JAX let their current stream wait, Numba the host; a view of cuda.core, which has no stream
+        of its own, is ready on the legacy default stream.
 
     Returns
     -------
@@ -190,20 +190,20 @@ def convert(
     Raises
     ------
     BackendUnavailableError
-        The library is not known or not installed (IX-CONVERT-1).
+        The library is unknown or not installed (IX-CONVERT-1).
     CopyNeededError
         The library would copy, such as JAX memory not aligned to 64 bytes (IX-CONVERT-3).
     ReadOnlyError
-        The memory is read-only, or not known to be writable, and the library's arrays would forget
-        it (DLP-RO-3).
+        The memory is read-only, or not known to be writable, and the library's arrays cannot be
+        marked read-only (DLP-RO-3).
     UnsupportedDeviceError
         The library's arrays are on the host, and the memory is not (DLP-DEV-6), or the other way
         round (IX-CONVERT-2).
     StreamError
-        `stream` names no stream where the memory is.
+        `stream` is not a stream of the memory's device.
     ExchangeError
-        The library cannot describe the array, or would cast it (IX-CONVERT-2); `x` refuses to hand
-        out its memory (IX-PROTOCOL-1).
+        The library cannot describe the array, or would cast it (IX-CONVERT-2); `x` refuses to
+        export its memory (IX-PROTOCOL-1).
 
     Examples
     --------
@@ -266,9 +266,9 @@ def _hand_over(
 def _import(
     x: Any, *, copy: bool | None, assume_writable: bool, stream: Any, uploads: bool
 ) -> Array:
-    """Return `x` as an Array where it is; no copy is made here, but perhaps by the producer.
+    """Return `x` as an Array on its device; only its producer may copy.
 
-    `stream` is one of the device that memory is on, or will be copied to where it `uploads`.
+    `stream` is one of the device of the memory, or of the device it `uploads` to.
     """
     only_shared, copies = without_copies(x, copy), copy is True
     try:
@@ -280,7 +280,7 @@ def _import(
                 check_stream(stream_handle(stream, _CALL), array.device, _CALL)
     except InterchangeError:
         raise
-    except BufferError as error:  # how a producer refuses, by the standard
+    except BufferError as error:  # the standard's error of a producer that refuses
         what = f"{type(x).__qualname__} refused to export its memory ({first_line(error)})"
         raise ExchangeError(_CALL, what, "IX-PROTOCOL-1") from error
     if assume_writable and not copy:
@@ -292,7 +292,7 @@ def _import(
 def _place(
     array: Array, x: Any, target: Target, library: str, *, copy: bool | None, stream: Any
 ) -> Array:
-    """Return the memory where the library can have it, copied if that was asked for."""
+    """Return the memory on a device of the library, copied if requested."""
     there = array.device
     if target.memory == "host" and not there.is_host_accessible:
         if not copy:
@@ -315,7 +315,7 @@ def _place(
         return copies.copy_array(array, type(array), "C", _CALL, stream)
     if there.is_host_accessible or type(x) is PyCapsule:
         return copies.copy_array(array, type(array), "C", _CALL)
-    return import_any(x, copy=True, call=_CALL)  # its producer may have a way to copy
+    return import_any(x, copy=True, call=_CALL)  # its producer may be able to copy
 
 
 def _current_device() -> Device:
@@ -325,7 +325,7 @@ def _current_device() -> Device:
 
 
 def _way_to_fit(array: Array, library: str) -> str | None:
-    """Return a hint where a library refused the layout of an array."""
+    """Return a hint if a library refused the layout of an array."""
     one_axis = any(library in one.one_axis_targets for one in all_libraries())
     if one_axis and array.ndim != 1:
         return "pass one axis, `asarray(x).reshape(-1)`"
@@ -333,7 +333,7 @@ def _way_to_fit(array: Array, library: str) -> str | None:
 
 
 def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -> None:
-    """Refuse what a library made, if it is cast, or copied where it should share."""
+    """Refuse the library's result if it was cast, or copied instead of shared."""
     if found.dtype is not sent.dtype:
         what = f"{library} made {found.dtype} of {sent.dtype}"
         hint = f"cast first, or enable {sent.dtype} in {library} if it has such an option"
@@ -344,13 +344,13 @@ def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -
 
 
 def _find_target(library: object) -> Target:
-    """Return the row of a library."""
+    """Return the record of a library."""
     if not isinstance(library, str):
         raise ArgumentError(_CALL, f"library={show(library)}", "IX-ARGUMENT-1", "pass its name")
     if library not in TARGETS:
         what = f"library={library!r} is not known"
         hint = f"choose one of {', '.join(TARGETS)}, or the library's own from_dlpack"
-        from interchange._types.nearest import nearest  # for an error alone
+        from interchange._types.nearest import nearest  # for an error only
 
         found = nearest(library, TARGETS)
         hint = hint if found is None else f"the nearest is `{found!r}`; {hint}"

@@ -1,4 +1,4 @@
-"""Where the header and the library of the C API are, for those who compile and link.
+"""Paths of the header and the library of the C API, for compilers and linkers.
 
 Source: NumPy, ``get_include``; interchange/interchange.h.
 """
@@ -18,7 +18,7 @@ _FOLDER: Final = _PACKAGE / "include"
 
 
 def get_include() -> str:
-    """Return the folder that C, C++ and Cython find ``interchange/interchange.h`` in.
+    """Return the folder of ``interchange/interchange.h``, for C, C++ and Cython.
 
     Returns
     -------
@@ -28,7 +28,7 @@ def get_include() -> str:
     Raises
     ------
     BackendUnavailableError
-        The native core is not built here: what is compiled would find no C API (IX-CAPI-2).
+        The native core is not built here: compiled code would find no C API (IX-CAPI-2).
 
     Examples
     --------
@@ -41,7 +41,7 @@ def get_include() -> str:
 
 
 def get_library() -> str:
-    """Return the path of the shared library whose symbols are the functions of the C API.
+    """Return the path of the shared library that exports the functions of the C API.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def get_library() -> str:
     Raises
     ------
     BackendUnavailableError
-        The native core is not built here, or another core is in use, as in an interpreter that is
-        not the main one: the library is not set up (IX-CAPI-2).
+        The native core is not built here, or another core is in use, as in a subinterpreter: the
+        library is not initialised (IX-CAPI-2).
 
     Examples
     --------
@@ -77,15 +77,15 @@ def get_library() -> str:
 
 
 def check_native(call: str) -> None:
-    """Refuse where the native core is not built: the C API is a part of it.
+    """Refuse if the native core is not built: the C API is part of it.
 
     Raises
     ------
     BackendUnavailableError
-        It is not (IX-CAPI-2).
+        It is not built (IX-CAPI-2).
     """
     if _core.core_name != "ctypes":
         return
-    folder = str(_PACKAGE / "_core" / "_native")  # it may refuse to be imported
+    folder = str(_PACKAGE / "_core" / "_native")  # its import may fail
     if PathFinder.find_spec(_EXTENSION, [folder]) is None:
         raise BackendUnavailableError(call, "the native core is not built here", "IX-CAPI-2")

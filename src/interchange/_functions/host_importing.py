@@ -1,4 +1,4 @@
-"""From memory of the host that describes itself to `Array`: buffers and NumPy's records.
+"""Import of host memory by the buffer protocol and NumPy's array interface.
 
 Source: PEP 3118; NumPy array interface, version 3.
 """
@@ -47,39 +47,39 @@ def from_buffer(
 ) -> Array:
     """Import an object with the buffer protocol: bytes, bytearray, array.array, memoryview, mmap...
 
-    Without `dtype`, `shape` and `offset` the elements are those of the buffer, in any layout.  With
-    any of these its bytes are read anew, in C order: those of a mapped file, of shared memory, of
-    an Arrow buffer or of a message.
+    Without `dtype`, `shape` and `offset` the elements are those of the buffer, in any layout. With
+    any of these its bytes are reinterpreted, in C order: those of a mapped file, of shared memory,
+    of an Arrow buffer or of a message.
 
     Parameters
     ----------
     x : object
-        Anything that ``memoryview(x)`` takes.
+        Any object that ``memoryview(x)`` accepts.
     dtype : dtype-like, optional
-        What the bytes are read as, whatever the buffer says; its own elements when left out.
+        The element type to reinterpret the bytes as; by default that of the buffer.
     shape : tuple[int, ...] or int, optional
-        Extent of each axis [elements]; one of them may be -1.  As many elements along one axis as
-        there are, when left out.
+        Extent of each axis [elements]; one of them may be -1.  By default one axis with as many
+        elements as there are.
     offset : int, default 0
-        Where the first element begins, from the start of the buffer [bytes].
+        Offset of the first element from the start of the buffer [bytes].
     readonly : bool, optional
-        True: read-only, whatever the buffer says.  False: writable, or an error.
+        True: read-only, whatever the buffer's flag.  False: writable, or an error.
 
     Returns
     -------
     Array
-        Sharing the memory; read-only where the buffer is.
+        Sharing the memory; read-only if the buffer is.
 
     Raises
     ------
     NoProtocolError
-        `x` gives no buffer (BUF-1).
+        `x` exports no buffer (BUF-1).
     ExchangeError
-        The buffer has suboffsets, structured or foreign elements, or strides that are no whole
-        elements (BUF-SUBOFFSETS-1, BUF-FORMAT-1, DLP-STRIDES-3); its bytes do not lie side by side
-        and are to be read anew (IX-BUFFER-2).
+        The buffer has suboffsets, structured or foreign elements, or strides that are not multiples
+        of the element size (BUF-SUBOFFSETS-1, BUF-FORMAT-1, DLP-STRIDES-3); it is not contiguous,
+        and is to be reinterpreted (IX-BUFFER-2).
     ViewError
-        The elements are not whole ones within the buffer (IX-BUFFER-1), or are read anew and not
+        The elements do not fit into the buffer (IX-BUFFER-1), or the reinterpreted bytes are not
         aligned (IX-VIEW-2).
     ReadOnlyError
         `readonly` is False, and the buffer is read-only (DLP-RO-3).
@@ -109,7 +109,7 @@ def from_buffer(
             return host.describe_buffer(view, x, Array, call, readonly=is_readonly)
         return _read_anew(view, x, wanted, extents, start, readonly=is_readonly)
     except BaseException:
-        view.release()  # which the traceback would keep open, and its holder with it
+        view.release()  # which the traceback would keep open, and its owner with it
         raise
 
 
@@ -140,7 +140,7 @@ def _read_anew(
 
 
 def _element(dtype: Any, offset: int) -> DType:
-    """Return a type that bytes at an offset [bytes] are read as; who swaps bytes is NumPy."""
+    """Return a type to read bytes at an offset as [bytes]; NumPy is the fix for swapped bytes."""
     try:
         return DType.of(dtype, _FROM_BUFFER)
     except UnsupportedDTypeError as error:
@@ -154,7 +154,7 @@ def _element(dtype: Any, offset: int) -> DType:
 
 
 def _is_known(typestr: str) -> bool:
-    """Return whether a typestr is one of a known type."""
+    """Return whether a typestr names a known type."""
     try:
         DType.of(typestr)
     except UnsupportedDTypeError:
@@ -176,7 +176,7 @@ def _as_tuple(shape: Any) -> Any:
 
 
 def _decide_readonly(said: bool | None, *, is_readonly: bool) -> bool:
-    """Return whether memory must not be written, or refuse to say that it may."""
+    """Return whether the memory is read-only, or refuse to mark it writable."""
     if said is False and is_readonly:
         hint = "leave readonly out, or pass a copy, `bytearray(x)`"
         raise ReadOnlyError(_FROM_BUFFER, "readonly=False of read-only memory", "DLP-RO-3", hint)
@@ -186,18 +186,18 @@ def _decide_readonly(said: bool | None, *, is_readonly: bool) -> bool:
 def _extents_within(
     nbytes: int, offset: int, element: DType, shape: tuple[int, ...] | None
 ) -> tuple[int, ...]:
-    """Return the extents of elements that lie within a buffer, as many as there are for -1.
+    """Return the extents of elements that fit into a buffer, with -1 replaced.
 
     Parameters
     ----------
     nbytes : int
         Size of the buffer [bytes].
     offset : int
-        Where elements begin [bytes].
+        Offset of the first element [bytes].
     element : DType
-        Their type.
+        Element type.
     shape : tuple[int, ...] or None
-        What was asked for [elements]; None for one axis of all.
+        The requested extents [elements]; None for one axis of all elements.
     """
     wanted = (-1,) if shape is None else shape
     known = prod(extent for extent in wanted if extent != -1)
@@ -215,18 +215,18 @@ def _extents_within(
 
 
 def _way_to_fit(nbytes: int, offset: int, size: int, shape: tuple[int, ...]) -> str:
-    """Return what to say in the place of an offset and a shape that do not fit a buffer.
+    """Return the fix for an offset and a shape that do not fit a buffer.
 
     Parameters
     ----------
     nbytes : int
         Size of the buffer [bytes].
     offset : int
-        Where elements were to begin [bytes].
+        Offset of the first element [bytes].
     size : int
         Distance from one element to the next [bits].
     shape : tuple[int, ...]
-        What was asked for [elements].
+        The requested extents [elements].
     """
     if not 0 <= offset <= nbytes:
         return f"pass an offset from 0 to {nbytes}, counted in bytes"
@@ -250,7 +250,7 @@ def from_array_interface(x: SupportsArrayInterface, /) -> Array:
     Parameters
     ----------
     x : object
-        Its record may point to memory, or hold an object with a buffer.
+        Its record may refer to memory by address, or hold an object with a buffer.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""From other libraries to `Array`: one function per protocol, and `asarray` for all of them.
+"""Import from other libraries to `Array`: one function per protocol, and `asarray` for all.
 
 Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; NumPy array interface.
 """
@@ -69,14 +69,14 @@ def from_dlpack(
     x : object
         The producer, or a ``"dltensor"`` or ``"dltensor_versioned"`` capsule, which is consumed.
     device : Device, str, tuple[int, int] or a library's device, optional
-        Where the memory is wanted, such as ``"cpu"``; where it is when left out.
+        The requested device, such as ``"cpu"``; by default the current one.
     copy : bool, optional
         True: always copy.  False: never, or an error.  None: only if needed.
     stream : None, int or object with ``__cuda_stream__``, optional
-        The stream on which the memory will be used.  Sent to producers with streams, which get the
-        default stream of the standard otherwise, and to no others.
+        The stream on which the memory will be used.  It is sent to producers with streams, which
+        otherwise get the default stream of the standard, and to no others.
     assume_writable : bool, default False
-        Take memory to be writable whose producer cannot say (a legacy capsule).
+        Treat memory as writable if its producer cannot say (a legacy capsule).
 
     Returns
     -------
@@ -86,20 +86,20 @@ def from_dlpack(
     Raises
     ------
     NoProtocolError
-        `x` has no ``__dlpack__``, or what it gave is no capsule (DLP-NEG-1, DLP-CAP-3).
+        `x` has no ``__dlpack__``, or its result is not a capsule (DLP-NEG-1, DLP-CAP-3).
     ConsumedCapsuleError
         The capsule was consumed before (DLP-CAP-2).
     ExchangeError
-        What came breaks a rule; the memory was given back.
+        The capsule's contents break a rule; the memory was released.
     CopyNeededError
         A copy would be needed, and `copy` is False.
     StreamError
-        `stream` names no stream on the producer's device.
+        `stream` is not a stream of the producer's device.
 
     Notes
     -----
-    Source: array API standard 2025.12, ``from_dlpack``.  What the producer raises comes through
-    unchanged.  The capsule is believed about its device.
+    Source: array API standard 2025.12, ``from_dlpack``.  Errors of the producer are not changed.
+    The device in the capsule is not verified.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _refuse_handles(x: Any, array: Array, call: str) -> None:
 
 
 def import_dlpack(x: Any, stream: Any, call: str) -> Array:
-    """Return what `from_dlpack` does, with errors in the name of `call`."""
+    """Return the result of `from_dlpack`, with errors in the name of `call`."""
     array = _negotiate(x, None, None, stream, call=call)
     if type(x) is not Array:
         dlpack.refuse_handles(array, call)
@@ -185,7 +185,7 @@ def _described(x: Any, call: str) -> Array | None:
 
 
 def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:
-    """Return an alias of an Array that is ready on a stream, or where it was if none is named."""
+    """Return an alias of an Array that is ready on a stream, or as before if none is given."""
     alias = array.__copy__()
     if keep is not None:
         make_ready(alias, handle, keep, call)
@@ -206,31 +206,31 @@ def asarray(
     """Import `x` by the first of these protocols that it supports; memory is shared, never cast.
 
     1. an `Array` itself, and an object with ``__interchange__`` (the `Producer` mixin);
-    2. DLPack, or a bare capsule; ``__cuda_array_interface__`` before it where that is of version 3,
-       which says where work is pending;
-    3. ``__cuda_array_interface__``, where DLPack refused or is not spoken;
+    2. DLPack, or a bare capsule; ``__cuda_array_interface__`` is preferred if it is of version 3,
+       which publishes pending work;
+    3. ``__cuda_array_interface__``, if DLPack refused or is not supported;
     4. ``__array_interface__``, likewise;
     5. Arrow's PyCapsule interface, likewise, as `from_arrow`: a column of data frames, in one chunk
-       unless `copy` is True; not tables that have ``__array__``, which are arrays of two axes, and
-       of pandas what is Arrow's memory alone;
+       unless `copy` is True; not tables with ``__array__``, which are arrays of two axes, and of
+       pandas only data in Arrow memory;
     6. the buffer protocol, likewise;
-    7. ``__array__``, which may copy and make NaN of nulls: only to share, unless `copy` is True.
+    7. ``__array__``, which may copy and replace nulls by NaN: only to share, unless `copy` is True.
 
     Parameters
     ----------
     x : object
         An array of any library, a buffer or a capsule.
     dtype : dtype-like, optional
-        What the elements must be; nothing is cast.
+        The required element type; elements are not cast.
     device : Device, str, tuple[int, int] or a library's device, optional
-        Where the memory is wanted.
+        The requested device.
     copy : bool, optional
         True: always copy.  False: never, or an error.  None: only if needed.
     stream : None, int or object with ``__cuda_stream__``, optional
         The stream on which the memory will be used, ordered as by `from_dlpack`, whichever protocol
-        `x` speaks.
+        `x` supports.
     assume_writable : bool, default False
-        Take memory to be writable whose producer cannot say (a legacy capsule).
+        Treat memory as writable if its producer cannot say (a legacy capsule).
 
     Returns
     -------
@@ -240,21 +240,21 @@ def asarray(
     Raises
     ------
     NoProtocolError
-        `x` speaks none of these (IX-PROTOCOL-1).  Lists and numbers have no memory to share:
+        `x` supports none of these (IX-PROTOCOL-1).  Lists and numbers have no memory to share:
         `interchange.xp.asarray` makes arrays of them.
     UnsupportedDTypeError
-        The elements are not of `dtype` (IX-CAST-1), or are opaque handles, which are taken only
-        where `dtype` says so (DLP-DTYPE-7).
+        The elements are not of type `dtype` (IX-CAST-1), or are opaque handles, which are accepted
+        only with that `dtype` (DLP-DTYPE-7).
     CopyNeededError
-        ``__array__`` alone is spoken, and would copy (AI-ARRAY-1); host memory has no strides in
-        elements (DLP-STRIDES-3, BUF-SUBOFFSETS-1).
+        Only ``__array__`` is supported, and would copy (AI-ARRAY-1); strides of host memory are not
+        multiples of the element size (DLP-STRIDES-3, BUF-SUBOFFSETS-1).
     ExchangeError, StreamError
         As `from_dlpack`.
 
     Notes
     -----
     ``interchange.xp.asarray`` is the function of that name in the array API standard, which casts
-    to its `dtype` and takes numbers.
+    to its `dtype` and accepts numbers.
 
     Examples
     --------
@@ -280,9 +280,10 @@ def import_any(
     copies: bool | None = None,
     call: str,
 ) -> Array:
-    """Return what `asarray` does, with errors in the name of `call`.
+    """Return the result of `asarray`, with errors in the name of `call`.
 
-    With `copies` also what no strides describe is copied, as it is by default where `copy` is True.
+    With `copies`, memory that no strides describe is copied, too, as is the default if `copy` is
+    True.
     """
     dlpack.check_copy(copy, call)
     target = None if device is None else Device.of(device, call)
@@ -325,7 +326,7 @@ def keep_arrays(
     `taken` has the sources in the order in which they were imported, with their Arrays.
     """
     known = {id(x): array for x, array in taken if is_read_once(x)}
-    if error.taken is not None:  # that of the source which was refused
+    if error.taken is not None:  # that of the refused source
         late = next((x for x in given.values() if id(x) not in known and is_read_once(x)), None)
         known[id(late)] = error.taken
     if known:
@@ -336,7 +337,7 @@ def keep_arrays(
 
 
 def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:
-    """Return the error for elements of another type; the fix casts where a cast is."""
+    """Return the error for elements of another type; the fix casts if a cast exists."""
     what = f"{type(x).__name__} has elements of {found}, wanted {wanted}"
     is_cast = found.typestr is not None and wanted.typestr is not None
     loses_half = found.category == "complex floating" != wanted.category
@@ -391,7 +392,7 @@ def _without_dlpack(
     if found is not None:
         return found, found.owner is not x
     if supports_arrow(x) and not prefers_array_method(x):
-        from .arrow_asarray import import_column  # few need it
+        from .arrow_asarray import import_column  # rarely needed
 
         return import_column(x, copy, call, stream)
     try:
@@ -418,35 +419,35 @@ def from_pointer(
     Parameters
     ----------
     ptr : int
-        Address of the first element; anything for an array without elements.
+        Address of the first element; ignored for an array without elements.
     shape : tuple[int, ...]
         Extent of each axis [elements].
     dtype : dtype-like
         Element type: a name, a DType, a NumPy dtype...
     strides : tuple[int, ...], optional
-        Step along each axis [elements]; C order when left out.
+        Step along each axis [elements]; by default C order.
     device : Device, str, tuple[int, int] or a library's device, default "cpu"
-        Where the memory is.
+        Device of the memory.
     owner : object, optional
         Kept alive as long as the memory is in use.  Without it the caller keeps the memory alive.
     readonly : bool, optional
-        Whether the memory must not be written.  When left out: what an `owner` that is an Array
-        says of its own memory, else False.
+        Whether the memory is read-only.  By default the flag of an `owner` that is an Array, else
+        False.
     stream : None, int or object with ``__cuda_stream__``, optional
-        Where work on the memory is pending, which consumers are made to wait for; None where
-        nothing is, and on host memory.
+        The stream with pending work on the memory, which consumers are made to wait for; None for
+        no pending work, and on host memory.
 
     Returns
     -------
     Array
-        Over that memory.  The address is not followed here.
+        Over that memory.  The address is not dereferenced here.
 
     Raises
     ------
     ArgumentError
         An argument is of another type (IX-ARGUMENT-1, IX-POINTER-1).
     ExchangeError
-        The description fits no memory (``DLP-SHAPE-*``, DLP-STRIDES-2, DLP-DATA-1).
+        The description is invalid for memory (``DLP-SHAPE-*``, DLP-STRIDES-2, DLP-DATA-1).
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""`inspect`: what is inside an array-like, and what is wrong with it.
+"""`inspect`: the contents of an array-like, and the rules that it breaks.
 
-Source: dlpack.h 1.3; the rule book.  Nothing is consumed: a capsule is opened, read and left as it
-was.  Unlike an import, which stops at the first broken rule, this tells them all.
+Source: dlpack.h 1.3; the rule book.  Nothing is consumed: a capsule is opened, read and left
+unchanged.  An import stops at the first broken rule; `inspect` reports all of them.
 """
 
 from __future__ import annotations
@@ -91,22 +91,22 @@ Finding.__module__ = "interchange"
 
 @dataclass
 class Report:
-    """What `inspect` found.
+    """The result of `inspect`.
 
     Attributes
     ----------
     kind : str
-        What was opened: a capsule, a protocol of an object...
+        What was inspected: a capsule, a protocol of an object...
     fields : dict[str, str]
-        What it says, as text, in the order of the struct or record.
+        The contents as text, in the order of the struct or record.
     values : dict[str, object]
-        The same for programs: numbers, lists of them, bools, None for what is not there; what could
-        not be asked is a dict with the key ``"error"``.  Names say the unit: ``strides_elements``,
-        ``strides_bytes``.
+        The same as values: numbers, lists of them, bools, None for missing entries; an entry that
+        could not be read is a dict with the key ``"error"``.  Names contain the unit:
+        ``strides_elements``, ``strides_bytes``.
     findings : list[Finding]
-        What is wrong with it; empty when nothing is.
+        The broken rules; empty if there are none.
     parts : list[Report]
-        One for each protocol of an object.
+        One report for each protocol of an object.
     """
 
     kind: str
@@ -117,7 +117,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing that must not be is wrong, here and in the parts."""
+        """Whether only rules of severity QUIRK are broken, here and in the parts."""
         here = all(RULES[finding.rule].severity == "QUIRK" for finding in self.findings)
         return here and all(part.ok for part in self.parts)
 
@@ -134,12 +134,12 @@ class Report:
         self.findings.append(Finding(rule, what))
 
     def _say(self, name: str, text: str, **values: Any) -> None:
-        """Add a field: its text, and its values, under its own name where they have none."""
+        """Add a field: its text, and its values, under its own name if they have none."""
         self.fields[name] = text
         self.values |= values
 
     def _failed(self, name: str, text: str) -> Report:
-        """Add a field that could not be asked, and return the report."""
+        """Add a field that could not be read, and return the report."""
         self._say(name, text, **{name.strip("_"): {"error": text}})
         return self
 
@@ -148,13 +148,13 @@ Report.__module__ = "interchange"
 
 
 def inspect(x: Any, /) -> Report:
-    """Return what is inside an object, a capsule or a record, and which rules it breaks.
+    """Return the contents of an object, a capsule or a record, and the rules that it breaks.
 
     Parameters
     ----------
     x : object
-        A capsule (left unconsumed), an interface dict, or an object with any of the protocols; an
-        object is asked once for each of them.
+        A capsule (left unconsumed), an interface dict, or an object with any of the protocols; each
+        protocol of an object is called once.
 
     Returns
     -------
@@ -247,7 +247,7 @@ def _inspect_producer(x: Any) -> Report:
 
 
 def _said_by(error: Exception) -> str:
-    """Return the words of an error, which may have none."""
+    """Return the text of an error, which may be empty."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - a foreign method may raise anything
@@ -255,7 +255,7 @@ def _said_by(error: Exception) -> str:
 
 
 def _inspect_buffer(x: Any) -> Report | None:
-    """Describe the buffer of an object, or return None where it has none."""
+    """Describe the buffer of an object, or return None if it has none."""
     if issubclass(type(x), Array):
         return None
     try:
@@ -310,7 +310,7 @@ def _tell_record(report: Report, found: InterfaceRecord) -> None:
 
 
 def _tell_all_entries(report: Report, record: Any, first: BrokenRule) -> None:
-    """Tell what is wrong with each entry of a record, by putting it among good ones."""
+    """Report the errors of each entry of a record, by combining it with valid ones."""
     report._broken(first.rule, first.what)
     if not isinstance(record, dict):
         return
@@ -328,7 +328,7 @@ def _tell_all_entries(report: Report, record: Any, first: BrokenRule) -> None:
 
 
 def _judge_record(report: Report, found: InterfaceRecord) -> None:
-    """Tell what keeps a well-formed record from describing plain memory."""
+    """Report why a well-formed record does not describe plain memory."""
     itemsize = found.typestr.itemsize
     try:
         itemsize = from_typestr(found.typestr, _CALL).itemsize
@@ -347,7 +347,7 @@ def _judge_record(report: Report, found: InterfaceRecord) -> None:
 def _judge_place(
     report: Report, ptr: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, itemsize: int
 ) -> None:
-    """Tell whether shape and strides fit, by themselves and around the first element."""
+    """Report whether shape and strides are valid, alone and around the first element."""
     found = problem(shape, strides, itemsize)
     if found is not None:
         report._broken(found[1], found[0])
@@ -374,7 +374,7 @@ def _with_address(record: Any) -> Any:
 
 
 def _inspect_capsule(capsule: Any) -> Report:
-    """Open a capsule, read it and leave it as it was."""
+    """Open a capsule, read it and leave it unchanged."""
     name = capsule_name(capsule)
     text = None if name is None else name.decode("latin-1")
     report = Report(f"capsule {text!r}")
@@ -405,7 +405,7 @@ def _inspect_capsule(capsule: Any) -> Report:
 
 
 def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple[int, int]) -> None:
-    """Describe a DLTensor; follow pointers only where the rules say that something is there."""
+    """Describe a DLTensor; dereference pointers only if the rules guarantee that they are valid."""
     report._say("data", f"{tensor.data or 0:#x}", data=tensor.data or 0)
     offset = tensor.byte_offset
     report._say("byte_offset", str(offset), byte_offset=offset)
@@ -441,7 +441,7 @@ def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple
 
 
 def _judge_home(report: Report, numbers: tuple[int, int], ptr: int) -> None:
-    """Tell whether memory of a device is on another one, where a driver is there to be asked."""
+    """Report whether memory of a device is on another one, if a driver can be asked."""
     try:
         device = Device(*numbers)
         place = driver_of(device, _CALL).pointer_attributes(ptr, _CALL)
@@ -453,7 +453,7 @@ def _judge_home(report: Report, numbers: tuple[int, int], ptr: int) -> None:
 
 
 def _inspect_device(report: Report, raw: Any) -> tuple[int, int]:
-    """Describe where the memory is, and return its numbers."""
+    """Describe the device of the memory, and return its numbers."""
     numbers = (raw.device_type, raw.device_id)
     try:
         device = Device(*numbers)
@@ -467,7 +467,7 @@ def _inspect_device(report: Report, raw: Any) -> tuple[int, int]:
 
 
 def _device_value(device: Device) -> dict[str, Any]:
-    """Return a device for programs."""
+    """Return the values of a device."""
     return {"name": str(device), "type": int(device.type), "id": device.id}
 
 

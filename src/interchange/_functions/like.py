@@ -1,6 +1,6 @@
 """`like`: a result in the type of an argument.
 
-One table of kinds, asked in order; the first that knows the type gives.
+One table of kinds, tried in order; the first that recognises the type makes the result.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _CALL: Final = "like()"
 
 
 class Kind(NamedTuple):
-    """A kind of arguments, and what a result becomes for them.
+    """A kind of arguments, and the conversion of results for them.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     knows : callable
         ``knows(x)``: whether `x` is of the kind.
     give : callable
@@ -65,7 +65,7 @@ _targets: Final[TypeTable[tuple[str | None]]] = TypeTable(_MOST_TYPES)
 
 
 def _target_of(x: Any) -> str | None:
-    """Return the target of results for arrays of a library; empty where its namespace makes them.
+    """Return the target of results for arrays of a library; "" if its namespace makes them.
 
     None for any other object.
     """
@@ -99,7 +99,7 @@ def _give_of_library(array: Array, x: Any, may_copy: bool) -> Any:
 
 
 def _check_place(array: Array, target: str) -> None:
-    """Refuse a result that is where a library of `TARGETS` has no arrays: nothing moves unasked."""
+    """Refuse a result on a device where a library of `TARGETS` has no arrays: it is not moved."""
     there, memory = array.device, TARGETS[target].memory
     if memory == "host" and not there.is_host_accessible:
         what = f"{target} has arrays on the host only, and the result is on {there}"
@@ -113,12 +113,12 @@ def _check_place(array: Array, target: str) -> None:
 
 
 def _has(word: str) -> Callable[[Any], bool]:
-    """Return a test for objects, not classes, that have an attribute."""
+    """Return a test for objects, not classes, with an attribute."""
     return lambda x: not isinstance(x, type) and hasattr(x, word)
 
 
 def _give_array(array: Array, _: Any, __: bool) -> Array:
-    """Return the result as it is."""
+    """Return the result unchanged."""
     return array
 
 
@@ -158,10 +158,10 @@ KINDS: Final = (
     Kind("buffer", has_buffer, _give_memoryview),
     Kind("array interface", _has("__array_interface__"), _give_array),
 )
-"""What `like` knows, in the order in which it is asked."""
+"""The kinds, in the order in which they are tried."""
 
 _REMADE: Final = TypeSet([PyCapsule, bytes, bytearray])
-"""Types of which a result is not handed back as it is: another generation, or a memoryview."""
+"""Types of which a result is not returned unchanged: another generation, or a memoryview."""
 
 
 def like(result: AnyArray, x: Any, /, *, copy: bool | None = None) -> Any:
@@ -170,31 +170,32 @@ def like(result: AnyArray, x: Any, /, *, copy: bool | None = None) -> Any:
     Parameters
     ----------
     result : object
-        Anything that `asarray` takes.
+        Any object that `asarray` accepts.
     x : object
-        What the caller passed:
+        The argument of the caller:
 
         - an array of a library (NumPy, PyTorch, JAX, CuPy, Numba, Warp, tvm-ffi, pyarrow, a view
           of cuda.core, or any with ``__array_namespace__``): an array of that library;
         - a memoryview, bytes, or another object with a buffer: a memoryview;
         - a capsule, consumed or not: a capsule of the same generation;
-        - an object with ``__cuda_array_interface__`` alone: one that has that alone, too;
+        - an object with ``__cuda_array_interface__`` only: an object with that only;
         - an `Array`, or a DLPack producer of a type of its own: an `Array`.
     copy : bool, optional
-        False: share the memory, or raise.  None: copy where the type of `x` would forget that
-        memory is read-only or cannot describe how it lies.  True: always copy.
+        False: share the memory, or raise.  None: copy if the type of `x` cannot be marked read-only
+        or cannot describe the layout.  True: always copy.
 
     Returns
     -------
     object
-        Where `result` is: nothing moves between devices, wherever `x` is.
+        On the device of `result`: it is not moved, wherever `x` is.
 
     Raises
     ------
     NoProtocolError
-        `x` is of no kind that is known (IX-PROTOCOL-1).
+        `x` is of an unknown kind (IX-PROTOCOL-1).
     UnsupportedDeviceError
-        The type of `x` holds no memory where the result is (DLP-DEV-6, CAI-DEV-1, IX-CONVERT-2).
+        The type of `x` cannot hold memory on the result's device (DLP-DEV-6, CAI-DEV-1,
+        IX-CONVERT-2).
     ExchangeError
         As `convert`.
 

@@ -1,7 +1,7 @@
 """`array_namespace`: the namespace in which ``xp.asarray(a)`` works for every argument.
 
 Source: array API standard 2025.12, ``array.__array_namespace__``; array-api-compat,
-``array_namespace`` (which scalars are ignored, and that libraries are not mixed).
+``array_namespace`` (the scalars to ignore, and that libraries are not mixed).
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
         a namespace, objects with ``__cuda_array_interface__``, bare capsules, buffers.  Python
         numbers and None are ignored.
     backend : str, optional
-        A library whose namespace is wanted, such as ``"torch"``; ``"interchange"`` for
-        `interchange.xp`.  Then arrays of other libraries may come, and no array at all.
+        The library whose namespace is requested, such as ``"torch"``; ``"interchange"`` for
+        `interchange.xp`.  Arrays of other libraries are then accepted, and none are required.
 
     Returns
     -------
     module
-        The namespace of the library that the arrays are of, upgraded (`interchange.compat`) and, if
-        array-api-compat is installed, as it wraps it; `interchange.xp` where no argument is of a
-        library.
+        The namespace of the library of the arrays, upgraded (`interchange.compat`) and, if
+        array-api-compat is installed, as wrapped by it; `interchange.xp` if no argument belongs to
+        a library.
 
     Raises
     ------
     ArgumentError
-        The arrays are of two libraries, or there is none (IX-NAMESPACE-1).
+        The arrays belong to two libraries, or there is none (IX-NAMESPACE-1).
     NoProtocolError
         An argument holds no memory (IX-PROTOCOL-1).
     UnsupportedDeviceError
-        An argument is on a device, and the library has arrays on the host only (DLP-DEV-6).
+        An argument is on a device, and the library has host arrays only (DLP-DEV-6).
     BackendUnavailableError
-        `backend` is not known or not installed (IX-CONVERT-1).
+        `backend` is unknown or not installed (IX-CONVERT-1).
 
     Notes
     -----
-    What is one of a library's arrays is decided as in array-api-compat: a subclass of its array
-    counts as its array.  Nothing is imported but what wraps a library that is imported already.
+    As in array-api-compat, instances of a subclass of a library's array count as its arrays. Only
+    wrappers of libraries that are imported already are imported.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
     """
     if backend is None and arrays:  # the common case
         first = api_of(arrays[0])
-        alone = len(arrays) == 1  # no generator for the commonest
+        alone = len(arrays) == 1  # no generator in the usual case
         if first is not None and (alone or all(api_of(x) is first for x in arrays)):
             return upgrade(_namespace_of(first.name))
     named = None if backend is None else _find_backend(backend)
@@ -115,7 +115,7 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
 
 
 def _own_namespace(x: Any, api: ArrayAPI | None) -> Any:
-    """Return the namespace of an array's library, or None for memory of no such library."""
+    """Return the namespace of an array's library, or None for memory of no library."""
     if api is not None:
         return _namespace_of(api.name)
     if not callable(getattr(type(x), "__array_namespace__", None)) or isinstance(x, type):
@@ -129,7 +129,7 @@ def _own_namespace(x: Any, api: ArrayAPI | None) -> Any:
 
 @functools.cache
 def _namespace_of(name: str) -> Any:
-    """Return the namespace of a library, as array-api-compat wraps it if that is installed."""
+    """Return the namespace of a library, as wrapped by array-api-compat if that is installed."""
     api = known_apis()[name]
     if api.wrapped is not None and find_spec(api.wrapped.partition(".")[0]) is not None:
         return importlib.import_module(api.wrapped)
@@ -166,7 +166,7 @@ def _refuse_mixture(found: dict[str, tuple[int, Any]], arrays: tuple[Any, ...]) 
 
 
 def _check_others(others: list[tuple[int, Any]], xp: Any) -> None:
-    """Refuse what is no memory, and memory on devices where the library has host arrays alone."""
+    """Refuse objects without memory, and device memory if the library has host arrays only."""
     on_host = xp is not None and api_of_namespace(xp).memory == "host"
     for place, x in others:
         if isinstance(x, (type, str)) or not _holds_memory(x):
@@ -179,14 +179,14 @@ def _check_others(others: list[tuple[int, Any]], xp: Any) -> None:
 
 
 def _holds_memory(x: Any) -> bool:
-    """Whether `asarray` has a way to ask for memory."""
+    """Whether `asarray` may find memory in an object."""
     if type(x) is PyCapsule:
         return True
     return any(hasattr(x, word) for word in _PROTOCOLS) or has_buffer(x)
 
 
 def is_host_accessible(x: Any) -> bool:
-    """Whether the host can read the memory of `x`, as far as it says without exporting it."""
+    """Whether the host can read the memory of `x`, as far as known without an export."""
     if getattr(x, "__dlpack_device__", None) is not None:
         return Device.of(x, _CALL).is_host_accessible
     if getattr(x, ATTRIBUTE, None) is None:

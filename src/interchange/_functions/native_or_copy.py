@@ -1,6 +1,6 @@
-"""Foreign memory as arrays of a library: shared where that is right, else copied if that may be.
+"""Foreign memory as arrays of a library: shared if possible, else copied if allowed.
 
-Source: array API standard 2025.12, ``from_dlpack`` (what ``copy=None`` means); DLP-RO-3.
+Source: array API standard 2025.12, ``from_dlpack`` (meaning of ``copy=None``); DLP-RO-3.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def hand_over(array: Array, target: str, *, may_copy: bool, call: str) -> Any:
-    """Return an Array as an array of one of `TARGETS`, where it is.
+    """Return an Array as an array of one of `TARGETS`, on its device.
 
-    It is copied, if it may be, where the library would forget that memory must not be written, and
-    where it does not support the layout or the alignment.  Errors are in the name of `call`.
+    It is copied, if allowed, if the library's arrays cannot be marked read-only, or if the library
+    does not support the layout or the alignment.  Errors are in the name of `call`.
     """
     try:
         if may_copy and array.readonly is not False and not TARGETS[target].keeps_readonly:
@@ -46,7 +46,7 @@ def hand_over(array: Array, target: str, *, may_copy: bool, call: str) -> Any:
 
 
 def _is_cured_by_a_copy(error: ExchangeError, array: Array) -> bool:
-    """Whether the library refused how elements lie, and neither what nor where they are."""
+    """Whether the library refused the layout, and not the element type or the device."""
     if isinstance(error, CopyNeededError):
         return True
     return type(error) is ExchangeError and not array.is_contiguous()
@@ -55,7 +55,7 @@ def _is_cured_by_a_copy(error: ExchangeError, array: Array) -> bool:
 def give(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call: str) -> Any:
     """Return an Array as an array of an array-API library, by its target or its namespace."""
     if api.name == "numpy":
-        return array.__array__()  # shares what is on the host, and keeps read-only
+        return array.__array__()  # shares host memory, and keeps it read-only
     if api.name in TARGETS:
         return hand_over(array, api.name, may_copy=may_copy, call=call)
     if not hasattr(xp, "from_dlpack"):
@@ -70,7 +70,7 @@ def give(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call: str) -> 
 
 
 def _through_numpy(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call: str) -> Any:
-    """Return what ``asarray`` of a library without ``from_dlpack`` makes of an ndarray."""
+    """Return the result of ``asarray`` of a library without ``from_dlpack`` for an ndarray."""
     if not may_copy:
         what = f"{api.name} has no from_dlpack(), and its asarray() may copy"
         raise CopyNeededError(call, what, "DLP-COPY-1")
@@ -78,7 +78,7 @@ def _through_numpy(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call
 
 
 def check_place(array: Array, api: ArrayAPI, call: str) -> None:
-    """Refuse device memory where the library's arrays are on the host."""
+    """Refuse device memory if the library's arrays are on the host."""
     if api.memory == "host" and not array.device.is_host_accessible:
         what = f"{api.name} has arrays on the host only, and the memory is on {array.device}"
         hint = "pass `device='cpu'`, and it is copied to the host"

@@ -12,7 +12,7 @@ from interchange._types.errors import ExchangeError, show
 
 
 def check_described(array: object, x: object, call: str) -> Array:
-    """Return what ``__interchange__`` of `x` gave, if it is an Array."""
+    """Return the result of ``__interchange__`` of `x`, if it is an Array."""
     if isinstance(array, Array):
         return array
     what = f"__interchange__() of {type(x).__name__} returned {show(array)}"
@@ -20,9 +20,10 @@ def check_described(array: object, x: object, call: str) -> Array:
 
 
 class Producer:
-    """A mixin for classes that hold memory: define ``__interchange__``, and the rest is here.
+    """A mixin for classes that hold memory: define ``__interchange__`` to support every protocol.
 
-    ``__interchange__(self)`` returns an `Array`, mostly made by `from_pointer` with ``owner=self``.
+    ``__interchange__(self)`` returns an `Array`, usually made by `from_pointer` with
+    ``owner=self``.
 
     Examples
     --------
@@ -43,11 +44,11 @@ class Producer:
     __slots__ = ()
 
     def __interchange__(self) -> Array:
-        """Return the memory as an Array: to be defined."""
+        """Return the memory as an Array: to be defined by the class."""
         raise NotImplementedError(f"{type(self).__name__} defines no __interchange__()")
 
     def _described(self) -> Array:
-        """Return what ``__interchange__`` gave, checked."""
+        """Return the result of ``__interchange__``, checked."""
         return check_described(self.__interchange__(), self, f"{type(self).__name__}")
 
     def __dlpack__(
@@ -58,7 +59,7 @@ class Producer:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a fresh capsule of the memory."""
+        """Return a new capsule of the memory."""
         return self._described().__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )

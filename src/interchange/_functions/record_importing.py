@@ -1,4 +1,4 @@
-"""What a record of an interface describes, with the policies that are the default.
+"""Import of array-interface records with the default policies.
 
 Source: CUDA Array Interface, versions 0 to 3; NumPy array interface.
 """
@@ -17,10 +17,10 @@ _HOST: Final = (DLDeviceType.kDLCPU, 0)
 
 
 def record_that_goes_first(x: Any, call: str) -> Any:
-    """Return the CUDA record of an array that DLPack knows, too, if it says where work is.
+    """Return the CUDA record of an array that supports DLPack, too, if it publishes pending work.
 
-    So does one of version 3, and one of what DLPack says is on the host: managed and page-locked
-    arrays of numba-cuda, which are ndarrays.
+    Records of version 3 do, and those of memory that DLPack reports on the host: managed and
+    page-locked arrays of numba-cuda, which are ndarrays.
     """
     try:
         raw = attribute(x, ATTRIBUTE)
@@ -33,7 +33,7 @@ def record_that_goes_first(x: Any, call: str) -> Any:
 
 
 def by_record_first(x: Any, call: str) -> Array | None:
-    """Return an Array of a CUDA record that is asked before DLPack, or None for the latter."""
+    """Return an Array of a CUDA record that is preferred to DLPack, or None to use DLPack."""
     raw = record_that_goes_first(x, call)
     if raw is None:
         return None
@@ -46,7 +46,7 @@ def by_record_first(x: Any, call: str) -> Array | None:
 
 
 def by_record(x: Any, call: str, *, copies: bool) -> Array | None:
-    """Return an Array of `x` by the record of an interface, or None where it has none."""
+    """Return an Array of `x` by the record of an interface, or None if it has none."""
     raw = attribute(x, ATTRIBUTE)
     if raw is not None:
         return import_cai(raw, x, call)
@@ -56,7 +56,7 @@ def by_record(x: Any, call: str, *, copies: bool) -> Array | None:
 
 
 def import_cai(raw: Any, x: Any, call: str) -> Array:
-    """Return an Array of a record that `x` gave, with the policies that are the default."""
+    """Return an Array of a record of `x`, with the default policies."""
     return cuda_array_interface.import_record(
         raw,
         x,

@@ -1,4 +1,4 @@
-"""`TARGETS`: the libraries that `convert` can hand arrays to, each from its own file."""
+"""`TARGETS`: the libraries that `convert` supports, each from its own file."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 _FOUND: Final = {name: one for found in all_libraries() for name, one in found.targets.items()}
 TARGETS: Final[dict[str, Target]] = {name: _FOUND[name] for name in sorted(_FOUND)}
-"""Name of a library -> how it takes arrays; ``"pyarrow"`` makes a ``pyarrow.Tensor``."""
+"""Name of a library -> how it imports arrays; ``"pyarrow"`` makes a ``pyarrow.Tensor``."""

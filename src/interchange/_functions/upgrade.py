@@ -1,7 +1,7 @@
-"""`upgrade`: an array-API namespace with four better functions.
+"""`upgrade`: an array-API namespace with four functions that accept more.
 
 Source: array API standard 2025.12 (``from_dlpack``, ``asarray``, ``device``, ``to_device``), and
-what libraries lack of it: no CUDA Array Interface, no bare capsules, no producers without keywords.
+what libraries do not support: the CUDA Array Interface, bare capsules, producers without keywords.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _WORDS: Final = ("__dlpack__", ATTRIBUTE, "__interchange__", *_HOST_WORDS)
 
 
 class UpgradedNamespace(ModuleType):
-    """A namespace with all names of another one, four of them better; `upgrade` makes it.
+    """A namespace with all names of another one, four of them replaced; `upgrade` makes it.
 
     Parameters
     ----------
     xp : module
-        The namespace that all other names are of.
+        The namespace with all other names.
     """
 
     def __init__(self, xp: Any) -> None:
@@ -72,7 +72,7 @@ class UpgradedNamespace(ModuleType):
         self._keeps_masks = self._api.keeps_masks
         self._import = getattr(xp, "from_dlpack", None)
         self._own = xp.asarray
-        for name in _BETTER:  # one object for each name, found at once
+        for name in _BETTER:  # one object for each name, also when it is looked up again
             setattr(self, name, getattr(UpgradedNamespace, name).__get__(self))
         setattr(self, "__getattr__", self._find)  # noqa: B010 - a class that has one is slower
         theirs = getattr(xp, "device", None)
@@ -80,7 +80,7 @@ class UpgradedNamespace(ModuleType):
             setattr(self, "device", DeviceOrArray(theirs, self))  # noqa: B010 - it is a method
 
     def _find(self, name: str) -> Any:
-        """Return what the library makes at first use, or was given since."""
+        """Return a name that the library creates on first use, or that was set later."""
         if name.startswith("_") and name not in _KEPT:
             raise AttributeError(f"{self.__name__} has no attribute {name!r}")
         return getattr(self._xp, name)
@@ -94,7 +94,7 @@ class UpgradedNamespace(ModuleType):
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return _upgrade_named, (self._xp.__name__,)
 
-    # ------------------------------------------------------------ the four
+    # ------------------------------------------------------------ the four functions
 
     def from_dlpack(self, x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
         """Return an array of the library on the memory of a producer.
@@ -102,14 +102,14 @@ class UpgradedNamespace(ModuleType):
         Parameters
         ----------
         x : object
-            With ``__dlpack__``, of any age, or with ``__cuda_array_interface__`` alone; or a bare
-            capsule, which is consumed.
+            An object with ``__dlpack__``, of any age, or with ``__cuda_array_interface__`` only; or
+            a bare capsule, which is consumed.
         device : device, optional
-            Where it is wanted, in the library's own words or in interchange's; where it is when
-            left out.
+            The requested device, as a device of the library or of interchange; by default the
+            current one.
         copy : bool, optional
-            True: always copy.  False: never, or an error.  None: copy where the library would
-            forget that memory is read-only or cannot describe how it lies, else share.
+            True: always copy.  False: never, or an error.  None: copy if the library's arrays
+            cannot be marked read-only or cannot describe the layout, else share.
 
         Raises
         ------
@@ -141,10 +141,10 @@ class UpgradedNamespace(ModuleType):
         Parameters
         ----------
         obj : object
-            A scalar or a sequence, which are the library's business; or memory of any kind:
-            DLPack, ``__cuda_array_interface__``, buffers, array interfaces, bare capsules.
+            A scalar or a sequence, passed to the library; or memory of any kind: DLPack,
+            ``__cuda_array_interface__``, buffers, array interfaces, bare capsules.
         dtype : dtype, optional
-            The library's own; elements are cast.
+            A dtype of the library; elements are cast.
         device : device, optional
             As `from_dlpack`.
         copy : bool, optional
@@ -176,23 +176,23 @@ class UpgradedNamespace(ModuleType):
         return self._own_asarray(found, dtype, None, copy)
 
     def to_device(self, x: Any, device: Any, /, *, stream: Any = None) -> Any:
-        """Return an array of the library on `device`: itself where it is there, else a copy.
+        """Return an array of the library on `device`: the array itself if it is there, else a copy.
 
         Parameters
         ----------
         x : object
-            An array of the library, or anything that `asarray` takes.
+            An array of the library, or any object that `asarray` accepts.
         device : device
-            In the library's own words or in interchange's.
+            A device of the library or of interchange.
         stream : None, int or stream object, optional
-            Where the copy is made, if the library has streams.
+            The stream of the copy, if the library has streams.
 
         Raises
         ------
         UnsupportedDeviceError
             The library has no arrays there (DLP-DEV-6).
         StreamError
-            `stream` names no stream where the library's arrays are.
+            `stream` is not a stream of the device of the library's arrays.
         """
         call = "to_device()"
         if not isinstance(x, self._classes):
@@ -200,14 +200,15 @@ class UpgradedNamespace(ModuleType):
         return self._move(x, device, None, stream, call)
 
     def device(self, x: Any, /) -> Any:
-        """Return where an array is, in the library's own words; of foreign memory likewise.
+        """Return the device of an array as a device of the library; of foreign memory likewise.
 
         Raises
         ------
         UnsupportedDeviceError
             The library has no arrays there (DLP-DEV-6).
         NoProtocolError
-            `x` holds no memory, or is a capsule, which says so to its consumer (IX-PROTOCOL-1).
+            `x` holds no memory, or is a capsule, which reports its device to its consumer only
+            (IX-PROTOCOL-1).
         """
         if isinstance(x, self._classes):
             return self._place_of(x)
@@ -220,16 +221,16 @@ class UpgradedNamespace(ModuleType):
             refuse_device(self._api.name, where, "device()")
         return own
 
-    # ------------------------------------------------------------ what they stand on
+    # ------------------------------------------------------------ helpers
 
     def _check_mask(self, x: Any, call: str) -> None:
-        """Refuse a masked array, of which the library would keep the data alone."""
+        """Refuse a masked array, whose mask the library would drop."""
         if not self._keeps_masks and is_masked(x):
             hint = FILLED
             raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", hint)
 
     def _check_nulls(self, x: Any, copy: bool | None) -> None:
-        """Refuse what the library's own function would lose of a foreign column or array."""
+        """Refuse a foreign column or array of which the library's own function would lose data."""
         if type(x) in _BUILT_IN or isinstance(x, self._classes):
             return
         lost = None if self._keeps_masks else find_loss(x)
@@ -258,14 +259,14 @@ class UpgradedNamespace(ModuleType):
     def _take(
         self, x: Any, device: Any, copy: bool | None, call: str, *, freely: bool, dtype: Any
     ) -> Any:
-        """Return foreign memory as an array of the library, `freely` by what its asarray may do.
+        """Return foreign memory as an array of the library, `freely` as its asarray may do.
 
-        Then it is also cast at once, where the library would narrow it first.
+        It is then cast at once if the library would narrow it first.
         """
         api = self._api
         where, own = (None, None) if device is None else api.find_device(device, call)
         asked = copy
-        if freely and copy is None and is_last_resort(x):  # a copy may be made, and no loss
+        if freely and copy is None and is_last_resort(x):  # a copy is allowed, a loss is not
             self._check_nulls(x, copy)
             asked = True
         copies = freely if copy is None else copy
@@ -288,7 +289,7 @@ class UpgradedNamespace(ModuleType):
         return found if device is None else self._move(found, own, copy, None, call)
 
     def _place(self, x: Any, device: Any, copy: bool | None, call: str) -> Any:
-        """Return an array of the library on a device, copied if that is asked for or needed."""
+        """Return an array of the library on a device, copied if requested or needed."""
         found = x if device is None else self._move(x, device, copy, None, call)
         if found is not x:
             return found
@@ -297,7 +298,7 @@ class UpgradedNamespace(ModuleType):
         return x if self._import is None else self._import(x)
 
     def _move(self, x: Any, device: Any, copy: bool | None, stream: Any, call: str) -> Any:
-        """Return an array of the library on a device; itself where it is there."""
+        """Return an array of the library on a device: itself if it is there."""
         api = self._api
         where, own = api.find_device(device, call)
         here = self._place_of(x)
@@ -310,14 +311,14 @@ class UpgradedNamespace(ModuleType):
         return api.move(x, own, stream, call)
 
     def _place_of(self, x: Any) -> Any:
-        """Return where an array of the library is, by its attribute, or method, if it has one."""
+        """Return the device of an array of the library, by its attribute or method, or None."""
         found = getattr(x, "device", None)
         if found is None:  # arrays of some libraries have no such attribute
             return self._api.write_device(CPU)
         return found() if callable(found) else found
 
     def _own_asarray(self, obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
-        """Call the library's own function, with the keywords that were given."""
+        """Call the library's own function, with the given keywords."""
         own: Any = None
         asarray = self._own
         if device is not None:
@@ -329,11 +330,11 @@ class UpgradedNamespace(ModuleType):
         return asarray(obj, **{k: v for k, v in keywords.items() if v is not None})
 
     def _is_foreign(self, obj: Any, *, copy: bool | None) -> bool:
-        """Whether `obj` is memory that the library's own ``asarray`` does not take as it is."""
+        """Whether `obj` is memory that the library's own ``asarray`` does not accept unchanged."""
         cls = type(obj)
         if cls in _BUILT_IN or isinstance(obj, self._classes):
             return False
-        if cls is PyCapsule or isinstance(obj, (Array, bytes)):  # to NumPy bytes are a word
+        if cls is PyCapsule or isinstance(obj, (Array, bytes)):  # NumPy treats bytes as text
             return True
         on_host = any(hasattr(obj, word) for word in _HOST_WORDS) or has_buffer(obj)
         if not on_host and not any(hasattr(obj, word) for word in _WORDS[:3]):
@@ -351,14 +352,14 @@ UpgradedNamespace.__module__ = "interchange.compat"
 
 
 class DeviceOrArray:
-    """A library's class of devices under its name, which also tells where an array is.
+    """A library's class of devices under its name, which can also be called with an array.
 
     Parameters
     ----------
     theirs : type
         The library's class.
     xp : UpgradedNamespace
-        Answers for arrays.
+        Returns the device of an array.
     """
 
     def __init__(self, theirs: type, xp: UpgradedNamespace) -> None:
@@ -385,7 +386,7 @@ class DeviceOrArray:
 
 
 def is_on_cpu(x: Any) -> bool:
-    """Whether memory is plain host memory, as far as its producer says."""
+    """Whether memory is plain host memory, according to its producer."""
     if getattr(x, "__dlpack_device__", None) is not None:
         return bool(x.__dlpack_device__() == (CPU.type, CPU.id))
     return getattr(x, ATTRIBUTE, None) is None
@@ -425,23 +426,23 @@ def upgrade(xp: Any, /) -> UpgradedNamespace:
     Returns
     -------
     module
-        Named ``"interchange.compat."`` and the name of `xp`, the same one at every call, with all
-        names of `xp`.  Arrays are the library's own.  ``from_dlpack`` also takes objects that
+        Named ``"interchange.compat."`` and the name of `xp`, the same object at every call, with
+        all names of `xp`.  Arrays are the library's own.  ``from_dlpack`` also accepts objects that
         support the CUDA Array Interface only, bare capsules and producers without keywords, and
-        meets ``device=`` and ``copy=`` with all of them; ``asarray`` takes these and buffers;
-        ``to_device(x, device, stream=None)`` and ``device(x)`` are there for every api.
-        `interchange.xp`, and what was upgraded before, come back as they are.
+        supports ``device=`` and ``copy=`` for all of them; ``asarray`` accepts these and buffers;
+        ``to_device(x, device, stream=None)`` and ``device(x)`` are available for every API.
+        `interchange.xp`, and namespaces that are upgraded already, are returned unchanged.
 
     Raises
     ------
     ArgumentError
-        `xp` is no namespace of arrays (IX-NAMESPACE-2).
+        `xp` is not an array namespace (IX-NAMESPACE-2).
 
     Notes
     -----
-    ``copy=None`` shares memory, unless the library would forget that it must not be written, or
-    does not support its layout: then it copies.  Where the producer cannot say whether memory may
-    be written (a legacy capsule) it counts as read-only.
+    ``copy=None`` shares memory, unless the library's arrays cannot be marked read-only, or the
+    library does not support the layout: then it copies.  If the producer cannot say whether memory
+    may be written (a legacy capsule), it counts as read-only.
 
     Examples
     --------

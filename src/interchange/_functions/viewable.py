@@ -1,4 +1,4 @@
-"""`viewable`: named arguments of a function arrive as Arrays, and meet their contracts."""
+"""`viewable`: named arguments of a function are converted to Arrays that meet their contracts."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ def viewable(
     writable: Collection[str] = (),
     **contracts: Contract,
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Decorate a function: the named arguments arrive as Arrays, None stays None.
+    """Decorate a function: the named arguments are converted to Arrays; None is passed unchanged.
 
     Parameters
     ----------
     *names : str
-        Parameters of the function to import, passed by position or by keyword.  A parameter
-        declared with a star has all its values imported.
+        Parameters of the function to import, passed by position or by keyword.  For a parameter
+        declared with a star, all its values are imported.
     stream : str, optional
-        The parameter that names the stream on which the function will use them.
+        The parameter with the stream on which the function will use them.
     borrow : bool, default False
-        Hand the memory back when the function returns or raises, as `borrow` does: the producers
-        wait for what it enqueued on `stream`.  Arrays are read-only, but for those in `writable`,
-        and those whose contract says that they are written.
+        Order the producers after the function when it returns or raises, as `borrow` does: they
+        wait for its work on `stream`.  Arrays are read-only, except those in `writable`, and those
+        whose contract says that they are written.
     writable : collection of str, optional
         With `borrow`, the names of parameters that the function writes to.
     **contracts : Contract
-        Parameters to import, and what each has to be.  Names in shapes stand for one extent in all
+        Parameters to import, and their contracts.  Names in shapes have one extent in all arguments
         of a call.  A parameter called ``stream``, ``borrow`` or ``writable`` is named by position,
-        and held to its contract in the body, by `Array.require`.
+        and its contract is checked in the body, by `Array.require`.
 
     Returns
     -------
@@ -73,12 +73,12 @@ def viewable(
     Raises
     ------
     ArgumentError
-        At decoration: nothing is named, a name is no parameter of the function, what should be a
-        contract is none, `borrow` lacks a stream, or the function is a coroutine or a generator,
+        At decoration: nothing is named, a name is not a parameter of the function, a contract is
+        not a Contract, `borrow` lacks a stream, or the function is a coroutine or a generator,
         whose body would run after the memory was handed back (IX-ARGUMENT-1, IX-BORROW-1).
     ContractError
-        At a call: arguments do not meet their contracts.  One error tells of all of them, and of
-        the calls that would mend it (IX-REQUIRE-1).
+        At a call: arguments do not meet their contracts.  One error reports all of them, and the
+        calls that would fix them (IX-REQUIRE-1).
 
     Notes
     -----
@@ -86,8 +86,8 @@ def viewable(
     `Array.require` in the function.
 
     A coroutine function stays one, and a generator function too: arguments are imported when the
-    body begins to run.  Of an asynchronous generator function they are imported at the call; what
-    is returned is its generator, but ``inspect.isasyncgenfunction`` is false of the function, and
+    body begins to run.  For an asynchronous generator function they are imported at the call; the
+    result is its generator, but ``inspect.isasyncgenfunction`` is false for the function, and
     errors of `Array.require` in its body do not know the name.
 
     Examples
@@ -139,7 +139,7 @@ def viewable(
 
 
 def _check_options(**options: Any) -> None:
-    """Refuse the contract of a parameter that is called as an option is."""
+    """Refuse the contract of a parameter with the name of an option."""
     for name, value in options.items():
         if isinstance(value, Contract):
             what = f"{name}= is an option of viewable(), and no parameter to give a contract"
@@ -149,7 +149,7 @@ def _check_options(**options: Any) -> None:
 
 
 def _check_words(names: tuple[Any, ...], stream: Any, contracts: dict[str, Any]) -> None:
-    """Refuse what the decorator is misused with."""
+    """Refuse invalid arguments of the decorator."""
     hint = '@viewable("x"), or @viewable(x=Contract(dtype="float64")), of a parameter x'
     for name in names:
         if callable(name) or isinstance(name, (staticmethod, classmethod)):
@@ -187,7 +187,7 @@ def _written(writable: Collection[str], contracts: dict[str, Contract]) -> froze
 
 
 def _checked_signature(function: Any) -> inspect.Signature:
-    """Return the parameters of what is decorated; refuse what is no function, or hides them."""
+    """Return the parameters of the function; refuse other objects, and hidden parameters."""
     kind = type(function).__name__
     if isinstance(function, (staticmethod, classmethod, property)):
         what, hint = f"it was put above @{kind}", f"put @{kind} above @viewable(...)"
@@ -203,7 +203,7 @@ def _checked_signature(function: Any) -> inspect.Signature:
 
 
 def _check_name(name: Any, signature: inspect.Signature, function: Callable[..., Any]) -> None:
-    """Refuse what is no parameter of the function, and name one that is like it."""
+    """Refuse a name that is not a parameter, and suggest a similar one."""
     if name in signature.parameters:
         return
     what = f"{show(name)} is no parameter of {_name_of(function)}{signature}"
@@ -213,7 +213,7 @@ def _check_name(name: Any, signature: inspect.Signature, function: Callable[...,
 
 
 def _name_of(function: Any) -> str:
-    """Return what a function, or an object that is called like one, calls itself."""
+    """Return the name of a function, or of a callable object."""
     name: str = getattr(function, "__name__", type(function).__name__)
     return name
 
@@ -269,7 +269,7 @@ def _is_generator(function: Any) -> bool:
 
 
 class _Use(NamedTuple):
-    """How one call imports its arguments: what is notified at its end, the stream, the Arrays."""
+    """The import of a call's arguments: the callbacks at its end, the stream, the Arrays."""
 
     debts: contextlib.ExitStack | None
     handle: Any
@@ -299,11 +299,11 @@ class _Arguments:
 
     @property
     def _call(self) -> str:
-        """What errors call the function."""
+        """The name of the function in errors."""
         return f"{_name_of(self._function)}()"
 
     def fast_take(self) -> Callable[..., Any]:
-        """Return what imports arrays on no stream in particular."""
+        """Return the function that imports arrays on no particular stream."""
         contracts = [contract for _, _, contract in self._each]
         starred = any(kind in _STARRED for _, kind, _ in self._each)
 
@@ -343,7 +343,7 @@ class _Arguments:
     def _refuse(
         self, held: list[CheckedArgument], arrays: list[Any], values: Iterable[Any], taken: Taken
     ) -> NoReturn:
-        """Raise the error of Arrays that do not meet their contracts, and let them go."""
+        """Raise the error of Arrays that do not meet their contracts, and release them."""
         error = contract_error(held, self._call)
         held.clear()
         arrays.clear()
@@ -360,13 +360,13 @@ class _Arguments:
         try:
             if len(given) > 1:
                 keep_arrays(error, given, taken)
-            for value, array in taken:  # of which one is no None
+            for value, array in taken:  # of several values, one of which is not None
                 keep_array(error, value, array)
         finally:
             taken.clear()  # the traceback keeps this frame
 
     def take(self, debts: contextlib.ExitStack | None, handle: Any, *values: Any) -> Any:
-        """Return an Array of each value, which meets its contract; of one value no tuple."""
+        """Return an Array of each value that meets its contract; for one value not a tuple."""
         held: list[CheckedArgument] = []
         found: list[Any] = []
         notes: Taken = []
@@ -404,7 +404,7 @@ class _Arguments:
         use: _Use,
         held: list[CheckedArgument],
     ) -> Any:
-        """Return an Array of each value of a starred parameter; note what is held to a contract."""
+        """Return an Array of each value of a starred parameter; record those with a contract."""
         taken: dict[Any, Array | None] = {}
         try:
             for key, said, value in _several(name, values):
@@ -420,7 +420,7 @@ class _Arguments:
         return taken if isinstance(values, dict) else tuple(taken.values())
 
     def _take_one(self, said: str, value: Any, use: _Use, name: str) -> Array:
-        """Return an Array of a value; where it cannot be made, the error names the argument."""
+        """Return an Array of a value; on failure the error names the argument."""
         try:
             if use.debts is not None:
                 lent = _borrow(value, stream=use.handle, writable=name in self._written)
@@ -438,7 +438,7 @@ class _Arguments:
     def _blame(
         self, error: Exception, said: str, values: Iterable[Any] = (), taken: Taken | None = None
     ) -> None:
-        """Name the argument that could not be imported; a producer's own error stays as it is."""
+        """Name the argument that could not be imported; a producer's own error is not changed."""
         call = f"{self._call}, argument {said!r}"
         if isinstance(error, InterchangeError):
             told = error._but(call, hint_for_call(error.hint, call))
@@ -451,7 +451,7 @@ class _Arguments:
             error.add_note(call)
 
     def tell(self, *values: Any) -> None:
-        """Name the argument in the error of an Array that does not meet what the body requires."""
+        """Name the argument in the error of an Array that does not meet a contract in the body."""
         error = sys.exc_info()[1]
         array = getattr(getattr(error, "_checked", None), "array", None)
         if not isinstance(error, ContractError) or array is None:
@@ -465,7 +465,7 @@ class _Arguments:
 
 
 def _several(name: str, values: Any) -> Iterator[tuple[Any, str, Any]]:
-    """Yield each value of a starred parameter, with its key, and what it is called."""
+    """Yield each value of a starred parameter, with its key, and its name."""
     if isinstance(values, dict):
         yield from ((key, key, one) for key, one in values.items())
     else:

@@ -1,7 +1,7 @@
 """Wrappers with the signature of a function, compiled from text.
 
-Source: Python, "inspect.Signature", "compile".  It is compiled from text, as the methods of data
-classes are: Python itself checks the arguments, and no signature is bound at a call.
+Source: Python, "inspect.Signature", "compile".  Wrappers are compiled from text, as the methods of
+data classes are: Python itself checks the arguments, and no signature is bound at a call.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def make_wrapper(
     Parameters
     ----------
     function : callable
-        What is called.
+        The wrapped function.
     signature : Signature
         Its parameters.
     body : iterable of str
         Lines of Python, indented as in a function.  ``{call}`` is the call, with the parameters as
-        they are then; ``{name}`` is one of `names`, ``{local}`` a variable that is free.
+        they are then; ``{name}`` is one of `names`, ``{local}`` an unused variable name.
     define : {"def", "async def"}
-        How a function with such a body begins.
+        The start of a function with this body.
     **names : object
-        What the lines use.
+        Names that the lines use.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def make_wrapper(
 
 
 def _keep(space: dict[str, Any], taken: set[str], name: str, value: object) -> str:
-    """Put an object where the function finds it, under a name that no parameter has; return it."""
+    """Store an object as a global of the function, under an unused name; return the name."""
     name = f"_{name}"
     while name in taken or name in space:
         name += "_"
@@ -94,7 +94,7 @@ def _declared(signature: inspect.Signature, space: dict[str, Any], taken: set[st
 
 
 def _passed(one: inspect.Parameter) -> str:
-    """Return a parameter as it is handed on."""
+    """Return a parameter as it is passed on."""
     if one.kind is _KEYWORD:
         return f"{one.name}={one.name}"
     return f"{_STARS.get(one.kind, '')}{one.name}"

@@ -1,6 +1,6 @@
-"""Layer 4: what is known of each library, one file for each, named as its top-level module.
+"""Layer 4: facts about each library, one file per library, named as its top-level module.
 
 A file has a `Library` record named ``LIBRARY``; `interchange._types.library` finds it when a type
-of the library is met.  To add a library, add a file.  The other modules here are what these files
-share: the base classes of backends, and the records for `convert` and for the array API.
+of the library is met.  To add a library, add a file.  The other modules here are shared by these
+files: the base classes of backends, and the records for `convert` and for the array API.
 """

@@ -73,29 +73,29 @@ class ArrayAPI(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     module : str
-        The namespace.
+        Module name of the namespace.
     arrays : tuple[tuple[str, str], ...]
         Module and name of the classes of its arrays.
     wrapped : str or None
         The namespace of array-api-compat that has the standard's names instead.
     read_device : callable
-        The library's own device -> `Device`, or None where interchange has no such device.
+        The library's own device -> `Device`, or None if interchange has no such device.
     write_device : callable
-        `Device` -> the library's own device, or None where it has no arrays.
+        `Device` -> the library's own device, or None if it has no arrays there.
     move : callable
         ``move(x, device, stream, call)``: `x` on one of the library's own devices.
     on_device : callable or None
-        ``on_device(function, device)``: a function that runs with a device current, of a library
-        whose functions take the device from there.
+        ``on_device(function, device)``: a function that runs with a device current, for a library
+        whose functions use the current device.
     memory : str
-        Where its arrays are: ``"host"``, ``"device"`` or ``"any"``.
+        Devices of its arrays: ``"host"``, ``"device"`` or ``"any"``.
     words : frozenset[str] or None
-        Strings that name devices for this library only; None where any string may.
+        Strings that name devices for this library only; None if any string may.
     takes_host : bool
-        Whether its ``asarray`` takes ndarrays, and objects that NumPy makes ndarrays of, without
-        losing anything.
+        Whether its ``asarray`` accepts ndarrays, and objects that NumPy converts to ndarrays,
+        without losing anything.
     keeps_masks : bool
         Whether its arrays may have masked elements.
     """
@@ -132,7 +132,7 @@ class ArrayAPI(NamedTuple):
 
 
 def unknown_api(name: str) -> ArrayAPI:
-    """Return what is assumed of a namespace of an unknown library."""
+    """Return the defaults for the namespace of an unknown library."""
     return ArrayAPI(
         name,
         name,

@@ -1,10 +1,9 @@
-"""What NumPy and CuPy lack of the standard, or name differently.
+"""Functions of the standard that NumPy and CuPy lack, or name differently.
 
-Source: array API standard 2025.12: argsort, broadcast_arrays,
-broadcast_to, clip, count_nonzero, repeat, sort,
-where, fft.fftfreq, fft.rfftfreq, linalg.eig, linalg.eigvals; seen in NumPy 2.1 to 2.5.
-``unique_values`` is kept in order, as it was before NumPy 2.3, since SciPy and scikit-learn rely on
-it.  All else is theirs, unchanged.
+Source: array API standard 2025.12: argsort, broadcast_arrays, broadcast_to, clip, count_nonzero,
+repeat, sort, where, fft.fftfreq, fft.rfftfreq, linalg.eig, linalg.eigvals; observed in NumPy 2.1 to
+2.5. ``unique_values`` is sorted, as before NumPy 2.3, since SciPy and scikit-learn rely on it.  All
+other names are the library's, unchanged.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ class Namespace:
     Parameters
     ----------
     module : module
-        Asked for every name that is not replaced.
+        The module with all other names.
     replaced : dict
-        Name -> what stands for it.
+        Name -> its replacement.
     """
 
     def __init__(self, module: Any, replaced: dict[str, Any]) -> None:
@@ -34,7 +33,7 @@ class Namespace:
 
 
 def fill_gaps(np: Any) -> Namespace:
-    """Return NumPy, or what has NumPy's names, as the standard has them."""
+    """Return NumPy, or a library with NumPy's names, with the names of the standard."""
     replaced = {
         "argsort": _argsort(np),
         "broadcast_arrays": _broadcast_arrays(np),
@@ -63,13 +62,13 @@ def _sort(np: Any) -> Any:
 
 
 def _argsort(np: Any) -> Any:
-    """Return ``argsort`` with a keyword for descending order, which keeps equals in order."""
+    """Return ``argsort`` with a keyword for descending order, which is stable."""
 
     def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
         if not descending:
             return np.argsort(x, axis=axis, stable=stable)
         if not x.ndim:
-            np.sort(x, axis=axis)  # raises, where argsort would give an axis that was not there
+            np.sort(x, axis=axis)  # raises for an axis that does not exist, unlike argsort
         backwards = np.argsort(np.flip(x, axis=axis), axis=axis, stable=stable)
         return x.shape[axis] - 1 - np.flip(backwards, axis=axis)
 
@@ -77,14 +76,14 @@ def _argsort(np: Any) -> Any:
 
 
 def _broadcast_to(np: Any) -> Any:
-    """Return ``broadcast_to`` whose result is read-only where elements are repeated, and not else.
+    """Return ``broadcast_to`` whose result is read-only only if elements are repeated.
 
-    NumPy's always is.
+    NumPy's result is always read-only.
     """
 
     def broadcast_to(x: Any, shape: Any) -> Any:
         found = np.broadcast_to(x, shape)
-        # As many elements as before: axes of length 1 are new at most, which is a view.
+        # As many elements as before: at most axes of length 1 are added, which is a view.
         return x.reshape(found.shape) if found.size == x.size else found
 
     return broadcast_to
@@ -102,7 +101,7 @@ def _broadcast_arrays(np: Any) -> Any:
 
 
 def _clip(np: Any) -> Any:
-    """Return ``clip`` that keeps the element type, and takes bounds that the type cannot hold."""
+    """Return ``clip`` that keeps the element type, and accepts bounds that the type cannot hold."""
 
     def bound(x: Any, value: Any, *, low: bool) -> Any:
         if value is None:
@@ -123,7 +122,7 @@ def _clip(np: Any) -> Any:
 
 
 def _count_nonzero(np: Any) -> Any:
-    """Return ``count_nonzero`` that gives an array, where NumPy gives a Python int."""
+    """Return ``count_nonzero`` that returns an array, not a Python int as NumPy."""
 
     def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))
@@ -132,7 +131,7 @@ def _count_nonzero(np: Any) -> Any:
 
 
 def _diff(np: Any) -> Any:
-    """Return ``diff`` whose result is never what it was given."""
+    """Return ``diff`` whose result is never its argument itself."""
 
     def diff(x: Any, *, axis: int = -1, n: int = 1, **ends: Any) -> Any:
         found = np.diff(x, n=n, axis=axis, **ends)
@@ -142,12 +141,12 @@ def _diff(np: Any) -> Any:
 
 
 def _linalg(np: Any) -> dict[str, Any]:
-    """Return what stands for names of the extension."""
+    """Return replacements for names of the extension."""
     return {"eig": _eig(np), "eigvals": _eigvals(np), "matrix_power": _matrix_power(np)}
 
 
 def _matrix_power(np: Any) -> Any:
-    """Return ``matrix_power`` whose result is never what it was given."""
+    """Return ``matrix_power`` whose result is never its argument itself."""
 
     def matrix_power(x: Any, n: int) -> Any:
         found = np.linalg.matrix_power(x, n)
@@ -157,7 +156,7 @@ def _matrix_power(np: Any) -> Any:
 
 
 def _repeat(np: Any) -> Any:
-    """Return ``repeat`` that takes counts of every integer type."""
+    """Return ``repeat`` that accepts counts of every integer type."""
 
     def repeat(x: Any, repeats: Any, *, axis: int | None = None) -> Any:
         if getattr(repeats, "dtype", None) == np.uint64:
@@ -204,12 +203,12 @@ def _frequencies(np: Any, name: str) -> Any:
 
 
 def _to_complex(np: Any, x: Any) -> Any:
-    """Return an array as the complex type of its precision."""
+    """Return an array cast to the complex type of its precision."""
     return x.astype({"float32": np.complex64, "float64": np.complex128}.get(x.dtype.name, x.dtype))
 
 
 def _eig(np: Any) -> Any:
-    """Return ``eig``, complex also where all values happen to be real."""
+    """Return ``eig``, with a complex result also if all values happen to be real."""
 
     def eig(x: Any) -> Any:
         found = np.linalg.eig(x)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _find_device(device: Any) -> Device | None:
-    """Read a device, of which all but one are labels of its own."""
+    """Read a device; all but one are labels defined by array-api-strict."""
     return CPU if str(device).endswith("Device('CPU_DEVICE')") else None
 
 

@@ -1,7 +1,7 @@
 """`Backend`: a library that computes on one device.
 
-Source: array API standard 2025.12.  A backend turns descriptions of memory into arrays of its
-library and back, without copies; what a name computes is the library's own.
+Source: array API standard 2025.12.  A backend converts descriptions of memory to arrays of its
+library and back, without copies; the functions are the library's own.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 
 class Backend:
-    """A library that computes on one device.  Subclass it to bring a library of your own.
+    """A library that computes on one device.  Subclass it to add a library.
 
     Parameters
     ----------
     device : Device
-        Where arrays of this backend are; there is one backend for each device.
+        The device of its arrays; there is one backend for each device.
     namespace : object
-        Has the standard's names, with its parameters; ``linalg`` and ``fft`` beside them.
+        A module with the standard's functions, and ``linalg`` and ``fft``.
 
     Attributes
     ----------
     name : str
-        What the library is called.
+        Name of the library.
     array_type : class
         The class of its arrays.
     plain_type : class or None
-        The same, where all its results can be taken as they are; `as_native` sees all others.
+        The same, if all its results can be used unchanged; `as_native` converts all others.
     is_mutable : bool
         Whether its arrays can be written.
     keeps_readonly : bool
@@ -53,15 +53,15 @@ class Backend:
         ``array.flags.writeable``.
     checks_indices : bool
         Whether its arrays are indexed as NumPy's are: by ndarrays, by integers of every type, and
-        with an IndexError where an index leaves the shape.
+        with an IndexError for an index out of bounds.
     uses_operators : bool
         Whether ``x + y`` of its arrays promotes as ``add(x, y)`` does by the standard.
 
     Notes
     -----
-    Packages announce backends by an entry point of the group "interchange.backends": its name is
-    what `interchange.set_backend` takes, its object is called with a `Device` and returns a
-    Backend, or raises LookupError where it computes on no such device.
+    Packages register backends by an entry point of the group "interchange.backends": its name is an
+    argument of `interchange.set_backend`, its object is called with a `Device` and returns a
+    Backend, or raises LookupError if it does not compute on that device.
 
     Examples
     --------
@@ -88,12 +88,12 @@ class Backend:
         self._native_dtypes: dict[str, Any] = {}
 
     def _find_operators(self) -> dict[str, Callable[[Any, Any], Any]]:
-        """Return what computes each operator of two operands, by the standard's name."""
+        """Return the function for each binary operator, by the standard's name."""
         if self.uses_operators:
             return {name: getattr(operator, dunder) for name, dunder in OPERATORS.items()}
         return {name: getattr(self.namespace, name) for name in OPERATORS}
 
-    # ------------------------------------------------------------ to be answered by each library
+    # ------------------------------------------------------------ implemented by each library
 
     def view(self, tensor: Tensor) -> Any:
         """Return an array of the library that shares described memory."""
@@ -119,10 +119,10 @@ class Backend:
         return nullcontext()
 
     def note_written(self, array: Tensor) -> None:
-        """Remember where work on memory is pending that the library has just written to."""
+        """Record where work is pending on memory that the library has just written to."""
 
-    def may_share(self, one: Any, other: Any) -> bool:  # noqa: ARG002 - for others to answer
-        """Whether two arrays of the library may share memory; a guess is True."""
+    def may_share(self, one: Any, other: Any) -> bool:  # noqa: ARG002 - for subclasses
+        """Whether two arrays of the library may share memory; if in doubt, True."""
         return True
 
     def copy(self, native: Any) -> Any:
@@ -130,7 +130,7 @@ class Backend:
         return self.namespace.asarray(native, copy=True)
 
     def as_index(self, native: Any) -> Any:
-        """Return an array of integers or bools as one that the library indexes by."""
+        """Return an array of integers or bools as an index array of the library."""
         return native
 
     def from_host(self, elements: Any) -> Any:
@@ -141,21 +141,21 @@ class Backend:
         """Return an array of the library as an ndarray, copied."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------ the same for all
+    # ------------------------------------------------------------ common to all
 
-    def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:  # noqa: ARG002 - NumPy has one
-        """Return what makes new views, whose owner the garbage collector sees."""
+    def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:  # noqa: ARG002 - NumPy's uses it
+        """Return a function that makes new views, whose owner the garbage collector sees."""
         return None
 
     def _note_used(self) -> None:
-        """Make streams that used the memory wait for what the library does with it."""
+        """Make streams that used the memory wait for the library's work on it."""
 
     def _put(self, native: Any, key: Any, elements: Any) -> None:
-        """Write elements, or a number, to what a key of the library selects."""
+        """Write elements, or a number, to the elements that a key of the library selects."""
         native[key] = elements
 
     def as_native(self, result: Any) -> Any:
-        """Return a result as an array of the library, where it returned a scalar."""
+        """Return a result as an array of the library, also if it returned a scalar."""
         return result if isinstance(result, self.array_type) else self.namespace.asarray(result)
 
     def strong_scalar(self, x: Any) -> Any:
@@ -165,7 +165,7 @@ class Backend:
         return self.from_host(np.asarray(x))
 
     def is_writable(self, native: Any) -> bool:
-        """Whether an array of the library says that it can be written."""
+        """Whether an array of the library reports that it is writable."""
         return not self.keeps_readonly or bool(native.flags.writeable)
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -174,7 +174,7 @@ class Backend:
         Raises
         ------
         BackendUnavailableError
-            The library has none (IX-XP-3).
+            The library does not have it (IX-XP-3).
         """
         found = self._functions.get(name)
         if found is None:
@@ -198,7 +198,7 @@ class Backend:
         Raises
         ------
         UnsupportedDTypeError
-            The library has none (DLP-DTYPE-4).
+            The library does not have it (DLP-DTYPE-4).
         """
         found = self._native_dtypes.get(dtype.name)
         if found is None:
@@ -211,7 +211,7 @@ class Backend:
         return found
 
     def dtype_of(self, native: Any) -> DType:
-        """Return our element type for the library's own object."""
+        """Return the element type for the library's own object."""
         return DType.of(native, "Backend.dtype_of()")
 
     def dtypes(self) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ class Backend:
         return STANDARD_DTYPES
 
     def update(self, name: str, native: Any, other: Any) -> Any:
-        """Do an operator in place, and return the array that holds the result.
+        """Compute an operator in place, and return the array with the result.
 
         Parameters
         ----------
@@ -233,11 +233,11 @@ class Backend:
         ArgumentError
             The result is of another element type (IX-XP-4).
         ViewError
-            It has another shape (IX-XP-4).
+            The result has another shape (IX-XP-4).
         """
         if self.uses_operators:
             found = INPLACE[name](native, other)
-            if found is not native:  # described memory stays the array's
+            if found is not native:  # an Array over foreign memory keeps that memory
                 native[...] = found
             return native
         result = self.operators[name](native, other)

@@ -35,10 +35,10 @@ def _take(module: Any, array: Any) -> Any:
 
 def _take_on_stream(module: Any, array: Any, stream: int | None) -> Any:
     """Return a view, for a stream; cuda.core wants a stream for host memory, too."""
-    if stream is None:  # it sends -1 on, unless memory is on the CPU, and 0 as None
+    if stream is None:  # it passes on -1, unless memory is on the CPU, and 0 as None
         stream = NO_SYNC if array.device is CPU else 0
     view = module.StridedMemoryView.from_dlpack(array, stream_ptr=stream)
-    _ = view.dtype  # raises where cuda.core has no dtype for the elements
+    _ = view.dtype  # raises if cuda.core has no dtype for the elements
     return view
 
 

@@ -75,11 +75,11 @@ def _on_current_device(function: Callable[..., Any], device: Any) -> Callable[..
     return call
 
 
-# ---------------------------------------------------------------- computing
+# ---------------------------------------------------------------- backend
 
 
 class CuPyBackend(DLPackBackend):
-    """CuPy, whose functions work on the device that is current."""
+    """CuPy, whose functions run on the current device."""
 
     name: ClassVar[str] = "cupy"
 
@@ -126,12 +126,12 @@ class CuPyBackend(DLPackBackend):
 
 
 def _make_backend(device: Device) -> CuPyBackend:
-    """Return CuPy as the library that computes on a device.
+    """Return the CuPy backend of a device.
 
     Raises
     ------
     LookupError
-        It computes on no such device.
+        CuPy does not compute on that device.
     """
     cupy = importlib.import_module("cupy")
     own = DLDeviceType.kDLROCM if cupy.cuda.runtime.is_hip else DLDeviceType.kDLCUDA

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _guard_export(x: Any) -> Loss | None:
-    """Return what the export of an array would lose: masks of chunks, not computed yet."""
+    """Return what the export of an array would lose: masks of chunks, not computed so far."""
     if not is_masked_array(getattr(x, "_meta", None)):
         return None
     return "its chunks are masked arrays", "AI-MASK-1", "fill them first, with `da.ma.filled(x, 0)`"

@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 _CALL = "Array"
 _given: Final = threading.local()
-"""``arrays``: what a library was given since `_note_used` was last called in a thread."""
+"""``arrays``: the arrays passed to a library since the last `_note_used` of the thread."""
 
 
 class DLPackBackend(Backend):
-    """A library that takes DLPack and gives DLPack.
+    """A library that imports and exports DLPack.
 
     Attributes
     ----------
     takes_negative_strides : bool
-        Whether the library can describe axes that run backwards.
+        Whether the library supports negative strides.
     """
 
     takes_negative_strides: ClassVar[bool] = True
     _uses_streams: ClassVar[bool] = True
 
     def import_tensor(self, tensor: Tensor) -> Any:
-        """Return what the library makes of described memory."""
+        """Return an array of the library over described memory."""
         raise NotImplementedError
 
     def stream(self) -> tuple[int | None, Any]:
@@ -54,7 +54,7 @@ class DLPackBackend(Backend):
         Raises
         ------
         CopyNeededError
-            The library has no word for the layout (DLP-COPY-1).
+            The library does not support the layout (DLP-COPY-1).
         """
         if not self.takes_negative_strides and any(step < 0 for step in tensor._spec.strides):
             what = f"{self.name} has no negative strides"
@@ -83,7 +83,7 @@ class DLPackBackend(Backend):
                 order_users(array, handle, _CALL)
 
     def note_written(self, array: Tensor) -> None:
-        """Remember that work is pending on the library's stream."""
+        """Record that work is pending on the library's stream."""
         self._note_used()
         handle, keep = self.stream()
         if handle is not None and array._spec.device.type in STREAM_RULES:
@@ -92,7 +92,7 @@ class DLPackBackend(Backend):
 
 
 def _without(tensor: Tensor, given: Iterable[ref[Any]]) -> Iterator[ref[Any]]:
-    """Return which arrays are there still, less one."""
+    """Return the arrays that still exist, except one."""
     for find in given:
         array = find()
         if array is not None and array is not tensor:
@@ -102,7 +102,7 @@ def _without(tensor: Tensor, given: Iterable[ref[Any]]) -> Iterator[ref[Any]]:
 def _writable(tensor: Any) -> Any:
     """Return an alias that is not marked read-only, since legacy capsules cannot be.
 
-    Arrays are written through their own checks alone, and libraries are asked for no other writes.
+    Arrays are written only through their own checks, and libraries are not used for other writes.
     """
     if tensor._flags == 0:
         return tensor

@@ -1,4 +1,4 @@
-"""JAX, whose arrays are never written.
+"""JAX, whose arrays are immutable.
 
 Source: JAX, ``jax.Array``, ``jax.Device``, ``jax.dlpack``, ``jax.numpy``; array API standard
 2025.12.
@@ -43,7 +43,7 @@ def _read_device(device: Any, _: str) -> Pair | None:
 
 
 def _find_device(device: Any) -> Device | None:
-    """Read a ``jax.Device``; a sharding is no one device."""
+    """Read a ``jax.Device``; None for a sharding, which may have several."""
     platform = getattr(device, "platform", None)
     if platform is None or (platform == "cpu" and device.id):
         return None
@@ -57,7 +57,7 @@ def _write_device(device: Device) -> Any:
         return None
     try:
         found = sys.modules["jax"].local_devices(backend="cpu" if device is CPU else "gpu")
-    except RuntimeError:  # it has no such devices here
+    except RuntimeError:  # JAX has no such devices here
         return None
     return next((one for one in found if _find_device(one) is device), None)
 
@@ -73,24 +73,24 @@ def _move(x: Any, device: Any, stream: Any, call: str) -> Any:
 
 
 def _hint(x: Any) -> str | None:
-    """Return what to do about a tracer, which has no elements yet."""
+    """Return the hint for a tracer, which has no elements yet."""
     kinds = type(x).__mro__
     is_tracer = any(one.__name__ == "Tracer" and package_of(one) == "jax" for one in kinds)
     return "compute with jax while it traces, and import the result" if is_tracer else None
 
 
 def _take(module: Any, array: Any) -> Any:
-    """Return an array of JAX, which may not copy."""
-    # JAX asks for legacy capsules only, which cannot be marked read-only; its arrays are never
-    # written, and buffers that it did not allocate are not reused when they are donated.
+    """Return an array of JAX, which must not copy."""
+    # JAX requests legacy capsules only, which cannot be marked read-only; its arrays are immutable,
+    # and buffers that it did not allocate are not reused when they are donated.
     source = writable_alias(array) if array.readonly else array
     try:
-        return module.dlpack.from_dlpack(source, copy=False)  # without it JAX copies silently
+        return module.dlpack.from_dlpack(source, copy=False)  # otherwise JAX copies silently
     except ValueError as error:
         raise copy_refused("jax", error) from error
 
 
-# ---------------------------------------------------------------- computing
+# ---------------------------------------------------------------- backend
 
 _CALL: Final = "Array"
 _PLATFORMS: Final = {
@@ -102,7 +102,7 @@ _WIDE: Final = frozenset({"int64", "uint64", "float64", "complex128"})
 
 
 class JAXBackend(DLPackBackend):
-    """JAX; it has 64-bit types only where ``jax_enable_x64`` is set."""
+    """JAX; it has 64-bit types only if ``jax_enable_x64`` is set."""
 
     name: ClassVar[str] = "jax"
     is_mutable: ClassVar[bool] = False
@@ -115,14 +115,14 @@ class JAXBackend(DLPackBackend):
         super().__init__(device, jax.numpy)
 
     def import_tensor(self, tensor: Tensor) -> Any:
-        """Return an array of JAX over described memory, or a copy where it takes no such memory.
+        """Return an array of JAX over described memory, or a copy if it does not accept the memory.
 
         Raises
         ------
         UnsupportedDTypeError
-            JAX would silently take a narrower type (DLP-DTYPE-4).
+            JAX would silently use a narrower type (DLP-DTYPE-4).
         CopyNeededError
-            Elements do not lie side by side (DLP-COPY-1).
+            The array is not contiguous (DLP-COPY-1).
         """
         self._check_width(tensor._spec.dtype)
         if not tensor._spec.layout.is_c_contiguous:
@@ -135,28 +135,28 @@ class JAXBackend(DLPackBackend):
         return found
 
     def _check_width(self, dtype: DType) -> None:
-        """Refuse 64-bit types where JAX has none."""
+        """Refuse 64-bit types if they are not enabled in JAX."""
         if dtype.name in _WIDE and not self._jax.config.jax_enable_x64:
             what = f"jax has no {dtype} on {self.device}"
             hint = "set jax_enable_x64 of jax.config, or cast to a narrower type"
             raise UnsupportedDTypeError(_CALL, what, "DLP-DTYPE-4", hint)
 
     def find_dtype(self, dtype: DType) -> Any:
-        """Return JAX's scalar type, unless JAX would silently take a narrower one."""
+        """Return JAX's scalar type, unless JAX would silently use a narrower one."""
         self._check_width(dtype)
         return super().find_dtype(dtype)
 
     def dtypes(self) -> tuple[str, ...]:
-        """Return the names of the element types, with those of 64 bits where they are enabled."""
+        """Return the names of the element types, with those of 64 bits if they are enabled."""
         wide = self._jax.config.jax_enable_x64
         return tuple(name for name in STANDARD_DTYPES if wide or name not in _WIDE)
 
     def keywords(self) -> Mapping[str, Any]:
-        """Return the device."""
+        """Return the keyword for the device."""
         return {"device": self._place}
 
     def as_native(self, result: Any) -> Any:
-        """Return an array, on the device where arrays are."""
+        """Return an array on this device."""
         if isinstance(result, self.array_type):
             return result
         return self.namespace.asarray(result, device=self._place)
@@ -168,12 +168,12 @@ class JAXBackend(DLPackBackend):
 
 
 def _make_backend(device: Device) -> JAXBackend:
-    """Return JAX as the library that computes on a device.
+    """Return the JAX backend of a device.
 
     Raises
     ------
     LookupError
-        It computes on no such device.
+        JAX does not compute on that device.
     """
     platform = _PLATFORMS.get(device.type)
     if platform is None:

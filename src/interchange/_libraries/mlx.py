@@ -13,7 +13,7 @@ from .target import Target, by_from_dlpack, copy_refused
 
 
 def _take(module: Any, array: Any) -> Any:
-    """Return an array of MLX, which may not copy."""
+    """Return an array of MLX, which must not copy."""
     try:
         return module.from_dlpack(array, copy=False)
     except ValueError as error:

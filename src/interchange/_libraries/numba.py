@@ -19,7 +19,7 @@ _VERSION: Final = 3
 
 
 def _correct_record(raw: Any, x: Any) -> Any:
-    """Return the record of an array with the strides that it left out."""
+    """Return the record of an array with the strides that it omits."""
     if not isinstance(raw, dict) or raw.get("strides") is not None:
         return raw
     strides = getattr(x, "strides", ())
@@ -55,7 +55,7 @@ def _take_on_stream(module: Any, array: Any, _: int | None) -> Any:
 
 
 def _set_dtype(found: Any, array: Any) -> Any:
-    """Return a device array with the dtype of `array`, where the typestr did not determine it."""
+    """Return a device array with the dtype of `array`, if the typestr did not determine it."""
     return found if found.dtype.kind != "V" else found.view(require_numpy_dtype(array.dtype, CALL))
 
 

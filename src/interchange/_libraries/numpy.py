@@ -59,7 +59,7 @@ def _take(_: Any, array: Any) -> Any:
 
 
 class NumPyBackend(Backend):
-    """NumPy, on host memory of any kind; element types that it lacks come from ml_dtypes."""
+    """NumPy, on host memory of any kind; element types that it lacks are those of ml_dtypes."""
 
     name: ClassVar[str] = "numpy"
     keeps_readonly: ClassVar[bool] = True
@@ -76,7 +76,7 @@ class NumPyBackend(Backend):
         }
 
     def update(self, name: str, native: Any, other: Any) -> Any:
-        """Do an operator in place; warnings name the line of the caller."""
+        """Compute an operator in place; warnings name the line of the caller."""
         return self._at_caller(super().update)(name, native, other)
 
     def _put(self, native: Any, key: Any, elements: Any) -> None:
@@ -92,38 +92,38 @@ class NumPyBackend(Backend):
         return host.as_ndarray(tensor, _CALL)
 
     def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:
-        """Return what gives ndarrays over described memory; the collector sees the owner in it."""
+        """Return a function that makes ndarrays over memory; the collector sees its owner."""
         tracked = host.as_ndarray(tensor, _CALL, tracked=True)
         make = partial(tracked.view, self.array_type)
-        return make if make().base is tracked else None  # or it would not keep the owner alive
+        return make if make().base is tracked else None  # else it would not keep the owner alive
 
     def describe(self, native: Any, cls: type[Any]) -> Any:
         """Return an Array over an ndarray: by DLPack, or by the array interface."""
         try:
             _core.check_interpreter(_CALL)
             capsule = native.__dlpack__(max_version=DLPACK_VERSION)
-        except BufferError:  # element types of ml_dtypes; another interpreter
+        except BufferError:  # element types of ml_dtypes; subinterpreters
             return host.import_array_interface(native, cls, _CALL)
         return _core.consume_capsule(capsule, native, cls, _CALL)
 
     def as_native(self, result: Any) -> Any:
-        """Return an ndarray, where NumPy returned a scalar."""
+        """Return an ndarray, also if NumPy returned a scalar."""
         return self._as_array(result)
 
     def may_share(self, one: Any, other: Any) -> bool:
-        """Whether two ndarrays overlap, as far as their first and last bytes say."""
+        """Whether two ndarrays overlap, according to their first and last bytes."""
         return bool(self._may_share(one, other))
 
     def strong_scalar(self, x: Any) -> Any:
-        """Return the scalar."""
+        """Return the scalar unchanged."""
         return x
 
     def find_dtype(self, dtype: DType) -> Any:
-        """Return the NumPy dtype, of ml_dtypes where NumPy has none."""
+        """Return the NumPy dtype, or that of ml_dtypes."""
         return require_numpy_dtype(dtype, _CALL)
 
     def dtype_of(self, native: Any) -> DType:
-        """Return our element type for a NumPy dtype."""
+        """Return the element type for a NumPy dtype."""
         return DType.of(native)
 
     def to_host(self, native: Any) -> Any:
@@ -132,12 +132,12 @@ class NumPyBackend(Backend):
 
 
 def _make_backend(device: Device) -> Backend:
-    """Return NumPy as the library that computes on the host.
+    """Return the NumPy backend of the host.
 
     Raises
     ------
     LookupError
-        `device` is another one.
+        `device` is not the host.
     """
     if device is not CPU:
         raise LookupError(device)

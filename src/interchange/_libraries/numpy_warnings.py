@@ -1,9 +1,9 @@
 """NumPy's warnings of floating-point errors, at the line that called interchange.
 
-Source: NumPy, ``errstate``: in the mode "log" an object is told what the mode "warn" would say, in
-the same words.  C code warns in the name of the innermost frame of Python, which is one of ours
-here.  Modes are kept in a context variable, so that no other thread and no other task sees that
-ours are set meanwhile; which variable that is, a context of our own tells.
+Source: NumPy, ``errstate``: in the mode "log" an object receives the messages of the mode "warn",
+with the same text.  C code warns in the name of the innermost frame of Python, which is one of
+interchange here.  Modes are kept in a context variable, so that other threads and tasks do not see
+the modes set here meanwhile; a context of our own shows which variable that is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Log:
     """The object that NumPy logs floating-point errors to."""
 
     def write(self, text: str) -> None:
-        """Warn at the line of the first frame that is neither ours nor NumPy's."""
+        """Warn at the line of the first frame that belongs neither to interchange nor to NumPy."""
         frame, level = sys._getframe(), 1
         while frame.f_back is not None and _is_passed_over(frame.f_globals):
             frame, level = frame.f_back, level + 1
@@ -37,17 +37,17 @@ class _Log:
 
 
 def _is_passed_over(names: dict[str, Any]) -> bool:
-    """Whether these are the global names of a module of ours, or of NumPy's."""
+    """Whether these are the globals of a module of interchange, or of NumPy."""
     return str(names.get("__name__")).partition(".")[0] in _PASSED_OVER
 
 
 def guards_of(np: Any) -> tuple[Callable[[F], F], Callable[[Operation], Operation]]:
-    """Return decorators for functions, and operators, whose warnings shall name the caller's line.
+    """Return decorators for functions, and operators, whose warnings name the caller's line.
 
     Parameters
     ----------
     np : module
-        NumPy; where it keeps its modes otherwise than is known here, functions stay as they are.
+        NumPy; if it keeps its modes in another way than expected, functions are not changed.
     """
     log, context = _Log(), Context()
     context.run(_log_what_warns, np, log)
@@ -58,7 +58,7 @@ def guards_of(np: Any) -> tuple[Callable[[F], F], Callable[[Operation], Operatio
     find, change, undo = variable.get, variable.set, variable.reset
 
     def state_like() -> Any:
-        """Return the modes of the caller, but for those that warn."""
+        """Return the modes of the caller, except those that warn."""
         inner = copy_context()
         inner.run(_log_what_warns, np, log)
         return inner.run(find)
@@ -74,7 +74,7 @@ def guards_of(np: Any) -> tuple[Callable[[F], F], Callable[[Operation], Operatio
         return cast("F", call)
 
     def guard_operator(function: Operation) -> Operation:
-        def call(x: Any, y: Any, /) -> Any:  # no tuple, no dict: each operator pays for them
+        def call(x: Any, y: Any, /) -> Any:  # no tuple and no dict: each operator would pay
             before = change(ours if find() is usual else state_like())
             try:
                 return function(x, y)
@@ -87,7 +87,7 @@ def guards_of(np: Any) -> tuple[Callable[[F], F], Callable[[Operation], Operatio
 
 
 def _log_what_warns(np: Any, log: _Log) -> None:
-    """Log to `log` what warns in this context, unless the caller has a handler."""
+    """Log warnings of this context to `log`, unless the caller has a handler."""
     modes = np.geterr()
     if not {"call", "log"} & set(modes.values()):
         np.seterrcall(log)

@@ -1,4 +1,4 @@
-"""PaddlePaddle, of which only the operators matter here."""
+"""PaddlePaddle, with its operators only."""
 
 from __future__ import annotations
 

@@ -11,18 +11,18 @@ from interchange._types.library import Deviation, Library
 
 
 def _count_nulls(x: Any) -> int:
-    """Return how many elements of pandas' own types are missing; NaN among floats is a number."""
+    """Return how many elements of pandas' own types are missing; NaN of floats is a number."""
     columns = getattr(x, "dtypes", None)
     if getattr(x, "ndim", 1) > 1 and columns is not None:
         return sum(_count_nulls(x.iloc[:, place]) for place in range(len(columns)))
     dtype = getattr(x, "dtype", None)
-    if dtype is None or hasattr(dtype, "newbyteorder"):  # of NumPy: no element can be missing
+    if dtype is None or hasattr(dtype, "newbyteorder"):  # NumPy dtypes have no missing elements
         return 0
     return int(x.isna().sum())
 
 
 def _prefers_array_method(x: Any) -> bool:
-    """Whether elements are not Arrow's: to Arrow pandas converts them, NaN to null."""
+    """Whether elements are not Arrow's: pandas converts them for Arrow, NaN to null."""
     return not hasattr(getattr(x, "dtype", None), "pyarrow_dtype")
 
 

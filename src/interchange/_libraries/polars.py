@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _guard_arrow(x: Any) -> Loss | None:
-    """Return what Arrow does not say of a column: that its elements are addresses of objects."""
+    """Return what Arrow does not show of a column: that its elements are addresses of objects."""
     kinds = attribute(x, "dtypes") or [attribute(x, "dtype")]
     if "Object" not in map(str, kinds):
         return None

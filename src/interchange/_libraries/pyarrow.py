@@ -28,13 +28,13 @@ _HINTS: Final = {
     "struct": "pass one field, `x.field(0)`",
     "decimal": "pass `x.cast('float64')`, which rounds",
 }
-"""Beginning of the name of a type -> what of such an array can be passed."""
+"""Start of the name of a type -> what can be passed instead of the array."""
 
 
 def _guard_export(x: Any) -> Loss | None:
-    """Return what the export of an array would get wrong: strides where three axes go in a circle.
+    """Return what the export of an array would get wrong: strides of a cyclic permutation.
 
-    pyarrow 26 takes such a permutation for its inverse, in some places.
+    pyarrow 26 confuses such a permutation with its inverse, in some places.
     """
     if type(x).__name__ != "FixedShapeTensorArray":
         return None
@@ -46,7 +46,7 @@ def _guard_export(x: Any) -> Loss | None:
 
 
 def _explain_refusal(x: Any) -> Loss | None:
-    """Return why an array cannot be exported: it has nulls, or elements that are no numbers."""
+    """Return why an array cannot be exported: it has nulls, or elements that are not numbers."""
     nulls = count_nulls(x)
     if nulls:
         return describe_nulls(nulls, x)
@@ -79,7 +79,7 @@ def _take_array(module: Any, array: Any) -> Any:
 
 
 def _check_no_bits(array: Any) -> None:
-    """Refuse bool, which Arrow packs into bits, and whose tensors it takes for uint8."""
+    """Refuse bool, which Arrow packs into bits, and whose tensors it treats as uint8."""
     if array.dtype.name == "bool":
         raise TypeError("pyarrow packs bool into bits")
 

@@ -1,4 +1,4 @@
-"""Which library computes on a device: the one that is set, imported, or at least installed.
+"""Choice of the library that computes on a device: set, imported, or installed.
 
 No library is imported before the first computation, and then only the chosen one.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from interchange.abi.dlpack import DLDeviceType
 
 GROUP: Final = "interchange.backends"
-"""Entry points by which other packages bring backends."""
+"""Entry points of backends in other packages."""
 _CALL: Final = "set_backend()"
 
 
@@ -50,15 +50,15 @@ def _built_in() -> tuple[str, ...]:
 
 
 class _Choice:
-    """The backends of a device type, and what makes them.
+    """The backends of a device type, and the functions that make them.
 
-    A backend that is made while another thread calls `set_backend` is dropped with its choice.
+    A backend made while another thread calls `set_backend` is dropped with its choice.
     """
 
     __slots__ = ("backends", "make")
 
     def __init__(self, make: Callable[[Device], Any] | None) -> None:
-        self.make = make  # None where the choice is free
+        self.make = make  # None if the choice is automatic
         self.backends: dict[Device, Backend] = {}
 
 
@@ -71,11 +71,11 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
     Parameters
     ----------
     device : Device, str or tuple[int, int]
-        A device of that type, such as ``"cuda"``; its number does not matter.
+        A device of that type, such as ``"cuda"``; its ordinal is ignored.
     backend : str, callable or None
-        A library that there is a backend for (``"cupy"``, ``"torch"``, ``"jax"``, ``"numpy"``), the
-        name of an entry point of the group "interchange.backends", or a function of a `Device`
-        that returns an `interchange.Backend`.  None: the choice is free again.
+        A library with a backend (``"cupy"``, ``"torch"``, ``"jax"``, ``"numpy"``), the name of an
+        entry point of the group "interchange.backends", or a function of a `Device` that returns an
+        `interchange.Backend`.  None: the choice is automatic again.
 
     Raises
     ------
@@ -86,10 +86,10 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
 
     Notes
     -----
-    Arrays that were computed before stay with their library, and share memory with the new one
-    when they are used together.  Where no library is set, the environment decides
-    (``INTERCHANGE_CUDA_BACKEND``), then what is imported, then what is installed, in the order
-    CuPy, PyTorch, JAX; NumPy on the host.
+    Results of earlier computations stay with their library, and share memory with the new one when
+    they are used together.  If no library is set, the environment decides
+    (``INTERCHANGE_CUDA_BACKEND``), then the imported libraries, then the installed ones, in the
+    order CuPy, PyTorch, JAX; NumPy on the host.
 
     Examples
     --------
@@ -111,12 +111,12 @@ def backend_of(device: Device, call: str) -> Backend:
     Raises
     ------
     BackendUnavailableError
-        There is none (IX-XP-3).
+        No library computes there (IX-XP-3).
     """
     home = CPU if device.is_host_accessible else device
     choice = _choices.get(home.type) or _choices.setdefault(home.type, _Choice(None))
     found = choice.backends.get(home)
-    if found is None:  # two threads may make one each, and take the same
+    if found is None:  # two threads may make one each, and use the same
         found = choice.backends.setdefault(home, _choose(home, choice.make, call))
     return found
 
@@ -124,7 +124,8 @@ def backend_of(device: Device, call: str) -> Backend:
 def who_computes(kind: DLDeviceType) -> tuple[str, ...]:
     """Return the libraries that may compute on devices of a type, the first choice first.
 
-    Nothing is imported to find out; whether one sees such a device is seen when it is asked.
+    Nothing is imported to find out; whether a library supports the device is found when it is
+    tried.
 
     Examples
     --------
@@ -155,13 +156,13 @@ def backends_in_use() -> tuple[Backend, ...]:
 
 
 def _said_of(kind: DLDeviceType) -> Callable[[Device], Any] | None:
-    """Return what makes the backends of devices of a type, as set by `set_backend`."""
+    """Return the function that makes the backends of devices of a type, as set by `set_backend`."""
     choice = _choices.get(kind)
     return None if choice is None else choice.make
 
 
 def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> Backend:
-    """Return a fresh backend for a device."""
+    """Return a new backend for a device."""
     for make, is_named in _candidates(device.type, said, call):
         try:
             found = make(device)
@@ -183,7 +184,7 @@ def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> 
 def _candidates(
     kind: DLDeviceType, said: Callable[[Device], Any] | None, call: str
 ) -> Iterator[tuple[Callable[[Device], Any], bool]]:
-    """Yield what may make a backend, and whether it was named: then there is no other."""
+    """Yield the makers of a backend, and whether one was named: then it is the only one."""
     if said is not None:
         yield said, True
         return
@@ -202,14 +203,14 @@ def _candidates(
 
 
 def entry_points(*, group: str) -> Iterable[EntryPoint]:
-    """Return what installed packages bring; the metadata of packages takes long to import."""
+    """Return the entry points of installed packages; importing the metadata of packages is slow."""
     from importlib import metadata
 
     return metadata.entry_points(group=group)
 
 
 def _named(name: str, call: str) -> Callable[[Device], Any]:
-    """Return what makes the backend of that name."""
+    """Return the function that makes the backend of that name."""
     make: Callable[[Device], Any] | None = library_named(name).make_backend
     if make is not None:
         return make

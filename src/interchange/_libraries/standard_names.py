@@ -1,4 +1,4 @@
-"""Names of the standard that more than one floor reads: operators, element types.
+"""Names of the standard that more than one layer uses: operators, element types.
 
 Source: array API standard 2025.12, Array object; Data types.
 """
@@ -29,19 +29,19 @@ OPERATORS: Final = {
     "remainder": "mod",
     "subtract": "sub",
 }
-"""Function of the standard -> function of the module ``operator``, for two operands."""
+"""Binary function of the standard -> function of the module ``operator``."""
 
 COMPARISONS: Final = frozenset(
     {"equal", "greater", "greater_equal", "less", "less_equal", "not_equal"}
 )
-"""Operators without a form in place."""
+"""Operators without an in-place form."""
 
 INPLACE: Final[dict[str, Any]] = {
     name: getattr(operator, f"i{word.rstrip('_')}")
     for name, word in OPERATORS.items()
     if name not in COMPARISONS
 }
-"""Function of the standard -> function that does it in place."""
+"""Function of the standard -> its in-place function."""
 
 VIEWS: Final = frozenset(
     {
@@ -63,7 +63,7 @@ VIEWS: Final = frozenset(
         "unstack",
     }
 )
-"""Functions whose result may share the memory of what they are given."""
+"""Functions whose result may share the memory of their argument."""
 
 FRESH: Final = frozenset(
     {
@@ -79,10 +79,10 @@ FRESH: Final = frozenset(
         "trunc",
     }
 )
-"""Functions that some library answers with what it was given, where nothing is to be done."""
+"""Functions for which some library returns the argument itself if nothing changes."""
 
 SPREADING: Final = frozenset({"broadcast_arrays", "broadcast_to", "meshgrid"})
-"""Functions whose result may have one element in several places."""
+"""Functions whose result may have one element in several positions."""
 
 STANDARD_DTYPES: Final = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

@@ -1,6 +1,6 @@
-"""`Target`: how a library makes its own array of an Array, for `convert` and `like`.
+"""`Target`: how a library makes its own array from an Array, for `convert` and `like`.
 
-Source: the libraries' own import functions, as they were seen to behave.
+Source: the libraries' own import functions, as observed.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ CALL: Final = "convert()"
 
 
 class Target(NamedTuple):
-    """A library that arrays can be handed to.
+    """A library that arrays can be converted to.
 
     Attributes
     ----------
     module : str
-        What to import.
+        The module to import.
     take : callable
         ``take(module, array)`` -> the library's own array, sharing the memory.
     keeps_readonly : bool
-        Whether its arrays can be marked read-only, or are never written.
+        Whether its arrays can be marked read-only, or are immutable.
     may_alter : bool
-        Whether `take` was seen to copy or to cast silently: its result is checked.
+        Whether `take` was observed to copy or to cast silently: its result is checked.
     take_copy : callable or None
-        As `take`, and the memory is copied; for libraries that share none, so that the memory is
-        not copied twice.
+        As `take`, but copying the memory; for libraries that cannot share memory, so that it is not
+        copied twice.
     is_foreign : bool
         Whether an exception of `take` is the library's refusal and not an error of interchange.
     memory : str
-        Where its arrays are: ``"host"``, ``"device"``, or ``"any"``.
+        Devices of its arrays: ``"host"``, ``"device"``, or ``"any"``.
     take_on_stream : callable or None
-        ``take_on_stream(module, array, stream)``: as `take`, where the caller named the stream
-        that the array is ready on; for libraries that want to know it.
+        ``take_on_stream(module, array, stream)``: as `take`, if the caller named the stream that
+        the array is ready on; for libraries that use it.
     """
 
     module: str
@@ -55,7 +55,7 @@ Target.__module__ = "interchange"
 
 
 def by_from_dlpack(module: Any, array: Any) -> Any:
-    """Return what the library's ``from_dlpack`` makes."""
+    """Return the result of the library's ``from_dlpack``."""
     return module.from_dlpack(array)
 
 
@@ -67,7 +67,7 @@ def writable_alias(array: Any) -> Any:
 
 
 def copy_refused(library: str, error: Exception) -> CopyNeededError:
-    """Return the error for a library that said that it would have to copy."""
+    """Return the error for a library that reported that it would have to copy."""
     reason = first_line(error).partition(". ")[0].rstrip(".")
     return CopyNeededError(CALL, f"{library} would copy ({reason})", "IX-CONVERT-3")
 

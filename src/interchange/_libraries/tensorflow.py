@@ -1,4 +1,4 @@
-"""TensorFlow, of which only the operators matter here."""
+"""TensorFlow, with its operators only."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _read_device(device: Any, call: str) -> Pair | None:
     Raises
     ------
     UnsupportedDeviceError
-        It has no index, and stands for the device that is current at each use (DLP-DEV-1).
+        It has no index, and means the device that is current at each use (DLP-DEV-1).
     """
     if device.type == "cpu":
         return DLDeviceType.kDLCPU, 0
@@ -63,7 +63,7 @@ def _read_device(device: Any, call: str) -> Pair | None:
 
 
 def _find_device(device: Any) -> Device | None:
-    """Read a ``torch.device``, or what torch makes one of."""
+    """Read a ``torch.device``, or a value that torch converts to one."""
     torch = sys.modules["torch"]
     try:
         found = torch.device(device)
@@ -89,7 +89,7 @@ def _write_device(device: Device) -> Any:
 
 
 def _move(x: Any, device: Any, stream: Any, call: str) -> Any:
-    """Move a tensor, on a stream of CUDA where one is named."""
+    """Move a tensor, on a stream of CUDA if one is named."""
     if stream is None:
         return x.to(device)
     torch = sys.modules["torch"]
@@ -103,7 +103,7 @@ def _move(x: Any, device: Any, stream: Any, call: str) -> Any:
 
 
 def _table_keeps_meaning(x: Any) -> bool:
-    """Whether the C exchange functions of torch describe the tensor as it is."""
+    """Whether the C exchange functions of torch describe the tensor correctly."""
     return not (x.requires_grad or x.is_conj() or x.is_neg()) and x.device.type == "cpu"
 
 
@@ -116,7 +116,7 @@ def _guard_export(x: Any) -> Loss | None:
 
 
 def _guard_record(x: Any) -> Loss | None:
-    """Return what the CUDA record of a tensor does not say: its conjugate or negative bit."""
+    """Return what the CUDA record of a tensor omits: its conjugate or negative bit."""
     is_conj = getattr(x, "is_conj", None)
     if is_conj is not None and is_conj():
         return "the tensor has its conjugate bit set", "DLP-DTYPE-6", "pass `x.resolve_conj()`"
@@ -154,13 +154,13 @@ def _take(module: Any, array: Any) -> Any:
     return module.from_dlpack(array)
 
 
-# ---------------------------------------------------------------- computing
+# ---------------------------------------------------------------- backend
 
 _EXCHANGED_ONLY: Final = frozenset({"uint16", "uint32", "uint64"})
 
 
 class TorchBackend(DLPackBackend):
-    """PyTorch; its operators do not promote as the standard says, so functions replace them."""
+    """PyTorch; its operators do not promote as the standard requires, so functions replace them."""
 
     name: ClassVar[str] = "torch"
     uses_operators: ClassVar[bool] = False
@@ -177,11 +177,11 @@ class TorchBackend(DLPackBackend):
         return self._torch.from_dlpack(tensor)
 
     def dtypes(self) -> tuple[str, ...]:
-        """Return the names of the element types, less those that PyTorch only exchanges."""
+        """Return the names of the element types, except those that PyTorch only exchanges."""
         return tuple(name for name in STANDARD_DTYPES if name not in _EXCHANGED_ONLY)
 
     def keywords(self) -> Mapping[str, Any]:
-        """Return the device."""
+        """Return the keyword for the device."""
         return {"device": self._place}
 
     def stream(self) -> tuple[int | None, Any]:
@@ -192,13 +192,13 @@ class TorchBackend(DLPackBackend):
         return int(current.cuda_stream) or 1, current
 
     def as_native(self, result: Any) -> Any:
-        """Return a tensor, on the device where arrays are, whose elements are in its memory."""
+        """Return a tensor on this device, with the conjugate and negative bits resolved."""
         if isinstance(result, self.array_type):
             return result.resolve_conj().resolve_neg()
         return self._torch.asarray(result, device=self._place)
 
     def may_share(self, one: Any, other: Any) -> bool:
-        """Whether two tensors have one storage."""
+        """Whether two tensors share a storage."""
         return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
 
     def copy(self, native: Any) -> Any:
@@ -206,7 +206,7 @@ class TorchBackend(DLPackBackend):
         return native.clone()
 
     def as_index(self, native: Any) -> Any:
-        """Return integers as int64: PyTorch reads uint8 as a mask, and takes few other types."""
+        """Return integers as int64: PyTorch treats uint8 as a mask, and accepts few other types."""
         return native if native.dtype is self._torch.bool else native.long()
 
     def to_host(self, native: Any) -> Any:
@@ -215,14 +215,14 @@ class TorchBackend(DLPackBackend):
 
 
 def _make_backend(device: Device) -> TorchBackend:
-    """Return PyTorch as the library that computes on a device.
+    """Return the PyTorch backend of a device.
 
     Raises
     ------
     LookupError
-        It computes on no such device.
+        PyTorch does not compute on that device.
     BackendUnavailableError
-        It, or array-api-compat, is not installed (IX-XP-3).
+        PyTorch or array-api-compat is not installed (IX-XP-3).
     """
     if device is not CPU and device.type not in GPUS:
         raise LookupError(device)

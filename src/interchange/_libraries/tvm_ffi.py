@@ -20,7 +20,7 @@ def _allow_table(_: Any) -> bool:
 def _take(module: Any, array: Any) -> Any:
     """Return a tensor of an Array."""
     tensor = module.from_dlpack(array)
-    _ = tensor.dtype  # raises where tvm-ffi has no dtype for the elements
+    _ = tensor.dtype  # raises if tvm-ffi has no dtype for the elements
     return tensor
 
 

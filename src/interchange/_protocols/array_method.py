@@ -1,6 +1,6 @@
-"""``__array__``, the last resort: it may copy, cast, and replace nulls by NaN.
+"""The ``__array__`` method, tried last: it may copy, cast, and replace nulls by NaN.
 
-Source: NumPy 2, Interoperability with NumPy: ``__array__(dtype=None, copy=None)`` raises where
+Source: NumPy 2, Interoperability with NumPy: ``__array__(dtype=None, copy=None)`` raises if
 ``copy=False`` cannot be met.
 """
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 
 def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T:
-    """Import an object with ``__array__``, as `ask_for_array` takes it.
+    """Import an object with ``__array__``, as returned by `ask_for_array`.
 
     Raises
     ------
     NoProtocolError
-        It has none, or is a class (IX-PROTOCOL-1).
+        It has no ``__array__``, or is a class (IX-PROTOCOL-1).
     """
     if isinstance(x, type) or attribute(x, "__array__") is None:
-        from .conversion_hints import conversion_hint  # for an error alone
+        from .conversion_hints import conversion_hint  # for an error only
 
         what = f"{show(x)} of type {type(x).__name__}"
         if not isinstance(x, type) and attribute(x, "__dlpack__") is not None:
@@ -54,23 +54,23 @@ def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T
 
 
 def ask_for_array(x: Any, copy: bool | None, call: str) -> Any:
-    """Return the ndarray that ``__array__`` of `x` gives.
+    """Return the ndarray that ``__array__`` of `x` returns.
 
     Parameters
     ----------
     x : object
-        Has ``__array__``.
+        An object with ``__array__``.
     copy : bool or None
-        True: accept a copy, and converted elements.  Else share the memory, or raise.
+        True: accept a copy, and converted elements.  Otherwise share the memory, or raise.
     call : str
         Named in errors.
 
     Raises
     ------
     CopyNeededError
-        It would copy, or does not say (AI-ARRAY-1).
+        It would copy, or does not take ``copy`` (AI-ARRAY-1).
     ExchangeError
-        It would lose a mask (AI-MASK-1), or gave no ndarray (AI-ARRAY-2).
+        It would lose a mask (AI-MASK-1), or did not return an ndarray (AI-ARRAY-2).
     """
     lost = find_loss(x)
     if lost is not None:
@@ -83,7 +83,7 @@ def ask_for_array(x: Any, copy: bool | None, call: str) -> Any:
 
 
 def without_copies(x: Any, copy: bool | None) -> bool | None:
-    """Return what to ask of `x` where a copy is made later: True only of what else refuses."""
+    """Return the ``copy`` to request if a copy is made later: True only if `x` would refuse."""
     if not copy:
         return copy
     return True if is_last_resort(x) or is_column(x) or _is_arrow(x) else None
@@ -95,14 +95,14 @@ def _is_arrow(x: Any) -> bool:
 
 
 def is_last_resort(x: Any) -> bool:
-    """Whether `x` has nothing but ``__array__``, as far as its attributes say."""
+    """Whether `x` supports ``__array__`` only, as far as its attributes show."""
     if supports_dlpack(x) or attribute(x, "__array_interface__") is not None:
         return False
     return attribute(x, "__array__") is not None
 
 
 def _share(x: Any, copy: bool | None, call: str) -> Any:
-    """Return what ``__array__(copy=False)`` gives, if it is the memory of `x`."""
+    """Return the result of ``__array__(copy=False)``, if it is the memory of `x`."""
     libraries = tuple(libraries_of(type(x)))
     if any(one.array_method_computes for one in libraries) or not _takes_copy(x.__array__):
         raise _refusal(x, copy, call)
@@ -119,14 +119,14 @@ def _share(x: Any, copy: bool | None, call: str) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two ndarrays are the same memory; without elements there is none."""
+    """Whether two ndarrays share their memory; False without elements."""
     places = [array.__array_interface__["data"][0] for array in (one, other)]
     return not one.size or places[0] == places[1]
 
 
 def _takes_copy(method: Any) -> bool:
-    """Whether a method takes the keyword ``copy``, as far as its signature says."""
-    import inspect  # takes long
+    """Whether a method takes the keyword ``copy``, as far as its signature shows."""
+    import inspect  # slow to import
 
     try:
         parameters = inspect.signature(method).parameters

@@ -1,8 +1,8 @@
 """What a type of producer supports, cached: keywords, releases, exchange table.
 
 Source: array API standard, ``array.__dlpack__`` (the keywords came with 2023.12).  Keywords are
-read off the signature, so that a TypeError of the producer's own is never taken for a missing
-keyword; functions without a readable signature are asked with fewer keywords after a TypeError.
+read from the signature, so that a TypeError of the producer's own code is never taken for a missing
+keyword; functions without a readable signature are called with fewer keywords after a TypeError.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ABOUT_KEYWORDS: Final = (
 )
 
 NEEDS_NO_NEGOTIATION: Final = ("numpy", "ndarray")
-"""The type whose memory is always on the host, that takes no stream, and knows ``max_version``."""
+"""The type whose memory is always on the host, that takes no stream, but ``max_version``."""
 
 BUFFERS: Final = (
     ("builtins", "bytes"),
@@ -41,26 +41,26 @@ BUFFERS: Final = (
     ("array", "array"),
     ("mmap", "mmap"),
 )
-"""Types of CPython, by module and name, that have a buffer and none of the other protocols."""
+"""Types of CPython, by module and name, that support the buffer protocol only."""
 
 
 class Capabilities:
-    """What is known of a type of producers.
+    """Capabilities of a type of producers.
 
     Attributes
     ----------
     keywords : frozenset[str] or None
         Keywords that ``__dlpack__`` takes; None while unknown.
     forwards : bool
-        Whether it takes any keyword, and perhaps hands them on.
+        Whether it takes any keyword, and perhaps passes them on.
     table : ExchangeTable or None
         The C exchange functions of the type.
     guard : callable or None
-        Says what the export of an object would lose; found for subclasses, too.
+        Returns what the export of an object would lose; found for subclasses, too.
     is_immutable : bool
-        Whether its arrays are never written, whatever their capsules say.
+        Whether its arrays are never writable, whatever their capsules say.
     library : Library
-        What is known of the library that defines the type.
+        The record of the library that defines the type.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class Capabilities:
         self.table = _find_table(cls, self.library)
 
     def may_take(self, keyword: str) -> bool:
-        """Whether a keyword is worth sending; True also where it is unknown."""
+        """Whether a keyword is worth sending; also True if it is unknown."""
         return self.forwards or self.keywords is None or keyword in self.keywords
 
     def ask(self, method: Any, wanted: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -95,7 +95,7 @@ class Capabilities:
         Returns
         -------
         tuple
-            What it gave, and the keywords that it was sent.
+            Its result, and the keywords that it was sent.
         """
         if self.keywords is not None and not self.forwards:
             known = self.keywords
@@ -104,7 +104,7 @@ class Capabilities:
         return self._ask_with_fewer(method, wanted)
 
     def _ask_with_fewer(self, method: Any, wanted: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Call, and call again with fewer keywords while they are what is refused."""
+        """Call, and call again with fewer keywords while they are refused."""
         first: TypeError | None = None
         try:
             for fewer in (KEYWORDS, ("stream",), ()):
@@ -113,7 +113,7 @@ class Capabilities:
                     return method(**sent), sent
                 except TypeError as error:
                     if not self._refuses_keywords(error):
-                        raise  # the keywords are right, and the error is the producer's own
+                        raise  # the keywords are right: the error is the producer's own
                     first = first or error
                     if not sent:
                         break
@@ -124,12 +124,12 @@ class Capabilities:
             first = None  # its traceback refers to this frame, which would outlive the call
 
     def _refuses_keywords(self, error: TypeError) -> bool:
-        """Whether `error` is about the call and not about what the producer did in it."""
+        """Whether `error` is about the call and not raised by code of the producer."""
         return compiled(_ABOUT_KEYWORDS).search(str(error)) is not None
 
 
 def _find_guard(library: Library, guard: Guard | None) -> Guard | None:
-    """Return what finds losses: the guard of the library, and that of masked records."""
+    """Return the function that finds losses: the library's guard, or that of masked records."""
     if not library.may_mask_records:
         return guard
     if guard is None:
@@ -138,7 +138,7 @@ def _find_guard(library: Library, guard: Guard | None) -> Guard | None:
 
 
 def _read_keywords(method: Any) -> tuple[frozenset[str] | None, bool]:
-    """Return the keywords of a method, if its signature can be read, and whether it takes any."""
+    """Return the keywords of a method, if its signature is readable, and whether it takes any."""
     try:
         parameters = signature_of(method).parameters.values()
     except (TypeError, ValueError):
@@ -149,7 +149,7 @@ def _read_keywords(method: Any) -> tuple[frozenset[str] | None, bool]:
 
 
 def _find_table(cls: type, library: Library) -> ExchangeTable | None:
-    """Return the exchange table that the type itself, not a base, may be asked through."""
+    """Return the exchange table of the type itself, not of a base, if it may be used."""
     if library.exchange_guard is None:
         return None
     if not any(attribute in vars(cls) for attribute in ATTRIBUTES):
@@ -162,35 +162,35 @@ _known: Final[TypeTable[Capabilities]] = TypeTable(_MOST_TYPES)
 
 
 class Route(IntEnum):
-    """How a core may import the objects of a type when nothing unusual is asked."""
+    """How a core may import the objects of a type if all arguments have their defaults."""
 
     NEGOTIATE = 0
     ASK = 1
-    """Call ``__dlpack__(max_version=...)`` at once; what is not on the host is negotiated."""
+    """Call ``__dlpack__(max_version=...)`` at once; memory not on the host is negotiated."""
     ASK_IMMUTABLE = 2
-    """Likewise; the arrays are never written, whatever their capsules say."""
+    """Likewise; the arrays are never writable, whatever their capsules say."""
     BY_TABLE = 3
-    """Through the type's C exchange table; what is not on the host is negotiated."""
+    """Through the type's C exchange table; memory not on the host is negotiated."""
     BY_TABLE_OF_TORCH = 4
-    """Likewise, where a tensor has none of the bits that the table forgets."""
+    """Likewise, if a tensor has none of the bits that the table drops."""
     READ_NDARRAY = 5
     """Read the fields of the ndarray itself."""
 
 
 class Sharing(IntEnum):
-    """How a core may share the objects of a type when nothing unusual is asked of ``asarray``."""
+    """How a core may share the objects of a type if `asarray` is called with the defaults."""
 
     CAREFULLY = 0
     BY_DLPACK = 1
-    """By its `Route`: no other protocol is asked before DLPack."""
+    """By its `Route`: no other protocol is tried before DLPack."""
     UNLESS_RECORD = 2
     """Likewise, unless the object itself has the attribute of CUDA records."""
     BUFFER = 3
-    """By its buffer, which is all that it has."""
+    """By its buffer, the only protocol that it supports."""
 
 
 class FastPath:
-    """What needs no negotiation (`NEEDS_NO_NEGOTIATION`), or little.
+    """Objects that need no negotiation (`NEEDS_NO_NEGOTIATION`), or little.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class FastPath:
         self.kind: type | None = None
 
     def route_of(self, cls: type) -> tuple[Route, int]:
-        """Return how objects of a type that was met may be imported, and the address of a table."""
+        """Return how objects of a known type may be imported, and the address of a table."""
         known = _known.get(cls)
         if known is None:
             return Route.NEGOTIATE, 0
@@ -222,7 +222,7 @@ class FastPath:
         return Route.NEGOTIATE, 0
 
     def sharing_of(self, cls: type) -> Sharing:
-        """Return how objects of a type that was met may be shared."""
+        """Return how objects of a known type may be shared."""
         if any(cls is class_at(module, name) for module, name in BUFFERS):
             return Sharing.BUFFER
         route, _ = self.route_of(cls)
@@ -235,7 +235,7 @@ class FastPath:
 
 
 def _answers_as_host_only(cls: type) -> bool:
-    """Whether a type leaves all that is asked of it to a base whose memory is the host's."""
+    """Whether a type inherits all its methods from a base whose memory is on the host."""
     base = class_at(*NEEDS_NO_NEGOTIATION)
     if base is None or base not in cls.__mro__ or may_be_masked(cls):
         return False
@@ -249,10 +249,10 @@ fast_path: Final = FastPath()
 
 
 def capabilities_of(x: object) -> Capabilities | None:
-    """Return what is known of the producer `x`, or None when it has no ``__dlpack__``."""
+    """Return the capabilities of the producer `x`, or None if it has no ``__dlpack__``."""
     cls = type(x)
     if issubclass(cls, type):
-        return None  # a class has the method, and is no array
+        return None  # a class has the method, but is not an array
     own = getattr(x, "__dict__", {}).get("__dlpack__")
     if own is not None:
         return Capabilities(cls, own)  # on the instance, not on the type: not cached

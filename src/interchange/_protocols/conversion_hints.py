@@ -1,4 +1,4 @@
-"""What to do with an object that is no array, by what it is: a list, a number, an Arrow table.
+"""Hints for objects that are not arrays, by their kind: a list, a number, an Arrow table.
 
 Source: Arrow PyCapsule interface (``__arrow_c_stream__``, ``__arrow_c_array__``); array API
 standard 2025.12 (``asarray``).  Nothing is imported to find out.
@@ -17,7 +17,7 @@ from .protocol_attributes import ARRAY_WORDS, attribute, has_buffer, is_sequence
 if TYPE_CHECKING:
     from interchange._types.dtypes import DType
 
-_FILE: Final = FileIO.__mro__[-2]  # of all files; the abstract class over it asks for hashes
+_FILE: Final = FileIO.__mro__[-2]  # base of all files; its abstract class requires hashes
 _TEXT: Final = StringIO.__mro__[1]
 _SHARED: Final = "pass `asarray(x)`"
 _COLUMN: Final = "pass `interchange.from_arrow(x)`"
@@ -30,13 +30,13 @@ _PLAIN: Final = frozenset(
         *("float", "double", "halffloat", "float16", "float32", "float64"),
     }
 )
-"""What Arrow, pandas and Polars call numbers that lie in memory as they are, in lower case."""
+"""Names in Arrow, pandas and Polars of types that are stored as plain numbers, in lower case."""
 
 
 def conversion_hint(x: Any) -> str | None:
-    """Return what can be passed instead of `x`, which is no array; None if unknown.
+    """Return what can be passed instead of `x`, which is not an array; None if unknown.
 
-    Each call in it gives an `Array`, which every function here takes.
+    Each call in it returns an `Array`, which every function here accepts.
     """
     if isinstance(x, type):
         return "pass an object of this type, not the type"
@@ -56,7 +56,7 @@ def conversion_hint(x: Any) -> str | None:
 
 
 def _of_holder(x: Any) -> str | None:
-    """Return what can be passed of an object that holds memory, or one number."""
+    """Return what can be passed for an object that holds memory, or one number."""
     code = memory_of(x)
     if code is not None:
         return f"pass its memory, `asarray({code})`" if code else "open it for bytes, not for text"
@@ -66,7 +66,7 @@ def _of_holder(x: Any) -> str | None:
 
 
 def memory_of(x: Any) -> str | None:
-    """Return the code for the buffer of what holds one; an empty one for a file of text."""
+    """Return the code for the buffer of an object that holds one; "" for a text file."""
     if isinstance(attribute(x, "buf"), memoryview):
         return "x.buf"
     if not isinstance(x, _FILE):
@@ -81,7 +81,7 @@ def memory_of(x: Any) -> str | None:
 
 
 def bytes_hint(x: Any, wanted: DType | None) -> str | None:
-    """Return what to do about an object without a buffer, whose bytes are wanted as some type."""
+    """Return the fix for an object without a buffer whose bytes are wanted as some type."""
     code = memory_of(x)
     if code:
         return f"pass its memory, `{code}`"
@@ -92,14 +92,14 @@ def bytes_hint(x: Any, wanted: DType | None) -> str | None:
 
 
 def _of_numbers(x: Any) -> str:
-    """Return the call that makes an array of numbers, written out where they are few."""
+    """Return the call that makes an array of numbers, written out if they are few."""
     text = show(x)
     shown = "x" if text.endswith("...") or "<" in text else text
     return f"pass `interchange.xp.asarray({shown})`, which makes a new array"
 
 
 def sharing_hint(x: Any) -> str | None:
-    """Return `conversion_hint`, or what takes `x` where it supports another protocol."""
+    """Return `conversion_hint`, or a function for `x` if it supports another protocol."""
     found = conversion_hint(x)
     if found is not None or isinstance(x, type):
         return found
@@ -115,7 +115,7 @@ _OTHER_WORDS: Final = ("__cuda_array_interface__", "__array_interface__", "__arr
 
 def _leads_to_numbers(x: Any) -> bool:
     """Whether the first element of nested sequences is a number or an array."""
-    for _ in range(_DEEPEST):  # a list may hold itself
+    for _ in range(_DEEPEST):  # a list may contain itself
         if not is_sequence(x) or not len(x):
             break
         x = x[0]
@@ -125,7 +125,7 @@ def _leads_to_numbers(x: Any) -> bool:
 
 
 def library_hint(x: Any) -> str | None:
-    """Return what the library of `x` needs where `x` has no elements yet, such as a tracer."""
+    """Return what the library of `x` needs if `x` has no elements yet, such as a tracer."""
     for library in libraries_of(type(x)):
         found = None if library.hint is None else library.hint(x)
         if found is not None:
@@ -137,18 +137,18 @@ def library_hint(x: Any) -> str | None:
 
 
 def is_arrow(x: Any) -> bool:
-    """Whether `x` exports itself as Arrow's arrays: a table, a column, a stream of tables."""
+    """Whether `x` exports Arrow arrays: a table, a column, a stream of tables."""
     return not isinstance(x, type) and supports_arrow(x)
 
 
 def is_plain(column: Any) -> bool:
-    """Whether the elements of a column are numbers that lie in memory as they are."""
+    """Whether the elements of a column are stored as plain numbers."""
     kind = attribute(column, "dtype")
     return str(attribute(column, "type") if kind is None else kind).lower() in _PLAIN
 
 
 def _of_arrow(x: Any) -> str | None:
-    """Return what of a table, a column or a stream can be passed."""
+    """Return which part of a table, a column or a stream can be passed."""
     names = names_of(x)
     has_array_method = attribute(x, "__array__") is not None
     if len(names) > 1 or (names and has_array_method):
@@ -161,7 +161,7 @@ def _of_arrow(x: Any) -> str | None:
 
 
 def names_of(x: Any) -> list[Any]:
-    """Return what the columns of a table are called; nothing for what is no table."""
+    """Return the names of the columns of a table; none for other objects."""
     axes = attribute(x, "ndim")
     if axes is not None and axes != _TWO:
         return []

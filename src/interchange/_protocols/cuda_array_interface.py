@@ -1,7 +1,7 @@
-"""The CUDA Array Interface, in and out: a record, its memory, and the stream it may be busy on.
+"""Import and export by the CUDA Array Interface: a record, its memory, and its pending stream.
 
-Source: CUDA Array Interface, versions 0 to 3; CUDA driver API (pointer attributes).  A record says
-neither which device nor whether memory is managed: the driver is asked.  The wait for a producer's
+Source: CUDA Array Interface, versions 0 to 3; CUDA driver API (pointer attributes).  A record does
+not name the device, nor whether memory is managed: the driver is asked.  The wait for a producer's
 stream is enqueued when the memory is exported, on the stream of the consumer.
 """
 
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="Tensor")
 
 SYNCS: Final = os.environ.get("INTERCHANGE_CAI_SYNC", "1") != "0"
-"""Whether the streams of records are waited for, unless told otherwise per call."""
+"""Whether the streams of records are waited for by default."""
 UNSYNCED: Final = ("legacy", "none", "device")
-"""What to make of versions below 3, which say nothing of pending work: wait for the legacy default
+"""How versions below 3, which do not publish pending work, are ordered: wait for the legacy default
 stream, for nothing, or for everything on the device."""
 
 _CUDA: Final = Device(DLDeviceType.kDLCUDA)
@@ -73,9 +73,10 @@ _NO_ID: Final = {
 _BFLOAT16: Final = TypeStr("<", "V", 2)  # as torch and ml_dtypes write it
 
 
-# ---------------------------------------------------------------- in
+# ---------------------------------------------------------------- import
 
-# Shape, strides and element type repeat from call to call; what was checked once is found by value.
+# Shape, strides and element type repeat from call to call; a cache by value avoids checking them
+# again.
 _Form = tuple[Spec, int, int]  # on cuda:0; span of the elements from the first one [bytes]
 _forms: Final[dict[Any, _Form]] = {}
 _MOST_FORMS: Final = 1024
@@ -93,34 +94,34 @@ def import_record(
     call: str,
     answers: tuple[int, ...] | None = None,
 ) -> T:
-    """Import what a record describes.
+    """Import the memory that a record describes.
 
     Parameters
     ----------
     raw : object
-        The record, as the producer gave it.
+        The record, as the producer returned it.
     x : object or None
-        What gave it, asked again later; None for a bare record.
+        Its producer, asked again later; None for a bare record.
     cls : type
-        What to return.
+        The class of the result.
     owner : object
         Kept alive with the memory.
     dtype : DType or None
-        The element type, where the type string does not determine it.
+        The element type, if the type string does not determine it.
     sync : bool
-        Whether the producer's stream counts.
+        Whether to order after the producer's stream.
     unsynced : str
-        What to make of versions below 3: one of `UNSYNCED`.
+        How versions below 3 are ordered: one of `UNSYNCED`.
     call : str
         Named in errors.
     answers : tuple[int, ...], optional
-        What CUDA's driver answered about the address a moment ago.
+        The recent answer of CUDA's driver about the address.
 
     Raises
     ------
     ExchangeError
-        The record is malformed, or describes what DLPack cannot (``CAI-*``, DLP-DTYPE-3,
-        DLP-STRIDES-3), or memory that is not there (CAI-DATA-3, CAI-DATA-4).
+        The record is malformed, or describes memory that DLPack cannot describe (``CAI-*``,
+        DLP-DTYPE-3, DLP-STRIDES-3), or that does not exist (CAI-DATA-3, CAI-DATA-4).
     DriverUnavailableError
         There is no driver to ask (IX-DRIVER-1).
     """
@@ -145,7 +146,7 @@ def import_record(
     kind, ordinal, start, end = place
     if not start <= ptr + low <= ptr + high <= end and end > start:
         raise _refuse_span(record, place, call)
-    if ordinal or kind is not DLDeviceType.kDLCUDA:  # as the cached form has it
+    if ordinal or kind is not DLDeviceType.kDLCUDA:  # in the form of the cache
         device = _NO_ID.get(kind) or Device(kind, ordinal)
         spec = Spec(spec.dtype, device, spec.layout)
     tensor = _core.describe(ptr, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
@@ -157,7 +158,7 @@ def import_record(
 
 
 def _refuse_loss(x: Any, call: str) -> None:
-    """Refuse an object whose record leaves out what changes its values."""
+    """Refuse an object whose record omits something that changes its values."""
     find_loss = None if x is None else record_guard_of(type(x))
     loss = None if find_loss is None else find_loss(x)
     if loss is not None:
@@ -167,7 +168,7 @@ def _refuse_loss(x: Any, call: str) -> None:
 def _place_of(
     ptr: int, driver: Driver, answers: tuple[int, ...] | None, call: str
 ) -> PointerAttributes:
-    """Return where an address is, by what the driver answers, or has answered."""
+    """Return the device of an address, from the driver's answer or a recent one."""
     if answers is None:
         place = driver.pointer_attributes(ptr, call)
     else:
@@ -178,7 +179,7 @@ def _place_of(
 
 
 def is_plain_type(cls: type) -> bool:
-    """Whether the records of a type's objects were found to need no correction."""
+    """Whether records of a type are known to need no correction."""
     is_foreign = package_of(cls) != "interchange" and not hasattr(cls, "keys")
     is_corrected = module_of(cls) not in plain_modules or record_guard_of(cls) is not None
     return is_foreign and not is_corrected and not issubclass(cls, _core.Tensor)
@@ -190,9 +191,9 @@ def publish(tensor: Tensor, x: Any, said: tuple[Any, ...]) -> PendingWork:
     Parameters
     ----------
     tensor : Tensor
-        What was made of the record.
+        The Array made from the record.
     x : object or None
-        What gave it, asked again later; None for a bare record.
+        Its producer, asked again later; None for a bare record.
     said : tuple
         The entries shape, typestr, data, strides, version and stream of the record, and the
         consumer's stream, or None.
@@ -208,7 +209,7 @@ _ENTRIES: Final = ("shape", "typestr", "data", "strides", "version", "stream")
 
 
 def _find_driver(call: str) -> Driver:
-    """Return the driver to ask about addresses: CUDA's, or where there is none, ROCm's."""
+    """Return the driver to ask about addresses: CUDA's, or ROCm's if there is none."""
     try:
         return driver_of(_CUDA, call)
     except DriverUnavailableError as error:
@@ -221,7 +222,7 @@ def _find_driver(call: str) -> Driver:
 def _read_carefully(
     raw: Any, dtype: DType | None, hint: Any, call: str
 ) -> tuple[InterfaceRecord, _Form]:
-    """Read a record that is new, or that has what is refused."""
+    """Read a record that is not cached, or that is invalid."""
     record = read_record(raw, hint, call)
     if record.mask is not None:
         raise ExchangeError(call, f"mask is {show(record.mask)}", "CAI-MASK-1")
@@ -229,13 +230,13 @@ def _read_carefully(
 
 
 def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str) -> _Form:
-    """Return what a record says that memory holds, checked."""
+    """Return the checked description of the memory of a record."""
     if not is_plain(record):
         raise UnsupportedDTypeError(call, f"descr is {show(record.descr)}", "CAI-DESCR-1")
     try:
         element = dtype_of(record, hint, call)
     except UnsupportedDTypeError as error:
-        from .element_hints import with_dtype_hint  # for an error alone
+        from .element_hints import with_dtype_hint  # for an error only
 
         raise with_dtype_hint(error, record.typestr.itemsize) from error.__cause__
     if dtype is not None and element is not dtype:
@@ -261,7 +262,7 @@ def _import_empty(record: InterfaceRecord, spec: Spec, owner: Any, cls: type[T],
         driver = _find_driver(call)
         kind = DLDeviceType.kDLROCM if driver.name == "ROCm" else DLDeviceType.kDLCUDA
         device = Device(kind, driver.current_device(call))
-    except InterchangeError:  # there is no driver, and none is needed
+    except InterchangeError:  # no driver, and none is needed
         device = _CUDA
     spec = Spec(spec.dtype, device, spec.layout)
     return _core.describe(0, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
@@ -276,18 +277,18 @@ def _refuse_span(record: InterfaceRecord, place: PointerAttributes, call: str) -
     return ExchangeError(call, what, "CAI-DATA-4")
 
 
-# ---------------------------------------------------------------- out
+# ---------------------------------------------------------------- export
 
 
 def describe_record(tensor: Tensor, version: int, call: str) -> dict[str, Any]:
     """Return the record of device memory, with the stream that work may be pending on.
 
-    Below version 3, which has no stream, the host waits first.
+    The host waits first for versions below 3, which have no stream.
 
     Raises
     ------
     UnsupportedDeviceError
-        No device reaches the memory (CAI-DEV-1).
+        No CUDA device can access the memory (CAI-DEV-1).
     UnsupportedDTypeError
         The interface has no name for the element type (CAI-TYPESTR-2).
     """
@@ -302,7 +303,7 @@ def describe_record(tensor: Tensor, version: int, call: str) -> dict[str, Any]:
         wait_on_host(tensor, call)
     else:
         stream = stream_to_publish(tensor, call)
-    if stream == 0:  # ROCm's default stream, for which the interface has another number
+    if stream == 0:  # ROCm's default stream, which has another number in the interface
         stream = LEGACY_DEFAULT_STREAM
     ptr = tensor.ptr
     if spec.device.type in _PAGE_LOCKED and ptr:

@@ -1,8 +1,8 @@
-"""DLPack between two libraries: what is asked of a producer, and how its answer is taken.
+"""DLPack between two libraries: what a producer is asked for, and how its capsule is imported.
 
 Source: array API standard 2025.12, ``from_dlpack`` and ``array.__dlpack__``; the Python
-specification of DLPack.  The order is: where is the memory, which stream, which keywords, the
-capsule, and only then what the capsule says.
+specification of DLPack.  The order is: the device, the stream, the keywords, the capsule, and
+finally the contents of the capsule.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ AKIN: Final = (
     {DLDeviceType.kDLCUDA, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLCUDAManaged},
     {DLDeviceType.kDLROCM, DLDeviceType.kDLROCMHost},
 )
-"""Kinds of memory that libraries take for each other: the capsule is believed."""
+"""Pairs of device types that libraries use for each other: the capsule's device is used."""
 
 READ_ONLY: Final = DLPACK_FLAG_BITMASK_READ_ONLY
 IS_COPIED: Final = DLPACK_FLAG_BITMASK_IS_COPIED
@@ -85,10 +85,10 @@ def check_copy(copy: object, call: str) -> None:
 
 
 def device_of(x: Any, call: str) -> Device:
-    """Return the device that ``__dlpack_device__`` of `x` says."""
+    """Return the device that ``__dlpack_device__`` of `x` returns."""
     method = getattr(x, "__dlpack_device__", None)
     if method is None:
-        from .conversion_hints import library_hint  # for an error alone
+        from .conversion_hints import library_hint  # for an error only
 
         what = f"{type(x).__name__} has __dlpack__ and no __dlpack_device__"
         raise NoProtocolError(call, what, "DLP-NEG-1", library_hint(x))
@@ -117,27 +117,27 @@ def import_(
     x : object
         The producer.
     cls : type
-        What to return.
+        The class of the result.
     device : Device or None
-        Where the memory is wanted; None for where it is.
+        The requested device; None for the current one.
     copy : bool or None
         As in the standard.
     stream : int or None
         Handle of the consumer's stream; sent only to producers with streams.
     keep : object
-        What the handle was taken from, kept alive with the memory.
+        The object that the handle was taken from, kept alive with the memory.
     call : str
         Named in errors.
 
     Raises
     ------
     ExchangeError, NoProtocolError, StreamError
-        Or what the producer raised, unchanged.
+        Or the error of the producer, unchanged.
     """
     _core.check_interpreter(call)
     known = capabilities_of(x)
     if known is None:
-        from .conversion_hints import sharing_hint  # for an error alone
+        from .conversion_hints import sharing_hint  # for an error only
 
         what = f"{type(x).__name__} has no __dlpack__"
         raise NoProtocolError(call, what, "DLP-NEG-1", sharing_hint(x))
@@ -177,7 +177,7 @@ def _refuse_copy_in_capture(source: Device, wanted: dict[str, Any], call: str) -
 
 
 def explain_refusal(x: Any, error: Exception, call: str) -> None:
-    """Raise why a producer refused, where that is known and its own error is of another kind."""
+    """Explain why a producer refused, if that is known and its own error is of another type."""
     if isinstance(error, (InterchangeError, *NO_ROOM)):
         return
     why = find_reason(x)
@@ -196,7 +196,7 @@ def supports_dlpack(x: Any) -> bool:
 def _order_arrival(
     tensor: Tensor, sent: dict[str, Any], stream: int | None, keep: Any, call: str
 ) -> None:
-    """Note the stream on which memory is ready: the one that the producer was sent, or ours.
+    """Record the stream on which memory is ready: the one that the producer was sent, or ours.
 
     A producer that was sent no stream is assumed to be ready on the standard's default.
     """
@@ -217,7 +217,7 @@ def _keywords(
     known: Capabilities,
     call: str,
 ) -> dict[str, Any]:
-    """Return what to ask a producer on `source` for."""
+    """Return the arguments for a producer on `source`."""
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     moves = device is not None and device != source and known.may_take("dl_device")
     if source.type in STREAM_RULES and not (moves and device == CPU):
@@ -238,7 +238,7 @@ def _keywords(
 def _ask_at_home(
     x: Any, known: Capabilities, wanted: dict[str, Any], source: Device, call: str
 ) -> tuple[Any, dict[str, Any]]:
-    """Ask a producer with its device current, which it may refuse or order by (DLP-DEV-8)."""
+    """Call a producer with its device current, as it may require or order by it (DLP-DEV-8)."""
     home = device_guard(source, call)
     if home is None:
         return _ask(x, known, wanted, source, call)
@@ -247,7 +247,7 @@ def _ask_at_home(
 
 
 def _ask_to_share(wanted: dict[str, Any], source: Device) -> None:
-    """Do not send copies and moves of memory on an unknown device: they are made here."""
+    """Do not request copies and moves of memory on an unknown device: they are made here."""
     if wanted.pop("dl_device", None) is not None:
         wanted.setdefault("stream", STREAM_RULES[source.type].default)
     if wanted.get("copy") is True:
@@ -257,10 +257,11 @@ def _ask_to_share(wanted: dict[str, Any], source: Device) -> None:
 def _ask_again_at_home(
     tensor: T, x: Any, known: Capabilities, sent: dict[str, Any], call: str
 ) -> T:
-    """Return managed memory, asked for again if it belongs to another device than the current one.
+    """Return managed memory, requested again if it belongs to another device than the current.
 
-    Its device has no id; the address tells, which comes with the capsule (DLP-DEV-8).  A default
-    stream is one of the current device to whoever named it, and of its own to who was asked there.
+    Managed memory has no device id; the address identifies the device, and comes with the capsule
+    (DLP-DEV-8).  A default stream belongs to the current device for the caller who named it, and to
+    the producer's device for the producer.
     """
     device = tensor._spec.device
     stream = sent.get("stream", STREAM_RULES[_MANAGED].default)
@@ -276,7 +277,7 @@ def _ask_again_at_home(
             again = _core.consume_capsule(capsule, x, type(tensor), call)
     except NO_ROOM:
         raise
-    except Exception:  # noqa: BLE001 - one that answers once: all its work is waited for
+    except Exception:  # noqa: BLE001 - it may export only once: all its work is waited for
         wait_for_device(device, ordinal, call)
         return tensor
     again._flags = tensor._flags
@@ -290,8 +291,8 @@ def _ask(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the capsule of a producer, and the keywords that it was sent.
 
-    One that neither copies nor moves is asked to share, whatever error it refused with: the
-    standard asks for BufferError, and libraries differ.
+    If neither a copy nor a move is needed, a producer that refuses is asked to share, whatever its
+    error: the standard requires BufferError, and libraries differ.
     """
     try:
         return known.ask(x.__dlpack__, wanted)
@@ -311,7 +312,7 @@ def _ask(
 
 
 def check_shares(source: Device, target: Device, call: str) -> None:
-    """Refuse to move between devices that share no memory, where `copy` is False."""
+    """Refuse to move between devices that share no memory, if `copy` is False."""
     if source is not target and not (target is CPU and source.is_host_accessible):
         raise CopyNeededError(call, f"moving from {source} to {target}", "DLP-COPY-1")
 
@@ -319,9 +320,9 @@ def check_shares(source: Device, target: Device, call: str) -> None:
 def check_capsule(
     capsule: Any, target: Device | None, copy: bool | None, handle: int | None, call: str
 ) -> None:
-    """Refuse what cannot be met, before a capsule is consumed for it.
+    """Refuse requests that cannot be met, before a capsule is consumed for them.
 
-    Handles of streams are the same everywhere; 0, 1 and 2 are what devices differ about.
+    Handles of streams are the same everywhere; only 0, 1 and 2 mean different streams.
     """
     _core.check_interpreter(call)
     if handle is not None and not may_be_stream(handle):
@@ -340,7 +341,7 @@ def check_capsule(
 
 
 def look_into(capsule: Any, cls: type[T], call: str) -> T | None:
-    """Return what a capsule holds, which stays unconsumed; None where an import raises why not."""
+    """Return the contents of a capsule, left unconsumed; None if an import raises the error."""
     name = capsule_name(capsule)
     if name not in USED_NAME:
         return None
@@ -360,16 +361,16 @@ def _tell_device(found: Device, said: Device, wanted: Device | None) -> str | No
 
 
 def _is_akin(one: Device, other: Device) -> bool:
-    """Whether libraries take memory on one device for memory on the other."""
+    """Whether libraries treat memory on one device as memory on the other."""
     if one.type == other.type:
         return one is other or one.is_host_accessible
     return any({one.type, other.type} <= kin for kin in AKIN)
 
 
 def _through_table(x: Any, known: Capabilities, cls: type[T], call: str) -> T | None:
-    """Import through the C exchange table, or return None where ``__dlpack__`` is to be asked.
+    """Import through the C exchange table, or return None if ``__dlpack__`` has to be called.
 
-    The table's functions order no streams, so memory on a device with streams goes the other way.
+    The table's functions order no streams, so memory on a device with streams is negotiated.
     """
     may_ask = known.library.exchange_guard
     if known.table is None or may_ask is None or not may_ask(x):
@@ -378,10 +379,10 @@ def _through_table(x: Any, known: Capabilities, cls: type[T], call: str) -> T | 
     if found is not None and found._spec.device.type in STREAM_RULES:
         _core.release(found)
         return None
-    return found  # None where it fails: __dlpack__ will say it in the standard's words
+    return found  # None on failure: __dlpack__ raises the error in the standard's words
 
 
-# ---------------------------------------------------------------- what came
+# ---------------------------------------------------------------- the result
 
 
 def refuse_handles(tensor: Tensor, call: str) -> None:
@@ -390,7 +391,7 @@ def refuse_handles(tensor: Tensor, call: str) -> None:
 
 
 def check_result(tensor: Tensor, *, copy: bool | None, assume_writable: bool, call: str) -> bool:
-    """Hold what came against what was asked; return whether a copy is still to be made."""
+    """Compare the result with the request; return whether a copy is still to be made."""
     copied = bool((tensor._flags or 0) & IS_COPIED)
     if copy is False and copied:
         raise CopyNeededError(call, "the producer made a copy", "DLP-COPY-1")
@@ -415,7 +416,7 @@ def check_max_version(max_version: object, call: str) -> bool:
 
 
 def check_dl_device(dl_device: object, call: str) -> Device | None:
-    """Return the device that a consumer asks for."""
+    """Return the device that a consumer requests."""
     if dl_device is None:
         return None
     if not is_pair(dl_device):
@@ -429,8 +430,8 @@ def check_dl_device(dl_device: object, call: str) -> Device | None:
 def export_flags(tensor: Tensor, *, versioned: bool, call: str) -> int:
     """Return the flags to export with; refuse what the consumer's generation cannot represent.
 
-    Where nobody said whether memory may be written, versioned consumers are told that it may not,
-    and legacy ones are told as little as we were.
+    If it is unknown whether the memory may be written, versioned capsules are marked read-only, and
+    legacy ones have no mark, as always.
     """
     flags = tensor._flags
     if versioned:

@@ -1,4 +1,4 @@
-"""What to do with an ndarray whose elements are no plain numbers, by what they are.
+"""Hints for ndarrays whose elements are not plain numbers, by their kind.
 
 Source: NumPy, data types and structured arrays; NumPy array interface, typestr.
 """
@@ -16,11 +16,11 @@ _NATIVE: Final = "x.astype(x.dtype.newbyteorder('='))"
 _UNSIGNED: Final = (1, 2, 4, 8)
 """Sizes of unsigned integers [bytes]."""
 _WIDE: Final = {"f": ("float64", 8), "c": ("complex128", 16)}
-"""Kind of a number -> the widest type that is exchanged, and its size [bytes]."""
+"""Kind of a number -> the widest type that can be exchanged, and its size [bytes]."""
 
 
 def element_hint(x: Any) -> str | None:
-    """Return what of an ndarray can be passed; None where `x` is none, or nothing is known."""
+    """Return what can be passed instead of an ndarray; None for other objects, or if unknown."""
     dtype: Any = getattr(x, "dtype", None)
     kind = getattr(dtype, "kind", None)
     if not isinstance(kind, str) or not hasattr(type(x), "astype") or not hasattr(type(x), "view"):
@@ -54,7 +54,7 @@ def _of_fields(x: Any) -> str:
 
 
 def _of_text(x: Any, kind: str) -> str:
-    """Return how text is passed: as its characters."""
+    """Return how text can be passed: as its characters."""
     size = x.dtype.itemsize
     if kind == "T" or not x.ndim or not size or x.strides[-1] != size or not x.dtype.isnative:
         return "encode it as numbers first"
@@ -64,7 +64,7 @@ def _of_text(x: Any, kind: str) -> str:
 
 
 def _of_bits(x: Any) -> str | None:
-    """Return how elements of type void are passed: as their bits."""
+    """Return how elements of type void can be passed: as their bits."""
     dtype = x.dtype
     is_plain = getattr(dtype, "names", None) is None and not getattr(dtype, "is_packed", False)
     if is_plain and dtype.itemsize in _UNSIGNED:
@@ -73,7 +73,7 @@ def _of_bits(x: Any) -> str | None:
 
 
 def with_element_hint(error: InterchangeError, x: Any) -> InterchangeError:
-    """Return an error of element types with the fix that `x` has, if one is known."""
+    """Return an error of element types with the fix for `x`, if one is known."""
     hint = element_hint(x)
     return error if hint is None else error_for(error.call, error.what, error.rule, hint)
 

@@ -1,6 +1,6 @@
-"""What an exchange would lose of an object: its mask, a pending sign; and why an export failed.
+"""Data that an exchange would lose: a mask, a pending sign; and the reasons of failed exports.
 
-Nothing is imported to find out: an object's library is imported already.
+Nothing is imported to find out: the object's library is imported already.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def is_masked(x: Any) -> bool:
 
 
 def may_nest(values: Any) -> bool:
-    """Whether there is a sequence or an array among values, as far as their types say."""
+    """Whether there is a sequence or an array among values, as far as their types show."""
     try:
         found: Iterable[type] = set(map(type, values))  # each once, since they may be many
-    except TypeError:  # a metaclass may take the hash away
+    except TypeError:  # a metaclass may make its classes unhashable
         found = map(type, values)
     return any(hasattr(kind, "__len__") for kind in found)
 
@@ -68,7 +68,7 @@ def record_with_mask(x: Any) -> Loss | None:
     """Return the loss of an object whose CUDA record has a mask, which DLPack cannot represent."""
     try:
         raw = getattr(x, "__cuda_array_interface__", None)
-    except Exception:  # noqa: BLE001 - a property may raise anything, and is not what was asked for
+    except Exception:  # noqa: BLE001 - a property may raise anything
         return None
     mask = raw.get("mask") if isinstance(raw, dict) else None
     if mask is None:
@@ -78,13 +78,13 @@ def record_with_mask(x: Any) -> Loss | None:
 
 
 def find_loss(x: Any) -> Loss | None:
-    """Return what an export of `x` would lose, by what is known of its library."""
+    """Return what an export of `x` would lose, by the record of its library."""
     guard = inherited(type(x), lambda library: library.export_guard)
     return None if guard is None else guard(x)
 
 
 def find_arrow_loss(x: Any) -> Loss | None:
-    """Return what an export of `x` by Arrow would lose, by what is known of its library."""
+    """Return what an export of `x` by Arrow would lose, by the record of its library."""
     guard = inherited(type(x), lambda library: library.arrow_guard)
     return None if guard is None else guard(x)
 
@@ -93,7 +93,7 @@ _record_guards: Final[WeakKeyDictionary[type, Guard | None]] = WeakKeyDictionary
 
 
 def record_guard_of(cls: type) -> Guard | None:
-    """Return what finds the losses of the CUDA records of a type's objects, or None."""
+    """Return the guard of the CUDA records of a type's objects, or None."""
     try:
         return _record_guards[cls]
     except KeyError:
@@ -103,7 +103,7 @@ def record_guard_of(cls: type) -> Guard | None:
 
 
 def explain_refusal(x: Any) -> Loss | None:
-    """Return why `x` could not be exported, by what is known of its library."""
+    """Return why `x` could not be exported, by the record of its library."""
     explain = inherited(type(x), lambda library: library.explain_refusal)
     return None if explain is None else explain(x)
 
@@ -111,16 +111,16 @@ def explain_refusal(x: Any) -> Loss | None:
 # ---------------------------------------------------------------- hints for one call
 
 _TAKE_COPY: Final = frozenset({"asarray()", "convert()", "like()", "xp.asarray()"})
-"""Calls with a keyword ``copy`` by which ``__array__`` is asked for a copy."""
+"""Calls with a keyword ``copy`` that requests a copy by ``__array__``."""
 _OF_FROM_ARROW: Final = {
     '`nulls="separate"`': "`interchange.from_arrow(x, nulls='separate')`",
     "`storage=True`": "`interchange.from_arrow(x, storage=True)`",
 }
-"""Keyword that one function has -> the call of it."""
+"""Keyword of one function -> the call of that function."""
 
 
 def hint_for_call(hint: str, call: str) -> str:
-    """Return a hint that names only keywords that `call` has, and other calls in full."""
+    """Return a hint that names only keywords of `call`, and other calls in full."""
     for keyword, instead in _OF_FROM_ARROW.items():
         hint = hint.replace(keyword, instead)
     if call in _TAKE_COPY:
@@ -170,7 +170,8 @@ def is_column(x: object) -> bool:
 def prefers_array_method(x: Any) -> bool:
     """Whether an object that supports Arrow is imported by ``__array__``.
 
-    So are arrays of any number of axes, tables, which have two, and what Arrow would convert.
+    So are arrays of any number of axes, tables, which have two, and columns that Arrow would
+    convert.
     """
     if attribute(x, "__array__") is None:
         return False
@@ -179,6 +180,6 @@ def prefers_array_method(x: Any) -> bool:
             return prefers_array_method(library.unwrap(x))
         if library.prefers_array_method is not None:
             return library.prefers_array_method(x)
-    from .conversion_hints import names_of  # few need it
+    from .conversion_hints import names_of  # rarely needed
 
     return attribute(x, "ndim") is not None or bool(names_of(x))

@@ -1,7 +1,7 @@
-"""Host memory by the buffer protocol and by NumPy's array interface, in and out.
+"""Import and export of host memory by the buffer protocol and NumPy's array interface.
 
 Source: PEP 3118 and PEP 688; NumPy array interface, version 3.  A record's keys and their rules are
-those of the CUDA Array Interface, which took them from here.
+those of the CUDA Array Interface, which is derived from it.
 """
 
 from __future__ import annotations
@@ -73,21 +73,21 @@ def describe_memory(
     call: str,
     device: Device = CPU,
 ) -> T:
-    """Return a tensor over described memory, once the description is checked.
+    """Return a tensor over described memory, after the description is checked.
 
     Raises
     ------
     ExchangeError
-        Shape, strides or address describe no memory (DLP-SHAPE-*, DLP-STRIDES-2, DLP-DATA-1).
+        Shape, strides or address are invalid (DLP-SHAPE-*, DLP-STRIDES-2, DLP-DATA-1).
     """
     found = problem(layout.shape, layout.strides, dtype.itemsize)
-    is_ours = call == "from_pointer()"  # whose arguments no producer made
+    is_ours = call == "from_pointer()"  # whose arguments come from no producer
     hint = "pass the shape and the strides of memory that exists" if is_ours else None
     if found is not None:
         known = _OF_A_SHAPE if call == "from_buffer()" else hint
         raise error_for(call, *found, known)
     first, last, spec = place(Spec(dtype, device, layout))
-    low, _ = layout.byte_bounds(dtype.itemsize)  # a handle has nothing before it
+    low, _ = layout.byte_bounds(dtype.itemsize)  # memory starts at its handle
     if not layout.size:
         ptr = 0
     elif not ptr:
@@ -101,29 +101,29 @@ def describe_memory(
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)
 
 
-# ---------------------------------------------------------------- in
+# ---------------------------------------------------------------- import
 
 
 def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
-    """Return the buffer of an object, whose bytes are wanted as elements of some type, or none.
+    """Return the buffer of an object whose bytes are wanted as elements of some type, or None.
 
     Raises
     ------
     NoProtocolError
-        `x` has none (BUF-1).
+        `x` has no buffer (BUF-1).
     ExchangeError
-        It does not give it (BUF-1), or has masked elements (AI-MASK-1).
+        `x` refuses to export its buffer (BUF-1), or has masked elements (AI-MASK-1).
     """
     try:
         view = memoryview(x)
     except TypeError as error:
-        from .conversion_hints import bytes_hint  # for an error alone
+        from .conversion_hints import bytes_hint  # for an error only
 
         what = f"{type(x).__name__} gives no buffer"
         hint = bytes_hint(x, wanted)
         raise NoProtocolError(call, what, "BUF-1", hint) from error
     except (BufferError, ValueError) as error:
-        from .element_hints import element_hint  # for an error alone
+        from .element_hints import element_hint  # for an error only
 
         what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
         raise ExchangeError(call, what, "BUF-1", element_hint(x)) from error
@@ -134,7 +134,7 @@ def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
 
 
 def import_buffer(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:
-    """Import an object with the buffer protocol; what has no whole strides may be copied.
+    """Import an object with the buffer protocol; one without whole strides may be copied.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def import_buffer(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T
     try:
         return describe_buffer(view, x, cls, call, readonly=view.readonly, copies=copies)
     except BaseException:
-        view.release()  # which the traceback would keep open, and its holder with it
+        view.release()  # which the traceback would keep open, and its owner with it
         raise
 
 
@@ -185,7 +185,7 @@ def describe_buffer(
 def _layout_of(
     shape: Ints, steps: Ints | None, dtype: DType, call: str, *, copies: bool
 ) -> Layout | None:
-    """Return the layout of byte strides, or None where only a copy has one and may be made."""
+    """Return the layout of byte strides, or None if it needs a copy and one may be made."""
     try:
         return layout_of(shape, steps, dtype.itemsize, call)
     except ExchangeError as error:
@@ -215,7 +215,7 @@ def element_of(view: memoryview, x: Any, call: str) -> DType:
     Raises
     ------
     UnsupportedDTypeError
-        It is none that is known, or of foreign byte order (BUF-FORMAT-1).
+        The type is unknown, or of foreign byte order (BUF-FORMAT-1).
     """
     try:
         return from_format(view.format, view.itemsize, call)
@@ -224,20 +224,21 @@ def element_of(view: memoryview, x: Any, call: str) -> DType:
 
 
 def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:
-    """Import an object with ``__array_interface__``; what has no whole strides may be copied.
+    """Import an object with ``__array_interface__``; one without whole strides may be copied.
 
     Raises
     ------
     NoProtocolError
         `x` has no such attribute (AI-1).
     ExchangeError
-        The record is malformed, or describes what DLPack cannot (CAI-*, AI-MASK-1, AI-DESCR-1).
+        The record is malformed, or describes memory that DLPack cannot describe (CAI-*, AI-MASK-1,
+        AI-DESCR-1).
     """
     raw = attribute(x, "__array_interface__")
     if raw is None:
         what = f"{type(x).__name__} has no __array_interface__"
         raise NoProtocolError(call, what, "AI-1", _way_to_share(x))
-    keep: object = (x, raw)  # a record may hold what its address points to: NumPy scalars' do
+    keep: object = (x, raw)  # a record may own the memory at its address: those of NumPy scalars do
     try:
         if isinstance(raw, dict) and not isinstance(raw.get("data"), tuple):
             raw, keep = _resolve_buffer(raw, x, call)
@@ -250,7 +251,7 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
         hint = FILLED if hasattr(x, "filled") else None
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", hint)
     if not is_plain(record):
-        from .element_hints import element_hint  # for an error alone
+        from .element_hints import element_hint  # for an error only
 
         what = f"descr is {show(record.descr)}"
         raise UnsupportedDTypeError(call, what, "AI-DESCR-1", element_hint(x))
@@ -275,21 +276,21 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
 
 
 def _refuse_elements(error: InterchangeError, x: Any) -> NoReturn:
-    """Raise an error of element types with the fix that `x` has."""
-    from .element_hints import with_element_hint  # for an error alone
+    """Raise an error of element types with the fix for `x`."""
+    from .element_hints import with_element_hint  # for an error only
 
     raise with_element_hint(error, x) from error.__cause__
 
 
 def _way_to_share(x: Any) -> str | None:
     """Return what can be passed instead of `x`, which does not support the protocol."""
-    from .conversion_hints import sharing_hint  # for an error alone
+    from .conversion_hints import sharing_hint  # for an error only
 
     return sharing_hint(x)
 
 
 def _resolve_buffer(raw: dict[str, Any], x: Any, call: str) -> tuple[dict[str, Any], object]:
-    """Return a record whose data is an address, where it was a buffer: in it, or `x` itself."""
+    """Return a record with an address instead of the buffer in it, or of `x` itself."""
     source = raw.get("data")
     try:
         view = memoryview(x if source is None else source).cast("B")
@@ -307,11 +308,11 @@ def _resolve_buffer(raw: dict[str, Any], x: Any, call: str) -> tuple[dict[str, A
     return {**raw, "data": (buffer_address(view) + offset, view.readonly)}, (view, x, raw)
 
 
-# ---------------------------------------------------------------- out
+# ---------------------------------------------------------------- export
 
 
 def check_host(tensor: Tensor, call: str) -> None:
-    """Refuse memory that the host cannot read."""
+    """Refuse memory that the host cannot access."""
     device = tensor._spec.device
     if not device.is_host_accessible:
         hint = "copy it to the host, with `x.to_device('cpu')`"
@@ -323,8 +324,8 @@ def check_host(tensor: Tensor, call: str) -> None:
 def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False, tracked: bool = False) -> Any:
     """Return an ndarray that shares the memory of `tensor`.
 
-    Memory of which nobody said whether it may be written is given out read-only.  With `carrier`
-    the elements are plain bytes of the right size; with `tracked` the collector sees who owns them.
+    Memory that is not known to be writable is exported read-only.  With `carrier` the elements are
+    plain bytes of the right size; with `tracked` the garbage collector sees their owner.
     """
     check_host(tensor, call)
     wait_on_host(tensor, call)
@@ -345,7 +346,7 @@ def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
     Raises
     ------
     ReadOnlyError
-        `flags` ask for writable memory, and this is not known to be (DLP-RO-3).
+        `flags` request writable memory, and the memory is not known to be writable (DLP-RO-3).
     UnsupportedDTypeError
         The buffer protocol has no format for the element type (BUF-FORMAT-2).
     """
@@ -367,7 +368,7 @@ def _is_writable(tensor: Tensor) -> bool:
 
 
 def array_interface(tensor: Tensor) -> dict[str, Any] | None:
-    """Return the record of `tensor`, or None where the interface cannot describe it."""
+    """Return the record of `tensor`, or None if the interface cannot describe it."""
     spec = tensor._spec
     typestr = spec.dtype.typestr
     if not spec.device.is_host_accessible or typestr is None:
@@ -383,7 +384,7 @@ def array_interface(tensor: Tensor) -> dict[str, Any] | None:
 
 
 def raw_bytes(tensor: Tensor, *, readonly: bool) -> Any:
-    """Return the memory of an array whose elements lie side by side, as tracked bytes."""
+    """Return the memory of a contiguous array, as tracked bytes."""
     wait_on_host(tensor, "raw_bytes()")
     spec = Spec(DType(1, 8), CPU, Layout((tensor._spec.nbytes,)))
     return ndarray_over(tensor.ptr, spec, tensor._keepalive, readonly=readonly, tracked=True)

@@ -1,9 +1,9 @@
-"""The attributes of protocols that an object has, found on its type where that has them all.
+"""The protocol attributes of an object, found on its type where possible.
 
 Source: CPython, Customizing attribute access; the Arrow PyCapsule interface.  A class with
-``__getattr__`` runs it for each attribute that is missing, which takes Polars microseconds.  A
-proxy answers so for what it stands for; a class that has methods of Arrow itself is a column or a
-table.
+``__getattr__`` runs it for each missing attribute, which takes Polars microseconds.  A proxy
+answers there for the object that it wraps; a class that has methods of Arrow itself is a column or
+a table.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ ARROW_METHODS: Final = (
     "__arrow_c_device_stream__",
     "__arrow_c_stream__",
 )
-"""The methods of Arrow that give memory; the first that is there is asked."""
+"""The methods of Arrow that export memory, in the order of preference."""
 ARRAY_WORDS: Final = ("__dlpack__", "__array_interface__", "__array__")
-"""Attributes of what gives its elements as an array."""
-_TAKEN: Final = "__interchange_taken__"  # of what was taken of Arrow's memory, and refused
+"""Attributes of objects that export their elements as an array."""
+_TAKEN: Final = "__interchange_taken__"  # of data taken by Arrow, and refused
 
 _MOST_TYPES: Final = 512
 _answers_for_all: Final[TypeTable[bool]] = TypeTable(_MOST_TYPES)
 
 
 def attribute(x: Any, name: str) -> Any:
-    """Return an attribute of an object, None where it has none.
+    """Return an attribute of an object, None if it has none.
 
     Parameters
     ----------
     x : object
-        No class.
+        An object, not a class.
     name : str
-        Of the attribute.
+        Name of the attribute.
 
     Examples
     --------
@@ -59,13 +59,13 @@ def _is_column(cls: type) -> bool:
     """Whether a type with ``__getattr__`` has methods of Arrow itself."""
     is_plain: bool = getattr(cls, "__getattribute__", None) is object.__getattribute__
     if not has_on_type(cls, "__getattr__") or not is_plain:
-        return False  # a look at the object takes no longer, or is its own business
+        return False  # an attribute lookup is as fast, or runs the type's own code
     has_dict = bool(cls.__dictoffset__) and not _replaces_dict(cls)
     return has_dict and any(has_on_type(cls, word) for word in ARROW_METHODS)
 
 
 def _replaces_dict(cls: type) -> bool:
-    """Whether a type gives something else for ``__dict__``, as proxies do."""
+    """Whether a type overrides ``__dict__``, as proxies do."""
     found = (base.__dict__["__dict__"] for base in cls.__mro__ if "__dict__" in base.__dict__)
     return any(type(one) is not GetSetDescriptorType for one in found)
 
@@ -79,7 +79,7 @@ def has_on_type(cls: type, name: str) -> bool:
 
 
 def supports_arrow(x: Any) -> bool:
-    """Whether an object, which is no class, has a method of Arrow, or was taken by one."""
+    """Whether an object, not a class, has a method of Arrow, or holds data taken by one."""
     return (
         attribute(x, "__arrow_c_array__") is not None
         or attribute(x, "__arrow_c_stream__") is not None
@@ -90,15 +90,15 @@ def supports_arrow(x: Any) -> bool:
 
 
 def method_of(x: Any) -> str | None:
-    """Return which of `ARROW_METHODS` is asked of an object, which is no class."""
+    """Return which of `ARROW_METHODS` to call on an object, not a class."""
     return next((word for word in ARROW_METHODS if attribute(x, word) is not None), None)
 
 
 def is_read_once(x: Any) -> bool:
-    """Whether what was taken of `x` cannot be had again, as far as is known.
+    """Whether the data taken from `x` cannot be exported again, as far as is known.
 
-    A stream has no length; what has one is a column or a table, which gives as many streams as are
-    asked for.
+    A stream has no length; an object with a length is a column or a table, which exports any number
+    of streams.
     """
     if isinstance(x, type):
         return False
@@ -111,7 +111,7 @@ def is_read_once(x: Any) -> bool:
 
 
 def has_buffer(x: Any) -> bool:
-    """Whether `x` gives a buffer."""
+    """Whether `x` exports a buffer."""
     try:
         memoryview(x).release()
     except (TypeError, BufferError, ValueError):
@@ -120,12 +120,12 @@ def has_buffer(x: Any) -> bool:
 
 
 def has_memory(x: Any) -> bool:
-    """Whether `x` gives its elements as an array or as a buffer does."""
+    """Whether `x` exports its elements as an array or a buffer."""
     return any(hasattr(x, word) for word in ARRAY_WORDS) or has_buffer(x)
 
 
 def is_sequence(x: Any) -> bool:
-    """Whether `x` holds elements in a row, such as a list or a range; no text, and no memory."""
+    """Whether `x` is a sequence, such as a list or a range; not text, and not memory."""
     if isinstance(x, (list, tuple)):
         return True
     if not all(hasattr(type(x), word) for word in ("__len__", "__getitem__")):
@@ -133,6 +133,6 @@ def is_sequence(x: Any) -> bool:
     try:
         if not isinstance(x, Sequence) or isinstance(x, (str, UserString)):
             return False
-    except TypeError:  # a metaclass may take the hash away
+    except TypeError:  # a metaclass may make its classes unhashable
         return False
     return not has_memory(x)

@@ -1,4 +1,4 @@
-"""The stream that an object publishes with its CUDA record: read at the import, and asked again.
+"""The stream that an object publishes with its CUDA record: read at the import, and again later.
 
 Source: CUDA Array Interface, version 3, Synchronization.
 """
@@ -29,26 +29,27 @@ _ROCM: Final = frozenset({DLDeviceType.kDLROCM, DLDeviceType.kDLROCMHost})
 _MOST_MODULES: Final = 1024
 
 plain_modules: Final[set[str]] = set()
-"""Modules whose objects' records need no correction, and keep the streams alive that they name."""
+"""Modules whose objects' records need no correction, and keep the named streams alive."""
 
 
 class PublishedWork(PendingWork):
-    """Work on a stream that an object publishes; it is asked again whenever memory is taken.
+    """Work on a stream that an object publishes; it is read again whenever memory is taken.
 
     Attributes
     ----------
     keep : object
-        What has the attribute; None for a bare record, which cannot be asked again.
+        The object with the attribute; None for a bare record, which cannot be read again.
     first : InterfaceRecord
-        What it said at the import.
+        The record at the import.
     device : Device
-        Where the memory is.
+        Device of the memory.
     unsynced : str
-        What to make of a record below version 3: one of `UNSYNCED`.
+        How a record below version 3 is ordered: one of `UNSYNCED`.
     hint : object
-        The dtype, where the type string does not determine it, or None.
+        The dtype, if the type string does not determine it, or None.
     named : object
-        The stream that `first` names, of a library whose arrays do not keep it alive; else None.
+        The stream in `first`, if it belongs to a library whose arrays do not keep it alive; else
+        None.
     """
 
     __slots__ = ("device", "first", "hint", "named", "unsynced")
@@ -76,9 +77,10 @@ class PublishedWork(PendingWork):
             self.named = None if stream_of_library is None else stream_of_library(ordinal)
 
     def pending(self, call: str) -> tuple[int, ...]:
-        """Return the streams to wait for: that of the import, and the one that is named now.
+        """Return the streams to wait for: that of the import, and the one named now.
 
-        Some publish whichever stream is current; what they enqueued before may still be pending.
+        Some producers publish the current stream; work enqueued on an earlier one may still be
+        pending.
         """
         if self.keep is None:
             return self.handles_here(self.at_import(call))
@@ -89,16 +91,16 @@ class PublishedWork(PendingWork):
         return self.handles_here(now if is_silent else self.at_import(call), now)
 
     def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
-        """Return the streams that are to wait for a borrower.
+        """Return the streams that have to wait for a borrower.
 
-        None where the producer names none now: it may use any stream next.
+        None if the producer names none now: it may use any stream next.
         """
         if self.keep is not None and self._named_now(call) is None:
             return ()
         return super().streams_to_notify(before, call)
 
     def streams_to_tell(self, call: str) -> tuple[int, ...]:
-        """Return the streams that are to wait; none where the host waits for whole devices."""
+        """Return the streams that have to wait; none if the host waits for whole devices."""
         waits_for_all = self.first.version < FIRST_WITH_STREAM and self.unsynced == "device"
         return () if waits_for_all else self.pending(call)
 
@@ -109,23 +111,23 @@ class PublishedWork(PendingWork):
 
     @property
     def keeps_source(self) -> bool:
-        """Whether the producer, which has the memory, keeps the stream alive."""
+        """Whether the producer, which owns the memory, keeps the stream alive."""
         return self.keep is not None
 
     def at_import(self, call: str) -> int | None:
-        """Return the stream to wait for, as the producer said first."""
+        """Return the stream to wait for, as the producer named it first."""
         return stream_of(self.first, self.unsynced, self.device, self.ordinal, call)
 
 
 def read_at_home(
     x: Any, device: Device, ordinal: int, first: InterfaceRecord, hint: Any, call: str
 ) -> InterfaceRecord:
-    """Return the record that an object gives with a device current (DLP-DEV-8).
+    """Return the record of an object, read with a device current (DLP-DEV-8).
 
     Raises
     ------
     ExchangeError
-        It describes other memory than `first` (CAI-DATA-5).
+        It describes memory other than `first` (CAI-DATA-5).
     """
     home = device_guard(device, call, ordinal)
     if home is None:
@@ -156,7 +158,7 @@ def _describe(record: InterfaceRecord) -> str:
 def stream_of(
     record: InterfaceRecord, unsynced: str, device: Device, ordinal: int, call: str
 ) -> int | None:
-    """Return the stream that a record leaves to be waited for, or None."""
+    """Return the stream that has to be waited for according to a record, or None."""
     stream: int | None = LEGACY_DEFAULT_STREAM
     if record.version >= FIRST_WITH_STREAM:
         stream = record.stream
@@ -166,18 +168,18 @@ def stream_of(
         driver_of(device, call).synchronize_device(ordinal, call)
         return None
     if stream == LEGACY_DEFAULT_STREAM and device.type in _ROCM:
-        return 0  # the default stream, for which the interface has another number
+        return 0  # the default stream, which has another number in the interface
     return stream
 
 
 def names_stream(raw: Any) -> bool:
-    """Whether a record is of a version that says where work is pending."""
+    """Whether a record is of a version that publishes pending work."""
     version = raw.get("version") if isinstance(raw, dict) else None
     return isinstance(version, int) and version >= FIRST_WITH_STREAM
 
 
 def read_record(raw: Any, hint: Any, call: str) -> InterfaceRecord:
-    """Read a record, and refuse what is malformed."""
+    """Read a record, and refuse a malformed one."""
     try:
         return parse_with_hint(raw, hint, call)
     except BrokenRule as broken:
@@ -185,7 +187,7 @@ def read_record(raw: Any, hint: Any, call: str) -> InterfaceRecord:
 
 
 def corrected(raw: Any, x: Any) -> Any:
-    """Return a record, corrected where its library is known to get something wrong."""
+    """Return a record, corrected if its library is known to get something wrong."""
     library = library_of(type(x))
     if library.correct_record is not None:
         return library.correct_record(raw, x)

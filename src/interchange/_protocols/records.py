@@ -1,4 +1,4 @@
-"""What the records of both array interfaces share: element types, strides, plain elements.
+"""Code shared by the records of both array interfaces: element types, strides, plain elements.
 
 Source: NumPy array interface, version 3; CUDA Array Interface, version 3.
 """
@@ -31,7 +31,7 @@ def layout_of(
 
 
 def parse_with_hint(raw: Any, hint: Any, call: str) -> InterfaceRecord:
-    """Read a record; a type string outside the grammar stands for the hint: a dtype, or None."""
+    """Read a record; for a type string outside the grammar the hint is used: a dtype, or None."""
     try:
         return parse_record(raw)
     except BrokenRule as broken:
@@ -45,7 +45,7 @@ def parse_with_hint(raw: Any, hint: Any, call: str) -> InterfaceRecord:
 
 
 def dtype_of(record: InterfaceRecord, hint: Any, call: str) -> DType:
-    """Return the element type; `hint`, a dtype or None, decides where the typestr does not."""
+    """Return the element type; `hint`, a dtype or None, is used if the typestr is ambiguous."""
     try:
         return from_typestr(record.typestr, call)
     except UnsupportedDTypeError as error:
@@ -59,7 +59,7 @@ def dtype_of(record: InterfaceRecord, hint: Any, call: str) -> DType:
 
 
 def is_plain(record: InterfaceRecord) -> bool:
-    """Whether ``descr`` says no more than the typestr does; a field's name is ignored."""
+    """Whether ``descr`` adds nothing to the typestr; the name of a field is ignored."""
     if record.descr is None:
         return True
     try:

@@ -1,1 +1,1 @@
-"""Layer 2: who waits for whom: legal streams, pending work, ordering, and drivers of devices."""
+"""Layer 2: stream ordering: valid streams, pending work, waits, and drivers of devices."""

@@ -1,8 +1,8 @@
-"""The CUDA driver's functions that are called for every array, without making objects of answers.
+"""Direct calls of CUDA driver functions that run for every array, without result objects.
 
-Source: CUDA driver API; ctypes.  The bindings make objects of every answer, which takes longer than
-the rest of an import.  What they loaded is called directly; they are asked where it is not found
-under its usual name.
+Source: CUDA driver API; ctypes.  The bindings make an object of every result, which takes longer
+than the rest of an import.  The library that they loaded is called directly; the bindings are used
+if it is not found under its usual name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def find_quick_calls(api: Any) -> tuple[Callable[..., int], ...]:
 
 
 def find_ask(api: Any, asked: tuple[int, ...]) -> Callable[..., int]:
-    """Return what answers several questions about an address in one call.
+    """Return a function that queries several attributes of an address in one call.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def find_ask(api: Any, asked: tuple[int, ...]) -> Callable[..., int]:
     Returns
     -------
     callable
-        ``ask(count, attributes, places, address)``, which writes the answers to the places and
+        ``ask(count, attributes, places, address)``, which writes the results to the places and
         returns the driver's code.
     """
     library = _find_library()
@@ -100,7 +100,7 @@ def use_compiled(make: Callable[..., tuple[Order, Where]]) -> None:
 
 
 def find_compiled_calls() -> tuple[Order, Where] | tuple[None, None]:
-    """Return what orders two streams, and what tells where an address is, in one step each."""
+    """Return functions that order two streams, and that query an address, in one step each."""
     library = _find_library()
     if library is None or not _compilers:
         return None, None

@@ -1,4 +1,4 @@
-"""Modules of code in a context: loading a kernel, and the call that launches it.
+"""CUDA modules: loading a kernel in a context, and launching it.
 
 Source: CUDA driver API, Module Management and Execution Control.
 """
@@ -23,7 +23,7 @@ _EMULATED: Final = "emu_annotate"  # which no other driver has
 
 
 class LaunchCalls:
-    """What a launch calls, without objects of answers.
+    """The functions of a launch, without result objects.
 
     Parameters
     ----------
@@ -61,9 +61,10 @@ class LaunchCalls:
         library.cuLaunchKernel.argtypes = _LAUNCH
 
     def is_disturbing(self) -> bool:
-        """Whether the use of the legacy default stream would end the capture of another.
+        """Whether the use of the legacy default stream would end the capture of another stream.
 
-        It never captures itself, so that the code tells, and the answer may be everybody's.
+        It never captures itself, so that the error code is reliable, and the result may be shared
+        by all streams.
         """
         return bool(self._capturing(_LEGACY, self._status))
 
@@ -77,7 +78,7 @@ class LaunchCalls:
 
 
 def find_addresses(*names: str) -> list[int] | None:
-    """Return where functions of the driver are, None where they are hidden behind the bindings."""
+    """Return the addresses of functions of the driver, None if the bindings hide them."""
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError:
@@ -94,9 +95,9 @@ def takes_host_code() -> bool:
 
 
 def have_context(driver: CudaDriver, ordinal: int, call: str) -> None:
-    """Make the primary context of a device current where none is, as the CUDA runtime does.
+    """Make the primary context of a device current if none is, as the CUDA runtime does.
 
-    A launch needs one, and would change contexts each time.
+    A launch needs one, and would otherwise change contexts each time.
     """
     error, current = driver.api.cuCtxGetCurrent()
     driver.check(error, "cuCtxGetCurrent", call)
@@ -109,7 +110,7 @@ def have_context(driver: CudaDriver, ordinal: int, call: str) -> None:
 
 
 def compute_capability(driver: CudaDriver, ordinal: int, call: str) -> tuple[int, int]:
-    """Return what the code of a device is made for: a major and a minor number."""
+    """Return the compute capability of a device: major and minor version."""
     kinds = driver.api.CUdevice_attribute
     found = []
     for kind in (
@@ -123,16 +124,16 @@ def compute_capability(driver: CudaDriver, ordinal: int, call: str) -> tuple[int
 
 
 def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> int:
-    """Return a kernel of an image, loaded in the current context, where it stays.
+    """Return a kernel of an image, loaded in the current context, and kept loaded.
 
     Parameters
     ----------
     driver : CudaDriver
-        Which loads it.
+        The driver.
     image : bytes
-        PTX, or what the emulated driver takes instead; it ends with a null byte.
+        PTX, or the image of the emulated driver; it ends with a null byte.
     name : str
-        Of the kernel.
+        Name of the kernel.
     call : str
         Named in errors.
     """
@@ -145,6 +146,6 @@ def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> int
 
 
 def error_name(driver: CudaDriver, code: int) -> str:
-    """Return the name of what a call returned."""
+    """Return the name of the error code of a call."""
     found: Any = driver.api.CUresult(code)
     return str(found.name)

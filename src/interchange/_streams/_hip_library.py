@@ -1,7 +1,7 @@
-"""The HIP runtime library: which file it is, its functions and structs.
+"""The HIP runtime library: how it is found, its functions and structs.
 
-Source: ``hip_runtime_api.h`` and ``driver_types.h`` of HIP 5.2, 5.5, 6 and 7.  What is used here is
-the same in all of them, but for the numbers of ``hipMemoryType``, which changed with 6.0.
+Source: ``hip_runtime_api.h`` and ``driver_types.h`` of HIP 5.2, 5.5, 6 and 7.  The parts used here
+are the same in all of them, except the numbers of ``hipMemoryType``, which changed with 6.0.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 VARIABLE: Final = "INTERCHANGE_HIP_LIBRARY"
 """Environment variable that names the one file to load."""
 NAMES: Final = ("libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so.5")
-"""Names that are tried in this order where the variable is not set."""
+"""Names that are tried in this order if the variable is not set."""
 
 # hipError_t
 INVALID_VALUE: Final = 1
 CAPTURE_RELAXED: Final = 2  # hipStreamCaptureModeRelaxed
-COPY_DEFAULT: Final = 4  # hipMemcpyDefault: the runtime tells from the addresses
+COPY_DEFAULT: Final = 4  # hipMemcpyDefault: the runtime uses the addresses
 RANGE_START: Final = 11  # HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR
 
 _VERSIONS_PER_MAJOR: Final = 10_000_000  # HIP_VERSION: 60443483 is 6.4.43483
@@ -86,14 +86,14 @@ class Copy3D(Structure):
 
 
 class _Answer(NamedTuple):
-    """A parameter by which a function answers.
+    """An output parameter of a function.
 
     Attributes
     ----------
     type : type
-        What it points to.
+        The type that it points to.
     is_read : bool
-        Whether the function reads it, too.
+        Whether it is also an input.
     """
 
     type: Any
@@ -159,7 +159,7 @@ _SUCCESS: Final = HipError(0)
 
 
 class Runtime:
-    """The functions of the HIP runtime, which return an error and their answers.
+    """The functions of the HIP runtime, which return an error and their results.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Runtime:
             setattr(self, name, self._wrap(getattr(library, name), parameters))
 
     def _wrap(self, function: Any, parameters: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
-        """Return a function that takes what is no answer."""
+        """Return a function that takes the input parameters."""
 
         def call(*arguments: Any) -> tuple[Any, ...]:
             given, passed, answers = iter(arguments), [], []
@@ -202,7 +202,7 @@ class Runtime:
 
 
 def _value_of(answer: Any) -> Any:
-    """Return a number, or a struct as it is."""
+    """Return a number, or a struct unchanged."""
     return answer if isinstance(answer, Structure) else answer.value or 0
 
 
@@ -212,7 +212,7 @@ def open_library(call: str) -> Any:
     Raises
     ------
     DriverUnavailableError
-        There is none here, or it lacks a function (IX-DRIVER-1).
+        There is no runtime here, or it lacks a function (IX-DRIVER-1).
     """
     library = _load(call)
     for name in (*_FUNCTIONS, *_OTHERS):
@@ -229,13 +229,13 @@ def open_library(call: str) -> Any:
 
 
 def _load(call: str) -> ctypes.CDLL:
-    """Load the file that the user names; else the runtime that is loaded; else the first found."""
+    """Load the file that the user names; else the loaded runtime; else the first found."""
     if named := os.environ.get(VARIABLE):
         found, said = _try(named)
         if found is None:
             raise _missing(call, f"{VARIABLE}={named} cannot be loaded ({said})")
         return found
-    # a second runtime would not know the streams and the memory of the first, of a wheel perhaps
+    # a second runtime would not know the streams and the memory of the first, such as a wheel's
     for mode in (os.RTLD_NOLOAD, ctypes.DEFAULT_MODE):
         for name in NAMES:
             found, said = _try(name, mode)
@@ -247,7 +247,7 @@ def _load(call: str) -> ctypes.CDLL:
 
 
 def _try(name: str, mode: int = ctypes.DEFAULT_MODE) -> tuple[ctypes.CDLL | None, str]:
-    """Return a library, or None and what the loader said."""
+    """Return a library, or None and the loader's message."""
     try:
         return ctypes.CDLL(name, mode=mode), ""
     except OSError as error:
@@ -255,12 +255,12 @@ def _try(name: str, mode: int = ctypes.DEFAULT_MODE) -> tuple[ctypes.CDLL | None
 
 
 def _missing(call: str, what: str) -> DriverUnavailableError:
-    """Return the error for a driver that is not there."""
+    """Return the error for a missing driver."""
     return DriverUnavailableError(call, what, "IX-DRIVER-1", _HINT)
 
 
 def memory_kinds(api: Any) -> Mapping[int, DLDeviceType]:
-    """Return what the numbers of memory types mean in this runtime; others are not plain memory."""
+    """Return the meaning of memory types in this runtime; other numbers are not plain memory."""
     error, version = api.hipRuntimeGetVersion()
     is_old = not error and version < 6 * _VERSIONS_PER_MAJOR
     return _KINDS_BEFORE_6 if is_old else _KINDS

@@ -28,7 +28,7 @@ class Listener(Protocol):
 
 
 class Notification(NamedTuple):
-    """Work whose end listeners are notified of.
+    """Work, and the listeners to notify when it is done.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Notification(NamedTuple):
     process : int
         Process id; a forked child cannot query the driver.
     mark : object
-        An event behind the work.
+        An event recorded after the work.
     listeners : tuple
         Weak references to the listeners.
     """
@@ -57,7 +57,7 @@ _notifications: Final[deque[Notification]] = deque()
 def notify_when_done(
     driver: Driver, stream: int, ordinal: int, call: str, *listeners: Listener
 ) -> None:
-    """Notify listeners after the work that is on a stream now is done.
+    """Notify listeners after the work that is now on a stream is done.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def notify_when_done(
 def poll(
     phase: str = "start",
     info: object = None,  # noqa: ARG001 - the collector passes it
-    _notifications: Any = _notifications,  # defaults, since globals may be gone
+    _notifications: Any = _notifications,  # bound as defaults: globals may be gone
     _suppress: Any = contextlib.suppress,
     _process: Any = os.getpid,
 ) -> None:

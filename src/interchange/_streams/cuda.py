@@ -1,7 +1,7 @@
-"""The driver of CUDA devices: contexts, what an address is, and the fast way to order streams.
+"""The driver of CUDA devices: contexts, attributes of addresses, and fast stream ordering.
 
-Source: CUDA driver API, through ``cuda.bindings.driver`` of cuda-python (extra ``cuda``), which
-only this module imports.  Every call is made in the context that it belongs to.
+Source: CUDA driver API, through ``cuda.bindings.driver`` of cuda-python (extra ``cuda``), which is
+imported only here.  Every call is made in the context that it belongs to.
 """
 
 from __future__ import annotations
@@ -62,35 +62,35 @@ _read: Final = struct.Struct("=I4xI4xi4xQQ").unpack_from
 _COUNT: Final = len(_ASKED)
 _HOST: Final = 1  # CU_MEMORYTYPE_HOST
 _DEVICE: Final = 2  # CU_MEMORYTYPE_DEVICE
-_UNIFIED: Final = 4  # CU_MEMORYTYPE_UNIFIED: the driver tells from the address
+_UNIFIED: Final = 4  # CU_MEMORYTYPE_UNIFIED: the driver uses the addresses
 _CUDA: Final = DLDeviceType.kDLCUDA
 _new_tuple: Final = tuple.__new__  # the constructor of a named tuple costs twice as much
 _GLOBAL: Final = 1  # CU_MEM_ATTACH_GLOBAL: managed memory that every stream may use
 
 
 class _Made(NamedTuple):
-    """An allocation of ours: its context, and its buffer id, which is never reused."""
+    """An allocation of interchange: its context, and its buffer id, which is never reused."""
 
     context: int
     number: int
 
 
 class _PointerQuery:
-    """Memory for one query of an address: the attributes, and the answers."""
+    """Memory for one query of an address: the attributes, and the results."""
 
     __slots__ = ("address", "answers", "kinds", "places")
 
     def __init__(self) -> None:
         count = _COUNT
         self.address = ctypes.c_uint64()
-        self.answers = (ctypes.c_uint64 * count)()  # zero at first: answers fill the low bytes
+        self.answers = (ctypes.c_uint64 * count)()  # zero at first: results fill the low bytes
         self.kinds = (ctypes.c_int * count)(*_ASKED)
         first = ctypes.addressof(self.answers)
         self.places = (ctypes.c_void_p * count)(*(first + 8 * i for i in range(count)))
 
 
 class CudaDriver(DeviceDriver):
-    """What interchange asks of CUDA.  See `interchange._streams.driver.Driver`.
+    """The driver interface for CUDA.  See `interchange._streams.driver.Driver`.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class CudaDriver(DeviceDriver):
     ) -> None:
         """Make `consumer` wait for `producer`: an event is recorded, and waited for.
 
-        Streams that were ordered before are ordered whatever device is current: an event is
+        Streams that were ordered before can be ordered with any device current: an event is
         recorded on a stream of its own context, and waited for on any (CUDA programming guide,
         Stream and Event Behavior).
         """
@@ -149,7 +149,7 @@ class CudaDriver(DeviceDriver):
             failed = failed or self._capturing(source, place) or answer.value
             failed = failed or self._record_quickly(handle, source) or self._wait(target, handle, 0)
         events.append(event)
-        if failed:  # a capture, or a handle that was used again for a stream of another context
+        if failed:  # a capture, or a handle that was reused for a stream of another context
             self._ready.pop(producer, None)
             self._order_any(producer, consumer, ordinal, call, where, fork=fork)
 
@@ -163,9 +163,9 @@ class CudaDriver(DeviceDriver):
         *,
         fork: bool,
     ) -> None:
-        """Order any two streams, and remember what the next time needs.
+        """Order any two streams, and cache the objects for the next time.
 
-        Default streams are not remembered: they depend on the context.
+        Default streams are not cached: they depend on the context.
         """
         where = ordinal if where is None else where
         context = self._order(producer, consumer, ordinal, call, where, fork=fork)
@@ -179,7 +179,7 @@ class CudaDriver(DeviceDriver):
     def _record(self, home: int, stream: int, call: str) -> Event:
         """Record an event.
 
-        An unused one may be of a context that is gone, and whose handle was reused.
+        An unused event may belong to a destroyed context, whose handle was reused.
         """
         try:
             return super()._record(home, stream, call)
@@ -188,7 +188,7 @@ class CudaDriver(DeviceDriver):
         return super()._record(home, stream, call)
 
     def refuse_disturbing(self, stream: int, call: str) -> None:
-        """Raise `StreamError` where the use of a stream would end a capture (DLP-STREAM-8).
+        """Raise `StreamError` if the use of a stream would end a capture (DLP-STREAM-8).
 
         It must be called in the stream's context.
         """
@@ -208,7 +208,7 @@ class CudaDriver(DeviceDriver):
     def _context_on(self, ordinal: int, call: str) -> int:
         """Return the current context if it is on the device, else the device's primary one.
 
-        -1 stands for the device that is current, or the first.
+        -1 stands for the current device, or the first.
         """
         error, device = self.api.cuCtxGetDevice()
         if not error and ordinal in {int(device), -1}:
@@ -219,7 +219,7 @@ class CudaDriver(DeviceDriver):
 
     @contextlib.contextmanager
     def _in_context(self, context: int, call: str) -> Iterator[int]:
-        """Make a context current, and restore what was."""
+        """Make a context current, and restore the previous one."""
         error, current = self.api.cuCtxGetCurrent()
         self.check(error, "cuCtxGetCurrent", call)
         if int(current) == context:
@@ -236,25 +236,25 @@ class CudaDriver(DeviceDriver):
 
     @contextlib.contextmanager
     def on_device(self, ordinal: int, call: str) -> Iterator[None]:
-        """Make a device current, and restore what was."""
+        """Make a device current, and restore the previous one."""
         with self._in_context(self._context_on(ordinal, call), call):
             yield
 
     def _for_queries(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[None]:
-        """Make the device of a stream current, and restore what was."""
+        """Make the device of a stream current, and restore the previous one."""
         del stream
         return self.on_device(ordinal, call)
 
     def _for_work(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[int]:
-        """Make the context of a stream current, and give it."""
+        """Make the context of a stream current, and yield it."""
         return self._in_context(self._find_context(stream, ordinal, call), call)
 
     def _in_home(self, home: int, call: str) -> AbstractContextManager[int]:
-        """Make a context current, and restore what was."""
+        """Make a context current, and restore the previous one."""
         return self._in_context(home, call)
 
     def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[int]:
-        """Make the primary context of a device current, and restore what was."""
+        """Make the primary context of a device current, and restore the previous one."""
         return self._in_context(self._primary_of(ordinal, call), call)
 
     def _primary_of(self, ordinal: int, call: str) -> int:
@@ -269,7 +269,7 @@ class CudaDriver(DeviceDriver):
         return int(found)
 
     def current_device(self, call: str) -> int:
-        """Return the ordinal of the calling thread's device; the first where none is current."""
+        """Return the ordinal of the calling thread's device; the first if none is current."""
         error, device = self.api.cuCtxGetDevice()
         if error == self.api.CUresult.CUDA_ERROR_INVALID_CONTEXT:
             return 0
@@ -279,12 +279,12 @@ class CudaDriver(DeviceDriver):
     # ------------------------------------------------------------ addresses
 
     def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
-        """Return where an address is, or None where the driver does not know it."""
+        """Return the location of an address, or None if the driver does not know it."""
         where = self._where_compiled or self._ask_where
         return self.place_of(where(ptr), call)
 
     def place_of(self, answers: tuple[int, ...], call: str) -> PointerAttributes | None:
-        """Return where an address is, by the driver's code and its answers about it."""
+        """Return the location of an address, from the driver's code and attributes."""
         error, managed, kind, ordinal, start, size = answers
         if kind == _DEVICE and not managed and not error:
             return _new_tuple(PointerAttributes, (_CUDA, ordinal, start, start + size))
@@ -297,7 +297,7 @@ class CudaDriver(DeviceDriver):
         return PointerAttributes(type_, max(ordinal, 0), start, start + size)
 
     def _ask_where(self, ptr: int) -> tuple[int, ...]:
-        """Return the driver's code, and its answers about an address."""
+        """Return the driver's code, and its attributes of an address."""
         queries = self._queries
         try:
             query = queries.pop()
@@ -310,7 +310,7 @@ class CudaDriver(DeviceDriver):
         return error, *found
 
     def device_pointer(self, ptr: int, call: str) -> int:
-        """Return the address by which the current device reaches page-locked host memory."""
+        """Return the address by which the current device accesses page-locked host memory."""
         attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
         with self.on_device(-1, call):  # the current one, or the first
             error, found = self.api.cuPointerGetAttribute(attribute, ptr)
@@ -318,7 +318,7 @@ class CudaDriver(DeviceDriver):
         return int(found)
 
     def is_reached(self, ptr: int) -> bool:
-        """Whether kernels in the current context reach an address."""
+        """Whether kernels in the current context can access an address."""
         attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
         return not self.api.cuPointerGetAttribute(attribute, ptr)[0]
 
@@ -329,19 +329,19 @@ class CudaDriver(DeviceDriver):
         return self._allocate("cuMemAllocManaged", nbytes, (_GLOBAL,), ordinal, call)
 
     def _note_allocation(self, ptr: int) -> None:
-        """Remember the context of an allocation, and its buffer id."""
+        """Record the context of an allocation, and its buffer id."""
         self._made[ptr] = _Made(int(self.api.cuCtxGetCurrent()[1]), self._number_of(ptr))
 
     def _home_of_allocation(self, ptr: int, ordinal: int) -> int | None:
-        """Return the context of an allocation of ours, None where it is not known."""
+        """Return the context of an allocation of interchange, None if it is not known."""
         del ordinal
         made = self._made.get(ptr)
         return None if made is None else made.context
 
     def _to_free(self, ptr: int) -> AbstractContextManager[object] | None:
-        """Return what makes the context of an allocation current.
+        """Return a context manager that makes the context of an allocation current.
 
-        None where it went with its context: its address may be another allocation's by now.
+        None if it was freed with its context: its address may belong to another allocation by now.
         """
         made = self._made.pop(ptr, None)
         if made is None:
@@ -351,7 +351,7 @@ class CudaDriver(DeviceDriver):
         return self._in_context(made.context, "free()")
 
     def _number_of(self, ptr: int) -> int:
-        """Return the buffer id of an allocation, which is never reused; -1 where there is none."""
+        """Return the buffer id of an allocation, which is never reused; -1 if there is none."""
         attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_BUFFER_ID
         error, number = self.api.cuPointerGetAttribute(attribute, ptr)
         return -1 if error else int(number)
@@ -372,9 +372,9 @@ class CudaDriver(DeviceDriver):
 
 
 def signs_of_driver() -> tuple[Any, ...]:
-    """Return what changes when a driver may be found that was not found before.
+    """Return a value that changes when a driver may have become available.
 
-    That is, when cuda-python was imported, or the driver was loaded.
+    That is the case after cuda-python was imported, or the driver was loaded.
     """
     modules = (sys.modules.get(name, "") for name in _PACKAGES)
     return *modules, is_loaded(LIBRARY)

@@ -1,7 +1,7 @@
-"""What the drivers of CUDA and HIP have in common: events, waits, allocations and copies.
+"""The common base of the CUDA and HIP drivers: events, waits, allocations and copies.
 
 Source: CUDA driver API; HIP runtime API, which has the same functions under other names, with the
-same numbers.  A function of either returns an error and its answers, as in cuda.bindings.
+same numbers.  A function of either returns an error and its results, as in cuda.bindings.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _PORTABLE: Final = 1  # of page-locked memory: it is page-locked for all devices
 
 
 class Api(NamedTuple):
-    """Names of the functions of one API, and the few values in which the two differ.
+    """Names of the functions of one API, and the few values that differ between the two.
 
     Attributes
     ----------
     last_default : int
         The largest handle that stands for a default stream.
     default : str
-        What the default stream is called in errors.
+        Name of the default stream in errors.
     memcpy_kind : tuple
-        Argument that says between which memories a copy is made, where there is one.
+        Argument for the kind of a copy, if the function has one.
     """
 
     last_default: int
@@ -68,12 +68,12 @@ class Api(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event without timing, and memory for the answer to whether a stream captures."""
+    """An event without timing, and memory for the query whether a stream captures."""
 
     handle: ctypes.c_void_p
     answer: ctypes.c_int
-    place: ctypes.c_void_p  # of the answer
-    number: int  # the handle's
+    place: ctypes.c_void_p  # of the result
+    number: int  # of the handle
 
     @classmethod
     def of(cls, handle: Any) -> Event:
@@ -86,14 +86,14 @@ class Event(NamedTuple):
 class DeviceDriver:
     """The part of a driver that is the same for CUDA and HIP.
 
-    A home is what events and allocations belong to: a context of CUDA, a device of HIP.
+    A home is the owner of events and allocations: a context of CUDA, a device of HIP.
 
     Parameters
     ----------
     api : object
-        With the functions that `names` has.
+        The module with the functions in `names`.
     names : Api
-        What they are called.
+        Their names.
     relaxed : object
         The capture mode that forbids no calls.
     """
@@ -104,39 +104,39 @@ class DeviceDriver:
         self._relaxed = relaxed
         self._events: dict[int, list[Event]] = {}  # unused ones, by home
         self._followers: dict[int, int] = {}  # ordinal -> stream that frees wait for
-        self._count = 0  # of devices, once it was asked for
+        self._count = 0  # the number of devices, once it was queried
 
-    # ------------------------------------------------------------ what the two do differently
+    # ------------------------------------------------------------ differences between the APIs
 
     def on_device(self, ordinal: int, call: str) -> AbstractContextManager[None]:
-        """Make a device current, and restore what was."""
+        """Make a device current, and restore the previous one."""
         raise NotImplementedError
 
     def _for_queries(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[object]:
-        """Make current what calls need that take a stream, without work for it."""
+        """Make the device current for calls that take a stream, but submit no work to it."""
         raise NotImplementedError
 
     def _for_work(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[int]:
-        """Inside of `_for_queries`, make the home of a stream current, and give it."""
+        """Within `_for_queries`, make the home of a stream current, and yield it."""
         raise NotImplementedError
 
     def _in_home(self, home: int, call: str) -> AbstractContextManager[object]:
-        """Make a home current, and restore what was."""
+        """Make a home current, and restore the previous one."""
         raise NotImplementedError
 
     def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[object]:
-        """Make the home current that a device keeps as long as the process runs."""
+        """Make the home current that a device keeps for the life of the process."""
         raise NotImplementedError
 
     def _home_of_allocation(self, ptr: int, ordinal: int) -> int | None:
-        """Return the home of an allocation of ours, None where it is not known."""
+        """Return the home of an allocation of interchange, None if it is not known."""
         raise NotImplementedError
 
     def _note_allocation(self, ptr: int) -> None:
-        """Remember a new allocation."""
+        """Record a new allocation."""
 
     def _to_free(self, ptr: int) -> AbstractContextManager[object] | None:
-        """Return what makes the home of an allocation current; None where it is gone already."""
+        """Return a context manager that makes an allocation's home current; None if it is gone."""
         del ptr
         return contextlib.nullcontext()
 
@@ -148,7 +148,7 @@ class DeviceDriver:
             raise ExchangeError(call, f"{function} failed with {error.name}", "IX-DRIVER-2")
 
     def _refuse_stream(self, error: Any, stream: int, function: str, call: str) -> Exception:
-        """Return the error for a stream that the driver refused."""
+        """Return the error for a stream that the driver rejected."""
         if int(error) in _NO_HANDLE:
             return StreamError(
                 call, f"stream={stream} is not a stream ({function})", "DLP-STREAM-7"
@@ -179,7 +179,7 @@ class DeviceDriver:
 
     @contextlib.contextmanager
     def on_stream(self, stream: int, ordinal: int, call: str) -> Iterator[int]:
-        """Make the home of a stream current, and restore what was."""
+        """Make the home of a stream current, and restore the previous one."""
         with (
             self._for_queries(stream, ordinal, call),
             self._for_work(stream, ordinal, call) as home,
@@ -222,7 +222,7 @@ class DeviceDriver:
         return int(answer[1])
 
     def refuse_capture(self, stream: int, ordinal: int, call: str) -> None:
-        """Raise `StreamError` where a stream captures (DLP-STREAM-8)."""
+        """Raise `StreamError` if a stream captures (DLP-STREAM-8)."""
         with self._for_queries(stream, ordinal, call):
             captures = self._capture_of(stream, call) is not None
         if captures:
@@ -239,8 +239,8 @@ class DeviceDriver:
     ) -> None:
         """Refuse a wait that would invalidate a capture, before it is enqueued.
 
-        Both are a stream and the id of its capture.  With `fork` the caller sees to it that a
-        consumer that joins the producer's capture is joined to the producer again.
+        Both are a stream and the id of its capture.  With `fork` the caller ensures that a consumer
+        that joins the producer's capture is joined to the producer again.
         """
         (first, ours), (then, theirs) = producer, consumer
         if ours == theirs:
@@ -256,7 +256,7 @@ class DeviceDriver:
 
     @contextlib.contextmanager
     def unnoticed(self) -> Iterator[None]:
-        """Allow calls that a capture of any thread forbids, without invalidating it.
+        """Allow calls that a capture in any thread forbids, without invalidating it.
 
         None of them concerns a capturing stream, and finalisers run in any thread.
         """
@@ -328,7 +328,7 @@ class DeviceDriver:
         return event
 
     def _record_or_destroy(self, event: int, stream: int, call: str) -> None:
-        """Record an event, which is destroyed where that fails."""
+        """Record an event, which is destroyed on failure."""
         error: Any = True
         try:
             (error,) = getattr(self.api, self._names.event_record)(event, stream)
@@ -339,7 +339,7 @@ class DeviceDriver:
             raise self._refuse_stream(error, stream, self._names.event_record, call)
 
     def mark(self, stream: int, ordinal: int, call: str) -> tuple[int, Event]:
-        """Return an event behind the work that is on a stream now, and its home."""
+        """Return an event recorded after the work that is now on a stream, and its home."""
         with self.on_stream(stream, ordinal, call) as home:
             return home, self._record(home, stream, call)
 
@@ -355,8 +355,8 @@ class DeviceDriver:
     def wait_for_event(self, event: int, stream: int | None, ordinal: int, call: str) -> None:
         """Make a stream wait for a foreign event; without a stream, the host.
 
-        No function tells whether an event was recorded in a capture without invalidating the
-        capture.  So a capturing stream is refused, and one that joined a capture is found
+        No function reports whether an event was recorded in a capture without invalidating the
+        capture. So a capturing stream is refused, and one that joined a capture is found
         afterwards.
         """
         if stream is None:
@@ -376,7 +376,7 @@ class DeviceDriver:
                 raise StreamError(call, what, "DLP-STREAM-8")
 
     def record_event(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
-        """Return a new event behind the work that is on a stream now, and its home."""
+        """Return a new event recorded after the work that is now on a stream, and its home."""
         with self.on_stream(stream, ordinal, call) as home:
             if self._capture_of(stream, call) is not None:
                 what = f"stream={stream} captures: no other stream may wait for an event of it"
@@ -386,7 +386,7 @@ class DeviceDriver:
         return event, home
 
     def destroy_event(self, event: int, home: int) -> None:
-        """Destroy an event of ours, in its home.  Never raises: a finaliser calls it."""
+        """Destroy an event of interchange, in its home.  Never raises: a finaliser calls it."""
         with contextlib.suppress(Exception), self._in_home(home, "destroy_event()"):
             getattr(self.api, self._names.event_destroy)(event)
 
@@ -397,7 +397,7 @@ class DeviceDriver:
         return self._allocate(self._names.malloc, nbytes, (), ordinal, call)
 
     def allocate_pinned(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of new page-locked host memory, which every device reaches."""
+        """Return the address of new page-locked host memory, which every device can access."""
         return self._allocate(self._names.malloc_host, nbytes, (_PORTABLE,), ordinal, call)
 
     def _allocate(
@@ -405,7 +405,7 @@ class DeviceDriver:
     ) -> int:
         """Return the address of new memory, of the current context if that is on the device.
 
-        Kernels of a context reach no other context's memory.
+        Kernels of a context cannot access another context's memory.
         """
         with self.on_device(ordinal, call), self.unnoticed():
             error, ptr = getattr(self.api, function)(nbytes, *flags)
@@ -431,9 +431,9 @@ class DeviceDriver:
     def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
         """Let memory of the device `where` be freed only after the work on `stream`.
 
-        Freeing waits for the memory's own home, so that nothing is done where `ptr`, an allocation
-        of ours, has the home of `stream`.  Other streams are waited for by a private stream of the
-        device; a default stream would delay other work.
+        Freeing waits for the memory's own home, so that nothing is done if `ptr`, an allocation of
+        interchange, has the home of `stream`.  Other streams are waited for by a private stream of
+        the device; a default stream would delay other work.
         """
         made_in = self._home_of_allocation(ptr, where)
         if made_in is not None:

@@ -1,7 +1,7 @@
 """The driver of a device: its interface, and how it is found.
 
-Source: CUDA driver API; HIP runtime API.  No driver is loaded before it is needed: importing
-interchange, describing memory and exporting it to the stream that it is ready on need none.
+Source: CUDA driver API; HIP runtime API.  Drivers are loaded on demand: importing interchange,
+describing memory and exporting it to the stream that it is ready on need none.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PitchedCopy(NamedTuple):
 
 
 class Driver(Protocol):
-    """What interchange asks of the driver of one vendor.  Every method may raise `ExchangeError`.
+    """The interface of the driver of one vendor.  Every method may raise `ExchangeError`.
 
     Streams are handles; the numbers of default streams are the vendor's.
     """
@@ -82,13 +82,13 @@ class Driver(Protocol):
     ) -> None:
         """Make future work on `consumer` wait for the work on `producer`; the host does not wait.
 
-        Nothing is done where both are the same stream.  `ordinal` is the device of `producer`, and
+        Nothing is done if both are the same stream.  `ordinal` is the device of `producer`, and
         `where` that of `consumer`, if it is another: default streams have the same number on all.
         With `fork` a consumer may join a capture that the producer takes part in.
         """
 
     def refuse_capture(self, stream: int, ordinal: int, call: str) -> None:
-        """Raise `StreamError` where a stream captures (DLP-STREAM-8)."""
+        """Raise `StreamError` if a stream captures (DLP-STREAM-8)."""
 
     def synchronize(self, stream: int, ordinal: int, call: str) -> None:
         """Let the host wait for a stream."""
@@ -97,10 +97,10 @@ class Driver(Protocol):
         """Let the host wait for everything on a device."""
 
     def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
-        """Return where an address is, or None where the driver does not know it."""
+        """Return the location of an address, or None if the driver does not know it."""
 
     def device_pointer(self, ptr: int, call: str) -> int:
-        """Return the address by which the current device reaches page-locked host memory."""
+        """Return the address by which the current device accesses page-locked host memory."""
 
     def current_device(self, call: str) -> int:
         """Return the ordinal of the calling thread's device."""
@@ -109,13 +109,13 @@ class Driver(Protocol):
         """Return the number of devices."""
 
     def on_device(self, ordinal: int, call: str) -> AbstractContextManager[None]:
-        """Make a device current, and restore what was."""
+        """Make a device current, and restore the previous one."""
 
     def allocate(self, nbytes: int, ordinal: int, call: str) -> int:
         """Return the address of new device memory."""
 
     def allocate_pinned(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of new page-locked host memory, which every device reaches."""
+        """Return the address of new page-locked host memory, which every device can access."""
 
     def allocate_managed(self, nbytes: int, ordinal: int, call: str) -> int:
         """Return the address of new managed memory."""
@@ -123,26 +123,26 @@ class Driver(Protocol):
     def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
         """Let memory of the device `where` be freed only after the work on `stream`.
 
-        Nothing is done if `ptr`, an allocation of ours, is freed after that work anyway.
+        Nothing is done if `ptr`, an allocation of interchange, is freed after that work anyway.
         """
 
     def lasting_stream(self, ordinal: int, call: str) -> int:
         """Return a private stream of a device, created once; default streams do not wait for it."""
 
     def mark(self, stream: int, ordinal: int, call: str) -> Any:
-        """Return an event behind the work that is on a stream now, to pass to `is_complete`."""
+        """Return an event recorded after the work that is now on a stream, for `is_complete`."""
 
     def is_complete(self, mark: Any) -> bool:
-        """Whether the work before a mark is done; if so, its event is reused.  Never raises."""
+        """Whether the work before an event is done; if so, the event is reused.  Never raises."""
 
     def wait_for_event(self, event: int, stream: int | None, ordinal: int, call: str) -> None:
         """Make a stream wait for a foreign event; without a stream, the host."""
 
     def record_event(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
-        """Return a new event behind the work that is on a stream now, and its context or device."""
+        """Return a new event recorded after the work that is now on a stream, and its home."""
 
     def destroy_event(self, event: int, home: int) -> None:
-        """Destroy what `record_event` returned.  Never raises: a finaliser calls it."""
+        """Destroy the result of `record_event`.  Never raises: a finaliser calls it."""
 
     def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
         """Free memory when the work on it is done.  Never raises: a finaliser calls it."""
@@ -163,10 +163,10 @@ _MODULES: Final = {
     DLDeviceType.kDLROCM: "hip",
     DLDeviceType.kDLROCMHost: "hip",
 }
-"""Device type -> the module here whose ``open_driver(call)`` gives its driver."""
+"""Device type -> the module here whose ``open_driver(call)`` opens its driver."""
 
 drivers: Final[dict[str, Driver]] = {}
-"""Module -> its driver, once it was used."""
+"""Module -> its driver, after first use."""
 _forked: Final[set[str]] = set()
 _missing: Final[dict[str, tuple[Any, DriverUnavailableError]]] = {}
 """Module -> signs of its driver when it was not found, and the error.  A search takes milliseconds;
@@ -175,7 +175,7 @@ _SEVERAL: Final = 2
 
 
 def driver_of(device: Device, call: str) -> Driver:
-    """Return the driver of a device, which is loaded and initialised at the first use.
+    """Return the driver of a device, which is loaded and initialised on first use.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _open(name: str | None, device: Device, call: str) -> Driver:
 
 
 def make_current(driver: Driver, ordinal: int, call: str) -> AbstractContextManager[None] | None:
-    """Return what makes a device current, or None if it is, or is the only one.
+    """Return a context manager that makes a device current, or None if it is, or is the only one.
 
     Producers may know the current stream of the current device only (DLP-DEV-8).
 
@@ -229,7 +229,7 @@ def make_current(driver: Driver, ordinal: int, call: str) -> AbstractContextMana
     driver : Driver
         The driver of the device.
     ordinal : int
-        The device; nothing is done if there is no such device.
+        The device; nothing is done if it does not exist.
     call : str
         Named in errors.
     """
@@ -258,7 +258,7 @@ def is_loaded(name: str) -> bool:
 
 
 def _forget() -> None:
-    """Note in a forked child that drivers cannot be used which were initialised before."""
+    """Record in a forked child that drivers initialised before the fork cannot be used."""
     _forked.update(drivers)
     drivers.clear()
 

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class RecordedEvent:
-    """An event behind the work on some memory, destroyed when this object dies.
+    """An event after the work on some memory, destroyed with this object.
 
     Attributes
     ----------
     address : int
-        Of the word that holds the event's handle, there as long as this object.
+        Address of the word with the event's handle, valid while this object exists.
     """
 
     __slots__ = ("_driver", "_home", "_process", "_word", "address")
@@ -48,7 +48,7 @@ class RecordedEvent:
 
     def __del__(
         self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
-    ) -> None:  # defaults, since globals may be gone
+    ) -> None:  # bound as defaults: globals may be gone
         event = self._word.value
         if event and self._process == _process():
             self._word.value = None
@@ -59,20 +59,20 @@ class RecordedEvent:
 def wait_for_foreign_event(
     tensor: Any, event_address: int, stream: int | None, keep: Any, call: str
 ) -> None:
-    """Make a consumer's stream wait for a producer's event, and note where the memory is ready.
+    """Make a consumer's stream wait for a producer's event, and record the ready stream.
 
     Parameters
     ----------
     tensor : Tensor
-        Fresh from its producer; changed in place.
+        A new import; changed in place.
     event_address : int
-        Of the word that holds the event's handle; 0 where nothing is pending.
+        Address of the word with the event's handle; 0 if no work is pending.
     stream : int or None
         The consumer's stream; None for the standard's default.  For page-locked memory, which the
-        host reads, None lets the host wait.  -1 waits for nothing, and notes nothing.  Ignored
-        where there are no streams.
+        host reads, None lets the host wait.  -1 waits for nothing, and records nothing.  Ignored on
+        devices without streams.
     keep : object
-        What the handle was taken from, kept alive with the memory.
+        The object that the handle was taken from, kept alive with the memory.
     call : str
         Named in errors.
 
@@ -128,7 +128,7 @@ def _driver_for(event: int, device: Device, call: str) -> Driver:
 
 
 def recorded_event_of(tensors: Sequence[Any], call: str) -> RecordedEvent | None:
-    """Return an event behind all work that is pending on the memory of some tensors.
+    """Return an event after all work that is pending on the memory of some tensors.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def recorded_event_of(tensors: Sequence[Any], call: str) -> RecordedEvent | None
     Returns
     -------
     RecordedEvent or None
-        None where nothing is pending, and for memory that the host reads: then the host has waited.
+        None if no work is pending, and for memory that the host reads: then the host has waited.
 
     Raises
     ------

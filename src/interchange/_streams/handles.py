@@ -33,7 +33,7 @@ def stream_handle(stream: Any, call: str) -> int | None:
     Parameters
     ----------
     stream : None, int or object
-        What the user passed: a handle, an object with ``__cuda_stream__``, or a stream of CuPy,
+        The user's argument: a handle, an object with ``__cuda_stream__``, or a stream of CuPy,
         PyTorch, Numba, Warp, PyCUDA or cuda.bindings.
     call : str
         Named in the error.

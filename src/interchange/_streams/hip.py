@@ -35,7 +35,7 @@ _API: Final = Api(
     last_default=DEFAULT_STREAM,
     default="default stream",
     capture_info="hipStreamGetCaptureInfo",
-    default_capture_info="hipStreamIsCapturing",  # the other refuses it while a stream captures
+    default_capture_info="hipStreamIsCapturing",  # the other one is refused while a stream captures
     exchange_capture_mode="hipThreadExchangeStreamCaptureMode",
     stream_create="hipStreamCreateWithFlags",
     stream_destroy="hipStreamDestroy",
@@ -58,12 +58,12 @@ _API: Final = Api(
 
 
 class HipDriver(DeviceDriver):
-    """What interchange asks of ROCm.  See `interchange._streams.driver.Driver`.
+    """The driver interface for ROCm.  See `interchange._streams.driver.Driver`.
 
     Parameters
     ----------
     api : Runtime
-        What `open_library` returned.
+        The result of `open_library`.
     """
 
     name = "ROCm"
@@ -82,7 +82,7 @@ class HipDriver(DeviceDriver):
 
     @contextlib.contextmanager
     def on_device(self, ordinal: int, call: str) -> Iterator[None]:
-        """Make a device current, and restore what was; -1 stands for the current one."""
+        """Make a device current, and restore the previous one; -1 stands for the current one."""
         before = self.current_device(call)
         if ordinal in {before, -1}:
             yield
@@ -97,8 +97,8 @@ class HipDriver(DeviceDriver):
     def _device_of(self, stream: int, ordinal: int, call: str) -> int:
         """Return the device of a stream; of the default stream, `ordinal`.
 
-        It is asked before a handle is passed to another function: this is the only one that checks
-        in every release whether the stream exists; the others dereference the handle.
+        It is called before a handle is passed to another function: only this one checks in every
+        release whether the stream exists; the others dereference the handle.
         """
         if stream == DEFAULT_STREAM:
             return ordinal
@@ -111,28 +111,28 @@ class HipDriver(DeviceDriver):
         return found
 
     def _for_queries(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[None]:
-        """Check a stream; of the default stream, make the device current, and restore what was."""
+        """Check a stream; for the default stream, return a context manager that sets the device."""
         self._device_of(stream, ordinal, call)
         if stream == DEFAULT_STREAM:
             return self.on_device(ordinal, call)
         return contextlib.nullcontext()
 
     def _for_work(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[int]:
-        """Give the device of a stream; work for it needs no current device."""
+        """Yield the device of a stream; work for it needs no current device."""
         return contextlib.nullcontext(self._device_of(stream, ordinal, call))
 
     def _in_home(self, home: int, call: str) -> AbstractContextManager[None]:
-        """Make a device current, and restore what was."""
+        """Make a device current, and restore the previous one."""
         return self.on_device(home, call)
 
     def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[None]:
-        """Make a device current, and restore what was."""
+        """Make a device current, and restore the previous one."""
         return self.on_device(ordinal, call)
 
     # ------------------------------------------------------------ addresses
 
     def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
-        """Return where an address is, or None where the runtime does not know it.
+        """Return the location of an address, or None if the runtime does not know it.
 
         Managed memory counts as device memory: DLPack has no other type for it on ROCm.
         """
@@ -150,14 +150,14 @@ class HipDriver(DeviceDriver):
         """Return the first address of the allocation of an address, and the first after it."""
         error, start, size = self.api.hipMemGetAddressRange(ptr)
         self.check(error, "hipMemGetAddressRange", call)
-        if not start:  # of registered host memory the function returns the length only
+        if not start:  # for registered host memory the function returns only the length
             error, first = self.api.hipPointerGetAttribute(hip.RANGE_START, ptr)
             self.check(error, "hipPointerGetAttribute", call)
             start = ptr - ((found.host_pointer or 0) - first)
         return start, start + size
 
     def device_pointer(self, ptr: int, call: str) -> int:
-        """Return the address by which the current device reaches page-locked host memory."""
+        """Return the address by which the current device accesses page-locked host memory."""
         error, found = self.api.hipHostGetDevicePointer(ptr, 0)
         self.check(error, "hipHostGetDevicePointer", call)
         return int(found)
@@ -170,7 +170,7 @@ class HipDriver(DeviceDriver):
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6")
 
     def _home_of_allocation(self, ptr: int, ordinal: int) -> int | None:
-        """Return the device of an allocation of ours; freeing waits for all its streams."""
+        """Return the device of an allocation of interchange; freeing waits for all its streams."""
         return ordinal if ptr else None
 
     # ------------------------------------------------------------ copies
@@ -206,9 +206,10 @@ def _pitched(side: tuple[int, int, int], width: int) -> hip.PitchedPointer:
 
 
 def signs_of_driver() -> tuple[Any, ...]:
-    """Return what changes when a runtime may be found that was not found before.
+    """Return a value that changes when a runtime may have become available.
 
-    That is, when the user names another file, or modules were imported, which load a runtime.
+    That is the case after the user named another file, or modules were imported, which load a
+    runtime.
     """
     return os.environ.get(hip.VARIABLE), len(sys.modules)
 

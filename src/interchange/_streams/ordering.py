@@ -1,8 +1,8 @@
 """Ordering of streams before memory is exported or imported.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream); CUDA Array Interface, version 3,
-Synchronization.  The stream that a consumer names waits by event; the host waits only where memory
-is to be read by the host.
+Synchronization.  The stream that a consumer names waits by event; the host waits only if the host
+is going to read the memory.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
     tensor : Tensor
         The memory.
     consumer : int or None
-        The stream, checked; -1 for no wait; None where the device has no streams: then the host
-        waits.
+        The stream, checked; -1 for no wait; None on a device without streams: then the host waits.
     call : str
         Named in errors.
 
@@ -94,10 +93,10 @@ def pending_streams_of(tensor: Any, call: str) -> PendingStreams:
 
 
 def stream_to_publish(tensor: Any, call: str) -> int | None:
-    """Return one stream that is ordered after all pending work, or None where nothing is pending.
+    """Return one stream that is ordered after all pending work, or None if no work is pending.
 
-    It is made to wait for the other streams with pending work (CAI-STREAM-2).  It lives as long as
-    the tensor: where that is not certain, a private stream is made to wait and returned.
+    It is made to wait for the other streams with pending work (CAI-STREAM-2).  It must live as long
+    as the tensor: if that is not certain, a private stream is made to wait and returned.
     """
     filled = pending_copy_of(pending_work_of(tensor))  # before a query finds it done
     streams, ordinal, _ = pending_streams_of(tensor, call)
@@ -130,12 +129,12 @@ def ordinal_for(device: Device, stream: int | None, call: str) -> int:
 def device_guard(
     device: Device, call: str, ordinal: int | None = None
 ) -> AbstractContextManager[None] | None:
-    """Return what makes a device current, or None if it is, or is not known (DLP-DEV-8).
+    """Return a context manager that makes a device current, or None (DLP-DEV-8).
 
     Parameters
     ----------
     device : Device
-        Where memory is.
+        Device of the memory.
     call : str
         Named in errors.
     ordinal : int, optional
@@ -177,7 +176,7 @@ def has_several(device: Device, call: str) -> bool:
 def home_of_address(
     device: Device, ptr: int, call: str
 ) -> tuple[AbstractContextManager[None], int] | None:
-    """Return what makes the device of an address current, and its ordinal; None if it is."""
+    """Return a context manager that makes the device of an address current, and its ordinal."""
     if not ptr:
         return None
     driver = driver_of(device, call)
@@ -208,7 +207,7 @@ def order_streams(
     Parameters
     ----------
     device : Device
-        Where the memory is.
+        Device of the memory.
     producer, consumer : int or None
         The streams.
     ordinal, where : int or None
@@ -235,7 +234,7 @@ def order_streams(
 
 
 def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
-    """Note the stream on which a producer made memory ready: the next consumer waits for it.
+    """Record the stream on which a producer made memory ready: the next consumer waits for it.
 
     Parameters
     ----------
@@ -244,7 +243,7 @@ def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
     stream : int or None
         The stream that the capsule was requested for; None for the standard's default.
     keep : object
-        What the handle was taken from, kept alive with the memory.
+        The object that the handle was taken from, kept alive with the memory.
     call : str
         Named in errors.
 
@@ -264,16 +263,16 @@ def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
 def make_ready(
     tensor: Any, stream: int | None, keep: Any, call: str, *, fresh: bool = False
 ) -> None:
-    """Make a stream wait for the work on a tensor, and note that it does.
+    """Make a stream wait for the work on a tensor, and record that it does.
 
     Parameters
     ----------
     tensor : Tensor
-        Changed in place; nothing is done where its device has no streams.
+        Changed in place; nothing is done if its device has no streams.
     stream : int or None
         The consumer's stream; None for the standard's default.
     keep : object
-        What the handle was taken from, kept alive with the memory.
+        The object that the handle was taken from, kept alive with the memory.
     call : str
         Named in errors.
     fresh : bool
@@ -297,7 +296,7 @@ def make_ready(
 def note_consumer(
     tensor: Any, consumer: int | None, keep: Any, call: str, origin: PendingWork | None = None
 ) -> None:
-    """Note the stream that waits for the work on a tensor: the next consumer waits for it."""
+    """Record the stream that waits for the work on a tensor: the next consumer waits for it."""
     if consumer is not None:
         device = tensor._spec.device
         ready = None if consumer == NO_SYNC else consumer

@@ -31,12 +31,12 @@ class PendingWork:
     Parameters
     ----------
     stream : int or None
-        Handle of the stream on which all pending work can be waited for; None when nothing is
-        pending, or when the caller asked for no order.
+        Handle of the stream on which all pending work can be waited for; None if no work is
+        pending, or if the caller requested no order.
     ordinal : int
-        The ordinal of the memory's device; -1 where the memory belongs to no single device.
+        The ordinal of the memory's device; -1 if the memory belongs to no single device.
     keep : object
-        Kept alive as long as the stream is referred to: the stream object, for instance.
+        Kept alive as long as the stream is in use: the stream object, for instance.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PendingWork:
     def pending(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - subclasses call the producer, which may fail
         """Return the streams to wait for; a consumer calls this at each import.
 
-        The last one is the producer's current stream; there is none where nothing is pending.
+        The last one is the producer's current stream; there is none if no work is pending.
         """
         return self.handles_here(self.stream)
 
@@ -71,15 +71,15 @@ class PendingWork:
         return tuple(dict.fromkeys((*before, *self.pending(call))))
 
     def streams_to_tell(self, call: str) -> tuple[int, ...]:
-        """Return the streams that wait for work of ours, before that is enqueued."""
+        """Return the streams that wait for work of interchange, before that is enqueued."""
         return self.pending(call)
 
     def on_told(self) -> None:
-        """Note that the streams of `streams_to_tell` wait for work of ours."""
+        """Record that the streams of `streams_to_tell` wait for work of interchange."""
 
     @property
     def keepalive(self) -> Any:
-        """What keeps the streams of `pending` alive."""
+        """The object that keeps the streams of `pending` alive."""
         return self.keep
 
     @property
@@ -114,7 +114,7 @@ class PendingWork:
 class PendingCopy(PendingWork):
     """A copy on a stream that the producer of its source keeps alive.
 
-    When the copy is done, nothing is pending, and the references to the producer and its stream are
+    When the copy is done, no work is pending, and the references to the producer and its stream are
     dropped.
 
     Parameters
@@ -132,7 +132,7 @@ class PendingCopy(PendingWork):
         self.rest = rest
 
     def on_done(self) -> None:
-        """Note that the copy is done; later work may be pending on another stream."""
+        """Record that the copy is done; later work may be pending on another stream."""
         if self.keep is not None:
             self.stream = self.keep = None
 
@@ -152,11 +152,11 @@ class PendingCopy(PendingWork):
         return (self.rest,)
 
     def on_told(self) -> None:
-        """Note that work is pending on our stream."""
+        """Record that work is pending on our stream."""
         self.move()
 
     def move(self) -> None:
-        """Note that work is pending on our stream, which waits for the copy."""
+        """Record that work is pending on our stream, which waits for the copy."""
         self.stream, self.keep = self.rest, None
 
     @property
@@ -214,7 +214,7 @@ class BorrowedWork(PendingWork):
 
     @property
     def keepalive(self) -> Any:
-        """What keeps the stream of the borrower alive, or the producer's afterwards."""
+        """The object that keeps the stream of the borrower alive, or the producer's afterwards."""
         if not self.has_ended:
             return self.keep
         return None if self.previous is None else self.previous.keepalive
@@ -226,7 +226,7 @@ class BorrowedWork(PendingWork):
 
 
 def pending_copy_of(work: PendingWork | None) -> PendingCopy | None:
-    """Return a copy that is not done, and whose stream need not stay alive after it, or None."""
+    """Return a copy that is not done, whose stream may be released after it, or None."""
     work = _behind_ended(work)
     return work if isinstance(work, PendingCopy) and work.keeps_source else None
 
@@ -251,9 +251,9 @@ def origins_of(work: PendingWork | None) -> tuple[list[PendingWork], bool]:
 
 
 def users_of(work: PendingWork | None) -> list[PendingWork]:
-    """Return the users whose streams wait for work of ours on memory, the latest first.
+    """Return the users whose streams wait for work of interchange on memory, the latest first.
 
-    A consumer that asked for no order, and users before it, are left out: it orders them itself.
+    A consumer that requested no order, and users before it, are left out: it orders them itself.
     """
     works, _ = origins_of(work)
     return works[: next((i for i, one in enumerate(works) if _asked_for_no_order(one)), len(works))]
@@ -275,7 +275,7 @@ def without_stream(work: PendingWork | None, stream: int) -> PendingWork | None:
 
 
 def _asked_for_no_order(work: PendingWork) -> bool:
-    """Whether a consumer asked for no order."""
+    """Whether a consumer requested no order."""
     return isinstance(work, WorkOnConsumer) and work.stream is None
 
 

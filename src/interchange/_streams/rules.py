@@ -1,8 +1,8 @@
-"""Which stream values are legal on which device: tables, no calls.
+"""Which stream values are valid on which device: tables, no calls.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream); CUDA Array Interface, version 3,
-Synchronization; standards digest of the peers: host, pinned and unknown producers refuse any
-stream, so that they are sent none.
+Synchronization.  Host, pinned and unknown producers of other libraries refuse any stream, so that
+they are sent none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class StreamRule(NamedTuple):
     Attributes
     ----------
     default : int
-        What None stands for, and what a consumer passes by default.
+        The meaning of None, which consumers pass by default.
     forbidden : frozenset[int]
         Numbers of at least -1 that are not streams.
     rule : str
@@ -66,7 +66,7 @@ STREAM_RULES: Final = {
 
 
 def streams_of(device: Device) -> Device | None:
-    """Return a device whose streams reach memory on `device`; None where there are no streams.
+    """Return a device whose streams can access memory on `device`; None without streams.
 
     In DLPack page-locked memory has none, although streams use it.
 
@@ -89,21 +89,21 @@ _REACHED_BY: Final = {
 
 
 def check_stream(stream: object, device: Device, call: str) -> int | None:
-    """Return the stream that a value stands for on a device, or refuse it.
+    """Return the stream that a value means on a device, or refuse it.
 
     Parameters
     ----------
     stream : int or None
-        What the caller passed.
+        The caller's argument.
     device : Device
-        Where the memory is.
+        Device of the memory.
     call : str
         Named in the error.
 
     Returns
     -------
     int or None
-        A handle, 1, 2 or -1 (0 on ROCm) where there are streams; None where there are none.
+        A handle, 1, 2 or -1 (0 on ROCm) on devices with streams; None on others.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Write-back of order: streams that used memory before wait for what interchange enqueued on it.
+"""Write-back of order: streams that used memory before wait for later work of interchange.
 
 Source: CUDA Array Interface, version 3, Synchronization; CUDA driver API, Stream synchronization
 behavior.  Copies, borrowed memory and libraries that write to it all go through `order_back`.
@@ -33,7 +33,7 @@ class EarlierUse(NamedTuple):
     ordinal : int
         Their device.
     work : PendingWork or None
-        What is known of that use: kept alive, and told once its streams wait.
+        The record of that use: kept alive, and notified once its streams wait.
     """
 
     streams: tuple[int, ...]
@@ -44,14 +44,14 @@ class EarlierUse(NamedTuple):
 def order_back(
     device: Device, stream: int, ordinal: int, uses: Iterable[EarlierUse], call: str
 ) -> bool:
-    """Make the streams of earlier uses wait for the work that is on a stream now.
+    """Make the streams of earlier uses wait for the work that is now on a stream.
 
     If an order fails, the host waits for the stream before the error is raised.
 
     Parameters
     ----------
     device : Device
-        Where the memory is.
+        Device of the memory.
     stream, ordinal : int
         The stream that work was enqueued on, and its device.
     uses : iterable of EarlierUse
@@ -62,7 +62,7 @@ def order_back(
     Returns
     -------
     bool
-        Whether every use has a stream that waits now.
+        Whether every use has a stream that now waits.
     """
     all_wait = True
     try:
@@ -80,13 +80,13 @@ def order_back(
 
 
 def order_users(tensor: Any, stream: int, call: str) -> None:
-    """Make the earlier users of a tensor's memory wait for the work that is on a stream now."""
+    """Make the earlier users of a tensor's memory wait for the work that is now on a stream."""
     device = tensor._spec.device
     order_back(device, stream, ordinal_for(device, stream, call), _uses_of(tensor, call), call)
 
 
 def _uses_of(tensor: Any, call: str) -> Iterator[EarlierUse]:
-    """Yield the earlier uses of a tensor's memory, with the streams that are to wait."""
+    """Yield the earlier uses of a tensor's memory, with the streams that have to wait."""
     for work in all_users_of(tensor, call):
         _keep = work.keepalive  # while the streams are used
         yield EarlierUse(work.streams_to_tell(call), work.ordinal, work)
@@ -108,14 +108,14 @@ def all_users_of(tensor: Any, call: str) -> list[PendingWork]:
 
 
 def _published_by_owner(tensor: Any, call: str) -> PendingWork | None:
-    """Return the work that the record of the memory's owner names, if it has a record."""
+    """Return the work that the record of the memory's owner publishes, if it has a record."""
     owner, device = getattr(tensor, "_owner", None), tensor._spec.device
     if owner is None or getattr(owner, "_spec", None) is not None:  # an Array
         return None
     try:
         with device_guard(device, call) or contextlib.nullcontext():
             raw = getattr(owner, "__cuda_array_interface__", None)
-    except Exception:  # noqa: BLE001 - a property may raise anything, and DLPack was enough
+    except Exception:  # noqa: BLE001 - a property may raise anything; DLPack suffices
         return None
     stream = raw.get("stream") if isinstance(raw, dict) else None
     if type(stream) is not int or stream <= 0 or device.type not in STREAM_RULES:

@@ -1,4 +1,4 @@
-"""Device objects of other libraries, read by what is known of the library that defines them."""
+"""Device objects of other libraries, read by the record of the library that defines them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def read_device(value: object, call: str) -> Pair | None:
-    """Return the device that an object of a library stands for, None for any other object.
+    """Return the device that an object of a library means, None for any other object.
 
     Raises
     ------
     UnsupportedDeviceError
-        DLPack has no number for it, or it stands for more than one device (DLP-DEV-1).
+        DLPack has no number for it, or it means more than one device (DLP-DEV-1).
     """
     cls = type(value)
     library = library_of(cls)

@@ -32,7 +32,7 @@ HOST_ACCESSIBLE: Final = frozenset(
 """Device types whose memory the host can read through its address (the set that NumPy takes)."""
 
 HANDLES: Final = frozenset({DLDeviceType.kDLOpenCL, DLDeviceType.kDLVulkan, DLDeviceType.kDLMetal})
-"""Device types whose ``data`` is a handle: no arithmetic on it, byte_offset stays apart."""
+"""Device types whose ``data`` is a handle: no arithmetic on it, byte_offset is kept apart."""
 
 _TYPE_OF_NAME: Final = {name: number for number, name in NAMES.items()}
 _CLASS: Final = type  # the name means something else within Device
@@ -43,8 +43,8 @@ _WITHOUT_ORDINAL: Final = frozenset({DLDeviceType.kDLCPU})
 class Device:
     """Where memory lives.  Equal devices are the same object.
 
-    A device is equal to whatever `Device.of` takes for it.  Its hash is that of the object: in a
-    set or a dict it is found by Devices alone, and not by their names.
+    A device equals every value that `Device.of` accepts for it.  Its hash is that of the object:
+    sets and dicts find it by Devices only, not by names.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Device:
     Raises
     ------
     UnsupportedDeviceError
-        The type is no member, or the ordinal is negative (DLP-DEV-1).
+        The type is unknown, or the ordinal is negative (DLP-DEV-1).
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Device:
         ----------
         value : Device, str, tuple[int, int] or object
             ``"cpu"``, ``"cuda"`` (the first), ``"cuda:1"``, ``(2, 1)``; a device of PyTorch, JAX,
-            CuPy or cuda.core; any object whose ``__dlpack_device__()`` says where it is.
+            CuPy or cuda.core; any object with ``__dlpack_device__()``.
         call : str, optional
             Named in the error.
 
@@ -110,7 +110,7 @@ class Device:
         ArgumentError
             `value` is none of these (IX-ARGUMENT-1).
         UnsupportedDeviceError
-            The device is not known, or `value` may be one or another, as ``torch.device("cuda")``
+            The device is unknown, or `value` is ambiguous, such as ``torch.device("cuda")``
             (DLP-DEV-1).
 
         Examples
@@ -124,7 +124,7 @@ class Device:
             match = compiled(_WORDS).fullmatch(value)
             if match is None or match[1] not in _TYPE_OF_NAME:
                 what = f"device={show(value)} is unknown"
-                from .unknown_names import name_nearest  # for an error alone
+                from .unknown_names import name_nearest  # for an error only
 
                 hint = name_nearest(value, _TYPE_OF_NAME)
                 if value == "gpu":
@@ -133,7 +133,7 @@ class Device:
             return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
         if is_pair(value):
             return cls._make(*value, call)
-        from .device_objects import read_device  # which few need
+        from .device_objects import read_device  # rarely needed
 
         numbers = read_device(value, call)
         if numbers is not None:
@@ -151,7 +151,7 @@ class Device:
 
     @classmethod
     def _make(cls, number: int, ordinal: int, call: str) -> Device:
-        """Return the device of these numbers; errors name `call`."""
+        """Return the device with these numbers; errors name `call`."""
         try:
             return cls(number, ordinal)
         except UnsupportedDeviceError as error:
@@ -207,16 +207,16 @@ Device.__module__ = "interchange"
 
 
 def ordinal_of(device: Device) -> int:
-    """Return which device the driver counts it as; -1 where memory is of no device in particular.
+    """Return the driver's ordinal of the device; -1 for memory of no particular device.
 
-    The ids of managed and page-locked memory are 0 by dlpack.h, and say nothing.
+    The ids of managed and page-locked memory are 0 by dlpack.h, and have no meaning.
     """
     on_one = device.type in {DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM}
     return device.id if on_one else -1
 
 
 def is_index(value: object) -> bool:
-    """Whether `value` is an integer and no bool."""
+    """Whether `value` is an integer and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

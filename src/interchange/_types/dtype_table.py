@@ -1,7 +1,7 @@
-"""Which element types there are, and what the interfaces of host memory call them.
+"""The table of element types, with their names in the interfaces of host memory.
 
-Source: dlpack.h, ``DLDataTypeCode``; NumPy array interface (typestr); PEP 3118 (format).
-One table, `FAMILIES`, says which codes and sizes exist; everything else is derived from it.
+Source: dlpack.h, ``DLDataTypeCode``; NumPy array interface (typestr); PEP 3118 (format). One table,
+`FAMILIES`, lists the codes and sizes that exist; everything else is derived from it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ NATIVE: Final = "<" if sys.byteorder == "little" else ">"
 
 
 class Family(NamedTuple):
-    """What the members of one code have in common."""
+    """Facts shared by the types of one code."""
 
-    name: str  # with {} for the bits where several sizes exist
+    name: str  # with {} for the bits if there are several sizes
     bits: tuple[int, ...]  # legal sizes [bits]
-    category: str | None  # the word that the standard's ``isdtype`` takes for it
+    category: str | None  # the kind that the standard's ``isdtype`` takes for it
     typestr: str = ""  # letter of the array interface, empty: none
     no_typestr: frozenset[int] = frozenset()  # sizes that the letter does not cover [bits]
-    ml_dtypes: bool = False  # the NumPy dtype comes from ml_dtypes, under the same name
-    ml_kind: str = "V"  # `numpy.dtype.kind` of what comes from ml_dtypes
+    ml_dtypes: bool = False  # the NumPy dtype is that of ml_dtypes with the same name
+    ml_kind: str = "V"  # `numpy.dtype.kind` of the types of ml_dtypes
 
 
 _F8: Final = (8,)

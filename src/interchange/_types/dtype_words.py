@@ -1,4 +1,4 @@
-"""Words for element types that are not names: NumPy's short codes, and what has two readings.
+"""Words for element types other than their names: NumPy's short codes, and ambiguous words.
 
 Source: NumPy, Data type objects (one-character codes); C, types; PyTorch, ``torch.dtype``.
 """
@@ -28,10 +28,10 @@ _READINGS: Final = {
     ("char",): ("int8, PyTorch's char()", "uint8, C's character"),
 }
 READINGS: Final = {word: both for words, both in _READINGS.items() for word in words}
-"""Word -> its readings, each of which begins with the name of a type."""
+"""Ambiguous word -> its readings, each of which begins with the name of a type."""
 
 LIBRARY_NAMES: Final = {
     "bool_": "bool",  # NumPy 1
     "float4_e2m1fn_x2": "float4_e2m1fnx2",  # PyTorch
 }
-"""Name of an object of a library -> the name here, where they differ."""
+"""Name of an object of a library -> its name here, if they differ."""

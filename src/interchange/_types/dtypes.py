@@ -1,7 +1,7 @@
 """Element types: code, bits and lanes, with the names that each protocol has for them.
 
-Source: dlpack.h, ``DLDataTypeCode``; NumPy array interface (typestr); PEP 3118 (format).
-Which codes and sizes exist is said in `dtype_table`.
+Source: dlpack.h, ``DLDataTypeCode``; NumPy array interface (typestr); PEP 3118 (format). The codes
+and sizes that exist are listed in `dtype_table`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 class DType:
-    """What the bits of one element mean.  Equal types are the same object.
+    """Element type: code, bits and lanes.  Equal types are the same object.
 
-    A type is equal to whatever `DType.of` takes for it.  It hashes as the NumPy dtype that it is
-    equal to: in a set or a dict it is found by DTypes and by NumPy dtypes, and not by names.
+    A type equals every value that `DType.of` accepts for it.  It hashes as the NumPy dtype that it
+    equals: sets and dicts find it by DTypes and NumPy dtypes, not by names.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class DType:
     Raises
     ------
     UnsupportedDTypeError
-        No such type exists (DLP-DTYPE-1, DLP-DTYPE-2).
+        The type does not exist (DLP-DTYPE-1, DLP-DTYPE-2).
 
     Examples
     --------
@@ -70,7 +70,7 @@ class DType:
 
     _known: Final[dict[Any, Known[DType]]] = {}
     code: Code
-    """What the bits mean, as dlpack.h says it."""
+    """Meaning of the bits, as in dlpack.h."""
     bits: int
     """Size of one lane [bits]."""
     lanes: int
@@ -78,11 +78,11 @@ class DType:
     padded: bool
     """Whether elements below 8 bits occupy a whole byte each."""
     name: str
-    """The name here, such as ``"float32"``; pickles travel by it."""
+    """The name here, such as ``"float32"``; pickles contain it."""
     itemsize: int
     """Size of one element [bytes], rounded up for packed types."""
     is_packed: bool
-    """Whether elements share bytes, so that they have no address of their own."""
+    """Whether elements share bytes, so that they have no addresses of their own."""
     _hash: int
 
     def __new__(cls, code: int, bits: int, lanes: int = 1, *, padded: bool = False) -> DType:
@@ -106,7 +106,7 @@ class DType:
 
     @staticmethod
     def _check(code: int, bits: int, lanes: int) -> None:
-        """Refuse what no row of the table allows."""
+        """Refuse a type that is not in the table."""
         call = "DType()"
         what = f"dtype code {show(code)} with {show(bits)} bits and {show(lanes)} lanes"
         if bits < 1 or not 1 <= lanes < _MOST_LANES:
@@ -131,10 +131,10 @@ class DType:
         Raises
         ------
         UnsupportedDTypeError
-            The type has no counterpart in DLPack (DLP-DTYPE-1, DLP-DTYPE-3), or `value` is a word
-            with two readings, such as ``"float"`` (DLP-DTYPE-1).
+            The type has no counterpart in DLPack (DLP-DTYPE-1, DLP-DTYPE-3), or `value` is
+            ambiguous, such as ``"float"`` (DLP-DTYPE-1).
         ArgumentError
-            `value` names no type at all (IX-ARGUMENT-1).
+            `value` does not name a type (IX-ARGUMENT-1).
 
         Examples
         --------
@@ -166,16 +166,16 @@ class DType:
 
     @property
     def category(self) -> str | None:
-        """The word that the standard's ``isdtype`` takes for such lanes; None for handles."""
+        """The kind that the standard's ``isdtype`` takes for the lanes; None for handles."""
         return FAMILIES[self.code].category
 
     @property
     def kind(self) -> str:
-        """NumPy's letter for the kind, ``"V"`` where it has no such dtype.
+        """NumPy's letter for the kind, ``"V"`` without a NumPy dtype.
 
-        It is that of the `dtype`: those of ml_dtypes say ``"V"`` but for few, so that code for
-        NumPy does not take them for numbers that NumPy computes with.  `category` says what the
-        bits mean.
+        It is that of the `dtype`: most dtypes of ml_dtypes have ``"V"``, so that code for NumPy
+        does not treat them as numbers that NumPy computes with.  `category` gives the meaning of
+        the bits.
         """
         family = FAMILIES[self.code]
         if self.typestr is not None:
@@ -184,7 +184,7 @@ class DType:
 
     @property
     def typestr(self) -> TypeStr | None:
-        """The name in the array interface, native byte order, or None where it has none."""
+        """The name in the array interface, native byte order, or None if it has none."""
         family = FAMILIES[self.code]
         if not family.typestr or self.lanes > 1 or self.bits in family.no_typestr:
             return None
@@ -193,12 +193,12 @@ class DType:
 
     @property
     def format(self) -> str | None:
-        """The format in the buffer protocol, native byte order, or None where it has none."""
+        """The format in the buffer protocol, native byte order, or None if it has none."""
         return FORMATS.get((self.code, self.bits)) if self.lanes == 1 else None
 
     @property
     def ml_dtypes_name(self) -> str | None:
-        """The name of the scalar type in ml_dtypes that stores elements alike, or None."""
+        """The name of the scalar type in ml_dtypes with the same representation, or None."""
         if self.lanes > 1 or (self.bits < 8 and not self.padded):
             return None
         family = FAMILIES[self.code]
@@ -207,7 +207,7 @@ class DType:
 
     @property
     def dtype(self) -> Any:
-        """The NumPy dtype, so that ``numpy.dtype(x.dtype)`` works; no attribute where none is."""
+        """The NumPy dtype, so that ``numpy.dtype(x.dtype)`` works; missing if there is none."""
         found = numpy_dtype(self)
         if found is None:
             raise AttributeError(f"NumPy has no dtype for {self}")
@@ -217,7 +217,7 @@ class DType:
 
     @property
     def type(self) -> Any:
-        """The class of NumPy's scalars, as `numpy.dtype.type`; no attribute where none is."""
+        """The class of NumPy's scalars, as `numpy.dtype.type`; AttributeError if there is none."""
         return self.dtype.type
 
     def nbytes(self, count: int) -> int:
@@ -281,7 +281,7 @@ _BUILTINS: Final = {
 
 _BUILTIN_TYPES: Final = TypeSet(_BUILTINS)
 
-_MOST_LANES: Final = 2**16  # and all are fewer
+_MOST_LANES: Final = 2**16  # the others are fewer
 _SUFFIXES: Final = r"(.*?)(?:x([0-9]{1,5}))?(_padded)?"
 
 
@@ -301,7 +301,7 @@ def all_dtypes() -> list[DType]:
 
 
 def _make(numbers: tuple[Any, ...], call: str, *, padded: bool = False) -> DType:
-    """Return the type of these numbers; errors name `call`."""
+    """Return the type with these numbers; errors name `call`."""
     try:
         return DType(*numbers, padded=padded)
     except (ArgumentError, UnsupportedDTypeError) as error:
@@ -317,8 +317,8 @@ dtype_named.__module__, dtype_named.__qualname__ = "interchange", "_dtype_named"
 
 
 def _from_text(text: str, call: str = "DType.of()") -> DType:
-    """Return the type that a name or a typestr says."""
-    if text in BY_NAME:  # before suffixes: complex64 is no vector of 64
+    """Return the type with a name or a typestr."""
+    if text in BY_NAME:  # before suffixes: complex64 is not a vector of 64
         return DType(*BY_NAME[text])
     match = compiled(_SUFFIXES).fullmatch(text)
     if match is not None and match[1] in BY_NAME:
@@ -336,7 +336,7 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
         return from_typestr(parsed, call)
     if text[:1] == "=":
         return _from_text(NATIVE + text[1:], call)
-    from .dtype_words import NUMPY_CODES, READINGS  # which few need
+    from .dtype_words import NUMPY_CODES, READINGS  # rarely needed
 
     if text in NUMPY_CODES:
         return DType(*NUMPY_CODES[text])
@@ -345,7 +345,7 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
         what = f"dtype={show(text)} may be {one}, or {other}"
         hint = " or ".join(f"`'{reading.partition(',')[0]}'`" for reading in (one, other))
         raise UnsupportedDTypeError(call, what, "DLP-DTYPE-1", f"pass {hint}")
-    from .unknown_names import dtype_instead  # for an error alone
+    from .unknown_names import dtype_instead  # for an error only
 
     hint = dtype_instead(text, BY_NAME)
     raise UnsupportedDTypeError(call, f"dtype={show(text)} is unknown", "DLP-DTYPE-1", hint)
@@ -376,21 +376,21 @@ def _from_foreign(value: object, call: str) -> DType | None:
     if name in BY_NAME:
         code, bits = BY_NAME[name]
         return DType(code, bits, padded=bits < 8)
-    from .dtype_words import LIBRARY_NAMES  # which few need
+    from .dtype_words import LIBRARY_NAMES  # rarely needed
 
     return _from_text(LIBRARY_NAMES[name], call) if name in LIBRARY_NAMES else None
 
 
 def _from_scalar_type(value: type, call: str) -> DType | None:
     """Return the type of a scalar class of NumPy; abstract classes have none."""
-    numpy = sys.modules.get("numpy")  # perhaps half imported by another thread
+    numpy = sys.modules.get("numpy")  # another thread may still be importing it
     if numpy is None or value not in TypeSet(getattr(numpy, "sctypeDict", {}).values()):
         return None
     return _from_foreign(numpy.dtype(value), call)
 
 
 def _from_numpy(name: str, text: str, call: str) -> DType:
-    """Return the type of a NumPy dtype, by its name where ml_dtypes made it, else its typestr."""
+    """Return the type of a NumPy dtype, by its name if ml_dtypes made it, else by its typestr."""
     if text[:1] == ">" and NATIVE == "<" and text[2:] != "1":
         raise UnsupportedDTypeError(call, f"dtype {show(text)} is big-endian", "DLP-DTYPE-3")
     if name in BY_NAME:
@@ -419,7 +419,7 @@ def from_typestr(parsed: TypeStr, call: str = "from_array_interface()") -> DType
     Raises
     ------
     UnsupportedDTypeError
-        Foreign byte order, or no plain element (DLP-DTYPE-3); a size that does not exist
+        Foreign byte order, or not a plain element (DLP-DTYPE-3); a size that does not exist
         (DLP-DTYPE-1); a type string that several types share (CAI-TYPESTR-2).
 
     Examples
@@ -450,14 +450,14 @@ def from_format(text: str, itemsize: int, call: str = "from_buffer()") -> DType:
     text : str
         The format of one element.
     itemsize : int
-        Its size as the exporter says [bytes].
+        Its size according to the exporter [bytes].
     call : str, optional
         Named in the error.
 
     Raises
     ------
     UnsupportedDTypeError
-        The format is a struct, has a foreign byte order, or no counterpart (BUF-FORMAT-1).
+        The format is a struct, has a foreign byte order, or has no counterpart (BUF-FORMAT-1).
 
     Examples
     --------

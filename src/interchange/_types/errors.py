@@ -1,7 +1,7 @@
-"""The errors, and the one function that words them: call, value, rule, fix, id.
+"""The errors, and the one function that formats them: call, value, rule, fix, id.
 
-Source: array API standard 2025.12 (which class per situation); where it asks for two classes, the
-error is both.  Texts of rules come from `interchange.abi.rules`.
+Source: array API standard 2025.12 (class per situation); if it requires two classes, the error is
+both.  Texts of rules come from `interchange.abi.rules`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from interchange.abi import rules
-from interchange.abi._show import (  # the layers above have them from here
+from interchange.abi._show import (  # imported from here by the layers above
     NO_ROOM as NO_ROOM,  # noqa: PLC0414
     show as show,  # noqa: PLC0414
 )
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def _row(rule: str) -> Rule:
-    """Return a row of the rule book, which is imported for the first error."""
+    """Return a rule of the rule book, which is imported for the first error."""
     return rules.RULES[rule]
 
 
 def explain(call: str, what: str, rule: str, hint: str | None = None) -> str:
-    """Word an error: what was called, what was found, the rule, a fix, the rule's id."""
+    """Format an error: the call, what was found, the rule, a fix, the rule's id."""
     row = _row(rule)
     return f"{call}: {what}; {row.text}; {hint or row.hint} [{rule}]"
 
@@ -36,37 +36,37 @@ SEVERAL_USED_UP: Final = "what was passed may be used up: pass what `error.taken
 
 
 def reason_of(error: Exception) -> str:
-    """Return what an error says, for the message of another.
+    """Return the finding of an error, for the message of another.
 
-    Of an error of ours that is what was found: the id of a rule ends a message, and stands nowhere
-    else in it.
+    For an error of interchange that is what was found: the rule id ends a message, and occurs once
+    in it.
     """
     return error.what if isinstance(error, InterchangeError) else str(error)
 
 
 class InterchangeError(Exception):
-    """What all errors of interchange share; every one of them is also a built-in error.
+    """The base class of all errors of interchange; each of them is also a built-in error.
 
     Parameters
     ----------
     call : str
-        What the user called, such as ``"from_dlpack()"``.
+        The call of the user, such as ``"from_dlpack()"``.
     what : str
         What was found, with its value.
     rule : str
-        Id of the rule that refuses it, a key of `interchange.abi.RULES`.
+        Id of the broken rule, a key of `interchange.abi.RULES`.
     hint : str, optional
-        What the user can do; the rule's own advice when left out.
+        What the user can do; by default the rule's own advice.
 
     Attributes
     ----------
     call, what, rule, hint : str
         The parts of the message.
     taken : object or None
-        What came from a source that can be read once, and was refused: `asarray`, `convert` and
-        `from_arrow` take it in the place of the source.  Where several sources were passed, all of
-        them, with Arrays for what was taken: a dict by their names, a tuple by their places.  None
-        where nothing is lost.
+        The data taken from a source that can be read only once, and then refused: `asarray`,
+        `convert` and `from_arrow` accept it in place of the source.  If several sources were
+        passed, all of them, with Arrays for those already imported: a dict by name, or a tuple by
+        position.  None if all sources can be read again.
     """
 
     taken: object = None
@@ -85,29 +85,29 @@ class InterchangeError(Exception):
         return self.hint
 
     def _said_by(self, call: str) -> Self:
-        """Return the same error in the name of another call: the one that the user made."""
+        """Return the same error for another call: the one that the user made."""
         return self._but(call, self.hint)
 
     def _but(self, call: str, hint: str) -> Self:
-        """Return the same error in the name of another call, with another fix."""
+        """Return the same error for another call, with another fix."""
         found = type(self)(call, self.what, self.rule, hint)
         vars(found).update({**vars(self), **vars(found)})
         return found
 
     def _with(self, taken: object, advice: str = _USED_UP) -> Self:
-        """Return the same error with what was taken of a source that may be used up."""
+        """Return the same error with the data taken from a source that may be used up."""
         hint = self.hint.removesuffix(self._advice)
         found = self._but(self.call, f"{hint}; {advice}")
         found.taken, found._advice = taken, f"; {advice}"
         return found
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
-        hint = self.hint.removesuffix(self._advice)  # a pickle has nothing that was taken
+        hint = self.hint.removesuffix(self._advice)  # taken data cannot be pickled
         return type(self), (self.call, self.what, self.rule, hint)
 
 
 class ExchangeError(InterchangeError, BufferError):
-    """Memory cannot be exchanged as asked."""
+    """Memory cannot be exchanged as requested."""
 
 
 class UnsupportedDTypeError(ExchangeError):
@@ -115,7 +115,7 @@ class UnsupportedDTypeError(ExchangeError):
 
 
 class UnsupportedDeviceError(ExchangeError):
-    """The memory cannot be accessed from there, or its device is unknown."""
+    """The device cannot access the memory, or is unknown."""
 
 
 class VersionError(ExchangeError):
@@ -199,11 +199,11 @@ _CLASS_OF_AREA: dict[str, type[InterchangeError]] = {
 
 
 def error_for(call: str, what: str, rule: str, hint: str | None = None) -> InterchangeError:
-    """Return the error that belongs to the area of `rule`, `ExchangeError` unless told."""
+    """Return the error of the area of `rule`, by default `ExchangeError`."""
     area = rule.rpartition("-")[0]
     return _CLASS_OF_AREA.get(area, ExchangeError)(call, what, rule, hint)
 
 
 def refuse_record(call: str, broken: BrokenRule) -> NoReturn:
-    """Raise what layer 0 found wrong in a record, as an error of the area of its rule."""
+    """Raise an error of layer 0 as an error of the area of its rule."""
     raise error_for(call, broken.what, broken.rule) from None

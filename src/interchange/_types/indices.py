@@ -1,4 +1,4 @@
-"""Parts of a basic index, read: which axis each is for, where a slice goes, which place an int is.
+"""Parsing of basic indices: the axis of each part, the bounds of slices, the position of ints.
 
 Source: array API standard 2025.12, Indexing.
 """
@@ -47,9 +47,9 @@ def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
 
 
 def is_bool(part: object) -> bool:
-    """Whether a value is a truth value, of Python's or of an array library's.
+    """Whether a value is a bool, of Python or of an array library.
 
-    NumPy before 2.3 takes its own for an index, with a warning.
+    NumPy before 2.3 accepts its own bool as an index, with a warning.
     """
     if isinstance(part, int):
         return isinstance(part, bool)
@@ -57,24 +57,24 @@ def is_bool(part: object) -> bool:
 
 
 def way_to_index(part: object) -> str:
-    """Return what can be passed in the place of what is no index."""
+    """Return the fix for a value that is not an index."""
     if isinstance(part, str):
         return "pass the place of the axis or the element, since nothing here has a name"
     return "pass a whole number" if isinstance(part, float) else "pass ints, slices or a mask"
 
 
 def way_within(extent: int) -> str:
-    """Return which indices an axis has."""
+    """Return the range of valid indices of an axis, as text."""
     if not extent:
         return "ask for the shape first: the axis has no elements"
     return f"the indices of this axis go from {-extent} to {extent - 1}"
 
 
 def position_of(part: object, extent: int, call: str) -> int:
-    """Return the place of an integer index on its axis, counted from its start [elements]."""
+    """Return the position of an integer index on its axis, counted from its start [elements]."""
     try:
         if is_bool(part) or getattr(part, "ndim", None):
-            raise TypeError(part)  # noqa: TRY301 - both kinds are worded alike
+            raise TypeError(part)  # noqa: TRY301 - both errors have the same text
         place = as_index(part)  # type: ignore[arg-type]
     except TypeError:
         what = f"index {show(part)} makes no view"

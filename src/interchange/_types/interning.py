@@ -1,7 +1,7 @@
 """Interning: equal values are one object while it is referenced, in all threads.
 
-Source: weakref.WeakValueDictionary, whose ``setdefault`` is two steps, so that two
-threads that meet a value for the first time get an object each.
+Source: weakref.WeakValueDictionary, whose ``setdefault`` is two steps, so that two threads that
+intern a value for the first time get an object each.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ T = TypeVar("T")
 
 
 class Known(ref[T]):
-    """A weak reference to an interned object, which takes itself out of the table.
+    """A weak reference to an interned object that removes itself from the table.
 
-    The object may die at any moment, and what its reference calls then is C code alone: a signal
-    handler that raised there would raise into nothing, and an interrupt would be lost.
+    The object may be destroyed at any moment, and the callback of its reference is C code only: an
+    exception of a signal handler there could not propagate, and an interrupt would be lost.
     """
 
     __slots__ = ("forget",)
 
-    forget: Callable[[], object]  # leaves one alone that has taken its place
+    forget: Callable[[], object]  # unless another reference has replaced it
 
 
 _FORGET: Final = methodcaller("forget")
@@ -47,17 +47,18 @@ def intern(
 ) -> T:
     """Return the one object of a key: `fresh`, unless there is one already.
 
-    The collector must not see it, which would make weak references to what is in garbage forget
-    it before a finaliser there brings it back to life.  So it dies with its last reference alone.
+    The garbage collector must not track it: the collector clears weak references to garbage before
+    a finaliser there may resurrect the object.  It is therefore freed by its reference count only.
 
     Parameters
     ----------
     known : dict
-        Key -> weak reference, of which each call makes one step: it needs no lock.
+        Key -> weak reference; each call makes one atomic step on it, so that it needs no lock.
     key : hashable
-        Made of what Python itself compares: ints, strings, tuples of these.
+        Keys consist of values that Python itself compares: ints, strings, tuples of these.
     fresh : object
-        Complete, since other threads find it at once; it refers to nothing that could refer back.
+        Fully initialised, since other threads find it at once; it refers to nothing that could
+        refer back.
     """
     _hide(_cell(fresh))
     forget = partial(remove_dead, known, key)
@@ -67,7 +68,7 @@ def intern(
         found = known.setdefault(key, mine)()
         if found is not None:
             return found
-        remove_dead(known, key)  # another thread has let go of it this moment
+        remove_dead(known, key)  # another thread has just released it
 
 
 def find(known: dict[Any, Known[T]], key: Any) -> T | None:
@@ -77,12 +78,12 @@ def find(known: dict[Any, Known[T]], key: Any) -> T | None:
 
 
 def names(value: object, known: Any, of: Callable[[Any], Any]) -> bool:
-    """Return whether `value` is read as an interned object; what cannot be read is another.
+    """Return whether `value` is read as an interned object; False if it cannot be read.
 
     Parameters
     ----------
     value : object
-        Anything: a stranger's attributes may raise whatever they like.
+        Any object: attributes of a foreign object may raise any exception.
     known : object
         The interned object.
     of : callable
@@ -98,5 +99,5 @@ def names(value: object, known: Any, of: Callable[[Any], Any]) -> bool:
         return of(value) is known
     except NO_ROOM:
         raise
-    except Exception:  # noqa: BLE001 - it names nothing, whatever it says to that
+    except Exception:  # noqa: BLE001 - a foreign object may raise anything
         return False

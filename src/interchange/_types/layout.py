@@ -1,8 +1,8 @@
-"""Layouts: shape and strides, and the integer mathematics on them.  No memory is touched.
+"""Layouts: shape and strides, and integer arithmetic on them.  No memory is accessed.
 
 Source: dlpack.h (``DLTensor.shape``, ``DLTensor.strides``); array API standard 2025.12 (Indexing).
-Python's integers do not overflow; what would not fit into a signed 64-bit integer is refused where
-a layout is made, so that C never sees it.
+Python's integers do not overflow; values that do not fit into a signed 64-bit integer are refused
+when a layout is made, so that C never gets them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def f_strides(shape: Ints) -> Ints:
 
 
 def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str] | None:
-    """Return what keeps shape and strides from describing memory: (what, rule id), or None.
+    """Return why shape and strides cannot describe memory: (what, rule id), or None.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str]
         return f"ndim is {len(shape)}", "DLP-SHAPE-1"
     if shape and min(shape) < 0:
         return f"shape {show(shape)} has a negative extent", "DLP-SHAPE-3"
-    # Extents of 0 do not excuse the others: consumers multiply in any order.
+    # An extent of 0 does not make other extents valid: consumers multiply in any order.
     size = prod(extent or 1 for extent in shape) if 0 in shape else prod(shape)
     if size * itemsize > INT64_MAX:
         return f"shape {show(shape)} of {itemsize}-byte elements is too large", "DLP-SHAPE-4"
@@ -131,7 +131,7 @@ def byte_bounds(shape: Ints, strides: Ints, itemsize: int) -> tuple[int, int]:
 
 
 def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | None:
-    """Return byte strides as element strides, or None where they are no whole multiples.
+    """Return byte strides as element strides, or None if they are not multiples of the size.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | Non
 
     Notes
     -----
-    Along axes shorter than 2 a stride has no meaning, and what does not divide becomes the stride
-    of a dense axis (DLP-STRIDES-3).
+    Along axes shorter than 2 a stride has no meaning, and one that does not divide becomes the
+    stride of a dense axis (DLP-STRIDES-3).
 
     Examples
     --------
@@ -167,14 +167,14 @@ def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | Non
 
 
 class Layout:
-    """A shape and the strides on it.  A value: hashable, compared by both, never changed.
+    """A shape and its strides.  A value: hashable, compared by both, never changed.
 
     Parameters
     ----------
     shape : tuple[int, ...]
         Extent of each axis [elements].
     strides : tuple[int, ...], optional
-        Step along each axis [elements]; C order when left out.
+        Step along each axis [elements]; by default C order.
 
     Examples
     --------
@@ -205,16 +205,16 @@ class Layout:
 
     @property
     def is_c_contiguous(self) -> bool:
-        """Whether elements lie side by side, the last axis fastest; true for no elements."""
+        """Whether elements are contiguous in C order; True without elements."""
         return self._is_contiguous(c_strides(self.shape))
 
     @property
     def is_f_contiguous(self) -> bool:
-        """Whether elements lie side by side, the first axis fastest; true for no elements."""
+        """Whether elements are contiguous in F order; True without elements."""
         return self._is_contiguous(f_strides(self.shape))
 
     def _is_contiguous(self, dense: Ints) -> bool:
-        """Compare strides with `dense`, where they mean something."""
+        """Compare strides with `dense`, except along axes where they have no meaning."""
         if self.size == 0:
             return True
         return all(
@@ -224,7 +224,7 @@ class Layout:
 
     @property
     def may_overlap(self) -> bool:
-        """Whether two indices may lead to the same element (exact for nested axes, else careful).
+        """Whether two indices may refer to one element (exact for nested axes, else conservative).
 
         Examples
         --------
@@ -244,7 +244,7 @@ class Layout:
         return False
 
     def byte_bounds(self, itemsize: int) -> tuple[int, int]:
-        """Return the half-open range that elements touch, from the first element [bytes]."""
+        """Return the half-open range of bytes of the elements, from the first element [bytes]."""
         return byte_bounds(self.shape, self.strides, itemsize)
 
     def strides_in_bytes(self, itemsize: int) -> Ints:
@@ -252,7 +252,7 @@ class Layout:
         return tuple(step * itemsize for step in self.strides)
 
     def fitting(self, itemsize: int) -> Layout:
-        """Return the same elements with strides that 64 bits hold in bytes, too.
+        """Return a layout of the same elements whose strides fit 64 bits in bytes, too.
 
         Parameters
         ----------
@@ -261,9 +261,9 @@ class Layout:
 
         Notes
         -----
-        A stride that leads to another element fits, where `problem` finds none.  One that leads to
+        A stride that leads to another element fits if `problem` finds nothing.  One that leads to
         none may be any number: along an axis of length 1, or of an array without elements.  It
-        becomes the stride of a dense axis where it does not fit, and the others stay.
+        becomes the stride of a dense axis if it does not fit, and the others are kept.
 
         Examples
         --------
@@ -289,12 +289,12 @@ class Layout:
         Parameters
         ----------
         axes : tuple[int, ...]
-            Which axis comes where; negative ones count from the end.
+            The new order of the axes; negative numbers count from the end.
 
         Raises
         ------
         ViewError
-            `axes` is no permutation (IX-AXES-1).
+            `axes` is not a permutation (IX-AXES-1).
         """
         ndim = len(self.shape)
         normal = tuple(axis + ndim if axis < 0 else axis for axis in axes)
@@ -306,12 +306,12 @@ class Layout:
         )
 
     def broadcast(self, shape: Ints, call: str = "broadcast_to()") -> Layout:
-        """Return the layout spread to `shape` with strides of 0.
+        """Return the layout broadcast to `shape`, with strides of 0.
 
         Raises
         ------
         ViewError
-            An axis longer than 1 would change (IX-VIEW-1).
+            An axis longer than 1 would change its length (IX-VIEW-1).
 
         Examples
         --------
@@ -341,7 +341,7 @@ class Layout:
         Returns
         -------
         Layout or None
-            None when no strides do it without moving elements.
+            None if that needs a copy of the elements.
 
         Examples
         --------
@@ -370,7 +370,7 @@ class Layout:
         return Layout(shape, _fill_ones(shape, tuple(reversed(strides))))
 
     def _runs(self) -> list[tuple[int, int]]:
-        """Return the axes merged where one continues the next: (extent, stride) [elements]."""
+        """Return the axes merged if one continues the next: (extent, stride) [elements]."""
         runs: list[tuple[int, int]] = []
         for extent, step in zip(self.shape, self.strides, strict=True):
             if extent == 1:
@@ -382,26 +382,26 @@ class Layout:
         return runs
 
     def index(self, key: object, call: str = "Array.__getitem__()") -> tuple[Layout, int]:
-        """Return the layout of a basic index, and where its first element is.
+        """Return the layout of a basic index, and the offset of its first element.
 
         Parameters
         ----------
         key : int, slice, None, Ellipsis or a tuple of these
-            As the array API standard has it, with NumPy's rule that slices are clipped.
+            As in the array API standard, with NumPy's rule that slices are clipped.
         call : str, optional
             Named in the error.
 
         Returns
         -------
         layout : Layout
-            What the index selects.
+            The layout of the selected elements.
         offset : int
-            First element of it, counted from the first element of this one [elements].
+            Offset of its first element from the first element of this layout [elements].
 
         Raises
         ------
         OutOfBoundsError
-            An int outside its axis, too many indices, or a kind of index that needs a copy
+            An int out of bounds, too many indices, or a kind of index that needs a copy
             (IX-INDEX-1).
         ViewError
             A slice with a step of 0 (IX-INDEX-1).
@@ -446,7 +446,7 @@ class Layout:
 
 
 def _fill_ones(shape: Ints, strides: Ints) -> Ints:
-    """Give axes of length 1 with stride 0 the stride of a dense axis, which peers accept best."""
+    """Replace stride 0 of axes of length 1 by that of a dense axis, which consumers accept best."""
     filled = list(strides)
     span = 1
     for axis in reversed(range(len(shape))):

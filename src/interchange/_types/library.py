@@ -1,8 +1,8 @@
-"""What is known of a library: its record in `interchange._libraries`, and how that is found.
+"""The record of a library, kept in `interchange._libraries`, and how it is found.
 
-Generic code asks the fields of a record and names no library.  A field that is left out has the
-value that is right for an unknown library.  Libraries are found by the names of modules and never
-imported to find out.  The file of a library is imported when a type of it is first met.
+Generic code reads the fields of a record and names no library.  The default of a field is right for
+an unknown library.  Libraries are found by module names and are never imported to find out. The
+file of a library is imported when one of its types is first met.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     Guard = Callable[[Any], "Loss | None"]
 
 Loss = tuple[str, str, str]
-"""What an exchange would lose, the id of the rule that forbids it, and a fix."""
+"""The data that an exchange would lose, the id of the rule that forbids it, and a fix."""
 
 
 class Deviation(NamedTuple):
-    """Something a library does that the rules do not say.
+    """Behaviour of a library that deviates from the rules.
 
     Attributes
     ----------
     library : str
         Import name of the library.
     releases : str
-        Releases that were seen to do it.
+        Releases in which it was observed.
     what : str
-        What it does.
+        The behaviour.
     rule : str
         Id of the rule that it breaks.
     remedy : str
@@ -56,7 +56,7 @@ class Deviation(NamedTuple):
 
 
 class Library(NamedTuple):
-    """What is known of one library.
+    """Facts about one library.
 
     Attributes
     ----------
@@ -67,18 +67,18 @@ class Library(NamedTuple):
     is_array_library : bool
         Whether its arrays compute, and so never wrap an Array.
     export_guard : callable or None
-        ``export_guard(x)``: what the export of `x` would lose, or None.
+        ``export_guard(x)``: the data that an export of `x` would lose, or None.
     record_guard : callable or None
         Likewise, of the ``__cuda_array_interface__`` of `x`.
     arrow_guard : callable or None
         Likewise, of the Arrow capsules of `x`.
     explain_refusal : callable or None
-        ``explain_refusal(x)``: why `x` could not be exported, where the library's own error is of
+        ``explain_refusal(x)``: why `x` could not be exported, if the library's own error is of
         another type.
     count_nulls : callable or None
         ``count_nulls(x)``: how many elements of a column are null.
     hint : callable or None
-        ``hint(x)``: what to pass instead of `x`, an object that has no memory yet; or None.
+        ``hint(x)``: what to pass instead of `x`, an object without memory so far; or None.
     exchange_guard : callable or None
         ``exchange_guard(x)``: whether `x` may be exported through the C exchange table of its type
         (DLP-API-1).  None: the table is not used.
@@ -87,7 +87,7 @@ class Library(NamedTuple):
     native_release : bool
         Whether its capsules have native destructors that keep a pending exception.
     immutable_types : frozenset[str]
-        Names of types whose arrays are never written, whatever their capsules say.
+        Names of types whose arrays are never writable, whatever their capsules say.
     always_writable : bool
         Whether legacy capsules of its arrays are of writable memory.
     types_asked_without_device : frozenset[str]
@@ -103,11 +103,11 @@ class Library(NamedTuple):
     array_method_computes : bool
         Whether ``__array__`` computes at each call, whatever ``copy=`` says (AI-ARRAY-1).
     array_method_may_copy : bool
-        Whether ``__array__(copy=False)`` was seen to copy (AI-ARRAY-1): it is called twice, and the
-        addresses are compared.
+        Whether ``__array__(copy=False)`` was observed to copy (AI-ARRAY-1): it is called twice, and
+        the addresses are compared.
     prefers_array_method : callable or None
-        ``prefers_array_method(x)``: whether ``__array__`` of `x` gives its elements unchanged,
-        where Arrow would convert them.
+        ``prefers_array_method(x)``: whether ``__array__`` of `x` returns its elements unchanged,
+        while Arrow would convert them.
     unwrap : callable or None
         ``unwrap(x)``: the object of another library that `x` wraps.
     device_types : frozenset[str]
@@ -119,15 +119,15 @@ class Library(NamedTuple):
     targets : mapping of str to Target
         How `convert` makes its arrays, by the name that `convert` takes.
     result_types : tuple[tuple[str, str, str], ...]
-        Module and name of a class, and the target that `like` makes for its instances; empty where
+        Module and name of a class, and the target that `like` makes for its instances; empty if
         ``asarray`` of the array's namespace makes them.
     one_axis_targets : frozenset[str]
         Targets whose arrays have one axis.
     preference : mapping of DLDeviceType to int
         Devices that it may compute on without being named; the lowest number is tried first.
     make_backend : callable or None
-        ``make_backend(device)``: its `interchange.Backend`.  Raises LookupError where it does not
-        compute on such a device.
+        ``make_backend(device)``: its `interchange.Backend`.  Raises LookupError if it does not
+        compute on that device.
     """
 
     name: str
@@ -168,7 +168,7 @@ class Library(NamedTuple):
 _FILES: Final = "interchange._libraries"
 _MOST_NAMES: Final = 1024
 UNKNOWN: Final = Library("")
-"""What is assumed of a library without a file."""
+"""The defaults for a library without a file."""
 _known: Final[dict[str, Library]] = {}
 
 
@@ -185,7 +185,7 @@ def package_of(cls: type) -> str:
 
 
 def library_named(name: str) -> Library:
-    """Return what is known of the library with that top-level module.
+    """Return the record of the library with that top-level module.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def libraries_of(cls: type) -> Iterator[Library]:
 
 
 def inherited(cls: type, fact: Callable[[Library], T | None]) -> T | None:
-    """Return a fact of the first library of a type and its bases that has it, or None."""
+    """Return a fact from the first library of a type and its bases that has it, or None."""
     return next((found for one in libraries_of(cls) if (found := fact(one)) is not None), None)
 
 
@@ -262,7 +262,7 @@ def imported_libraries() -> tuple[Library, ...]:
 
 
 def all_deviations() -> tuple[Deviation, ...]:
-    """Return every deviation that interchange knows of, library by library."""
+    """Return every deviation that interchange knows, library by library."""
     return tuple(row for one in all_libraries() for row in one.deviations)
 
 

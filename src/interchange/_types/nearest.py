@@ -14,14 +14,14 @@ _LONGEST = 40  # of a word that may be misspelt [characters]
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most like `word`, or None where none is like it.
+    """Return the known word that is most similar to `word`, or None.
 
     Examples
     --------
     >>> nearest("flaot32", ["float32", "float64", "int32"])
     'float32'
     """
-    from difflib import get_close_matches  # takes long
+    from difflib import get_close_matches  # slow to import
 
     if len(word) > _LONGEST:
         return None

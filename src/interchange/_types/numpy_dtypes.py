@@ -1,7 +1,7 @@
-"""NumPy of a release that will do, its dtype of an element type or that of ml_dtypes, and its hash.
+"""NumPy of a supported release, the NumPy or ml_dtypes dtype of an element type, and its hash.
 
 Source: NumPy, data types; ``hashdescr.c``; ml_dtypes.  Neither is imported before the dtype is
-asked for, nor to hash.
+requested; hashing imports neither.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from interchange.abi._patterns import compiled
 from .dtype_table import NATIVE
 from .errors import BackendUnavailableError
 
-_USER_FLAGS: Final = 0x40  # `numpy.dtype.flags` of what ml_dtypes makes, from 0.5.2 on
-_FLAGS_AS_INT: Final = (2, 4)  # release of NumPy that hashes them so; a byte before
+_USER_FLAGS: Final = 0x40  # `numpy.dtype.flags` of dtypes of ml_dtypes, from 0.5.2 on
+_FLAGS_AS_INT: Final = (2, 4)  # first release of NumPy that hashes them so; a byte before
 _WIDEST: Final = ctypes.alignment(ctypes.c_longlong)  # [bytes], of one number
 
 LEAST: Final = (2, 1)
-"""The first release of NumPy that will do: its arrays take ``max_version``."""
+"""The first supported release of NumPy: its arrays accept ``max_version``."""
 _RELEASE: Final = r"(\d+)\.(\d+)"
 
 
 class Named(Protocol):
-    """An element type, as far as NumPy and ml_dtypes have names for it."""
+    """The names of an element type in NumPy and ml_dtypes."""
 
     @property
     def typestr(self) -> object:
@@ -35,7 +35,7 @@ class Named(Protocol):
 
     @property
     def ml_dtypes_name(self) -> str | None:
-        """What ml_dtypes calls it, or None."""
+        """Its name in ml_dtypes, or None."""
 
     @property
     def kind(self) -> str:
@@ -43,7 +43,7 @@ class Named(Protocol):
 
     @property
     def category(self) -> str | None:
-        """The word for it that ``isdtype`` takes."""
+        """Its kind for ``isdtype``."""
 
     @property
     def itemsize(self) -> int:
@@ -57,7 +57,7 @@ def load_numpy() -> Any:
     Raises
     ------
     BackendUnavailableError
-        It is older than what interchange needs (IX-NUMPY-1).
+        NumPy is older than interchange requires (IX-NUMPY-1).
     """
     import numpy as np
 
@@ -71,12 +71,12 @@ def load_numpy() -> Any:
 
 
 def numpy_dtype(dtype: Named) -> Any | None:
-    """Return the NumPy dtype of `dtype`, or None where neither NumPy nor ml_dtypes has one."""
+    """Return the NumPy dtype of `dtype`, or None if neither NumPy nor ml_dtypes has one."""
     return _dtype_in(load_numpy(), dtype)
 
 
 def _dtype_in(np: Any, dtype: Named) -> Any | None:
-    """Return the same of NumPy, whatever its release."""
+    """Return the same for any release of NumPy."""
     if dtype.typestr is not None:
         return np.dtype(str(dtype.typestr))
     if dtype.ml_dtypes_name is None:
@@ -90,9 +90,9 @@ def _dtype_in(np: Any, dtype: Named) -> Any | None:
 
 
 def numpy_hash(dtype: Named) -> int | None:
-    """Return the hash of the NumPy dtype of `dtype`, or None where there is none.
+    """Return the hash of the NumPy dtype of `dtype`, or None if there is none.
 
-    Where the library that makes the dtype is not imported, the hash is computed as it does.
+    If the library that defines the dtype is not imported, the hash is computed as it does.
     """
     if dtype.typestr is None and dtype.ml_dtypes_name is None:
         return None
@@ -107,11 +107,11 @@ def numpy_hash(dtype: Named) -> int | None:
 
 def _computed_hash(dtype: Named) -> int:
     """Return the hash that the installed release of NumPy gives to the dtype, as it computes it."""
-    from importlib.metadata import PackageNotFoundError, version  # which takes long
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     try:
         release = tuple(map(int, version("numpy").split(".")[:2]))
-    except (PackageNotFoundError, ValueError):  # then no dtype of NumPy is compared with
+    except (PackageNotFoundError, ValueError):  # then no dtype of NumPy is compared with it
         release = _FLAGS_AS_INT
     flags = 0 if dtype.typestr is not None else _USER_FLAGS
     order = NATIVE if dtype.typestr is None or dtype.itemsize > 1 else "|"

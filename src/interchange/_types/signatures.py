@@ -1,4 +1,4 @@
-"""Parameters of foreign functions, read without evaluating their annotations.
+"""Signatures of foreign functions, read without evaluating their annotations.
 
 Source: Python, "inspect.signature"; PEP 649.  From CPython 3.14 on annotations are evaluated on
 access, and names in them may exist for type checkers only.  Up to CPython 3.11 threads that parse
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-_TRIES: Final = 20  # as many as threads may come between, and some
+_TRIES: Final = 20  # as many threads may interfere, and some more
 
 
 def signature_of(function: Any, *, follow_wrapped: bool = True) -> inspect.Signature:
-    """Return the signature of a function, its annotations as text where they were not evaluated.
+    """Return the signature of a function, with annotations as text if they were not evaluated.
 
     Parameters
     ----------
     function : callable
-        Whose parameters are read.
+        The function.
     follow_wrapped : bool, default True
-        Of what a decorator says that it wraps, rather than those of its own.
+        Whether to read the function that a decorator wraps, rather than the decorator's own.
 
     Raises
     ------
     TypeError, ValueError
-        It has none that can be read.
+        The function has no signature that can be read.
     """
     for _ in range(_TRIES):
         with contextlib.suppress(SystemError):
@@ -42,8 +42,8 @@ def signature_of(function: Any, *, follow_wrapped: bool = True) -> inspect.Signa
 
 
 def _read_signature(function: Any, *, follow_wrapped: bool) -> inspect.Signature:
-    """Return the signature of a function, unless another thread disturbs it."""
-    import inspect  # takes long
+    """Return the signature of a function, unless another thread interferes."""
+    import inspect  # slow to import
 
     if sys.version_info >= (3, 14):
         from annotationlib import Format
@@ -55,17 +55,17 @@ def _read_signature(function: Any, *, follow_wrapped: bool) -> inspect.Signature
 
 
 def demanded_of(function: Any, names: Collection[str]) -> inspect.Signature:
-    """Return a signature with some parameters, that demands no more than the function itself does.
+    """Return a signature with some parameters that requires no more than the function itself.
 
-    A decorator that passes on whatever comes may add arguments, as ``unittest.mock.patch`` does:
-    only the function knows which of those after the named ones a caller omits.
+    A decorator that passes on all arguments may add some, as ``unittest.mock.patch`` does: only the
+    function knows which of those after the named ones a caller omits.
 
     Parameters
     ----------
     function : callable
-        Whose parameters are read, as `signature_of` does.
+        The function, read as by `signature_of`.
     names : collection of str
-        Those that have to be there.
+        The parameters that must be present.
     """
     signature = signature_of(function)
     parameters = [*signature.parameters.values()]
@@ -81,7 +81,7 @@ def demanded_of(function: Any, names: Collection[str]) -> inspect.Signature:
 
 
 def _takes_anything(function: Any) -> bool:
-    """Whether the parameters of its own are ``*args, **keywords`` alone."""
+    """Whether the function's own parameters are ``*args, **keywords`` only."""
     try:
         own = signature_of(function, follow_wrapped=False)
     except (TypeError, ValueError):
@@ -91,7 +91,7 @@ def _takes_anything(function: Any) -> bool:
 
 
 def _stars_of(signature: inspect.Signature) -> tuple[inspect.Parameter, inspect.Parameter]:
-    """Return the parameters with stars; where there is none, one under a free name."""
+    """Return the parameters with stars; a missing one gets an unused name."""
     from inspect import Parameter
 
     found = {one.kind: one for one in signature.parameters.values()}

@@ -1,6 +1,6 @@
-"""What a block of memory holds: element type, device and layout, without saying where it is.
+"""Description of a block of memory without its address: element type, device and layout.
 
-Source: dlpack.h, ``DLTensor`` less its pointer.  Arrays of one form share one Spec.
+Source: dlpack.h, ``DLTensor`` less its pointer.  Arrays of the same form share one Spec.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ class Spec:
     device : Device
         Where the memory is.
     layout : Layout
-        Shape and strides [elements]; strides that lead to no element are made to fit 64 bits.
+        Shape and strides [elements]; strides that lead to no element are changed to fit 64 bits.
     byte_offset : int, default 0
-        Where elements start after the address [bytes]; not 0 only on devices whose addresses are
-        handles.
+        Where elements start after the address [bytes]; not 0 only on devices with handles.
     """
 
     __slots__ = ("byte_offset", "device", "dtype", "layout", "shape", "strides")
@@ -46,9 +45,9 @@ class Spec:
         return self.dtype.nbytes(self.layout.size)
 
     def has_element_at(self, offset: int) -> bool:
-        """Whether a byte, so far from the first one, is of an element [bytes].
+        """Whether the byte at this distance from the first one is part of an element [bytes].
 
-        Where elements interlock it may be said of one that it is not.
+        Conservative: it may be False for a byte of interlocking elements.
 
         Examples
         --------
@@ -66,7 +65,7 @@ class Spec:
         return 0 <= offset < size and self.layout.size > 0
 
     def with_layout(self, layout: Layout) -> Spec:
-        """Return the same with another layout."""
+        """Return the same description with another layout."""
         return Spec(self.dtype, self.device, layout, self.byte_offset)
 
     def __eq__(self, other: object) -> bool:

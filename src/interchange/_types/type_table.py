@@ -1,7 +1,7 @@
-"""What is known of types, found by identity.
+"""Tables of types, searched by identity.
 
-A metaclass says what its classes are equal to, and whether they have a hash:
-a set or a dict of types would take one of a stranger's for another, or refuse to look.
+A metaclass decides what its classes are equal to, and whether they have a hash: a set or a dict
+could confuse a foreign type with another, or raise an error.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ V = TypeVar("V")
 
 
 class TypeSet:
-    """Some types, kept for ever.
+    """A set of types, which are never removed.
 
     Parameters
     ----------
     types : iterable of types
-        What is in the set.
+        The members of the set.
 
     Examples
     --------
@@ -40,12 +40,12 @@ class TypeSet:
 
 
 class TypeTable(Generic[V]):
-    """Something of each of some types, which come and go; the table keeps none of them alive.
+    """A cache from types to values; it keeps no type alive.
 
     Parameters
     ----------
     most : int
-        How many types are kept.  When one more comes, all are forgotten.
+        The maximum number of types.  When it is exceeded, the cache is cleared.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class TypeTable(Generic[V]):
         self._most = most
 
     def get(self, cls: type) -> V | None:
-        """Return what is known of a type, or None."""
+        """Return the value of a type, or None."""
         found = self._found.get(id(cls))
         return found[1] if found is not None and found[0]() is cls else None
 
@@ -72,7 +72,7 @@ class TypeTable(Generic[V]):
             found.clear()
 
         def forget(gone: Any) -> None:
-            """Drop the entry of a type that is gone, unless another has its place by now."""
+            """Drop the entry of a destroyed type, unless another type has its place by now."""
             entry = found.get(key)
             if entry is not None and entry[0] is gone:
                 found.pop(key, None)
@@ -83,5 +83,5 @@ class TypeTable(Generic[V]):
         return len(self._found)
 
     def pop(self, cls: type) -> None:
-        """Forget a type."""
+        """Drop a type."""
         self._found.pop(id(cls), None)

@@ -1,8 +1,8 @@
-"""Protocols of the objects that come and go, for annotations.
+"""Protocols of the objects that interchange accepts and returns, for annotations.
 
 Source: array API standard 2025.12 (``array.__dlpack__``); CUDA Array Interface version 3; NumPy
-array interface; PEP 688; the ``__cuda_stream__`` protocol of cuda.core.  Libraries differ in how
-they annotate these methods, which is no reason to refuse their arrays: the names are what counts.
+array interface; PEP 688; the ``__cuda_stream__`` protocol of cuda.core.  Libraries annotate these
+methods differently; the types here are loose enough to accept their arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .devices import Device
 else:
-    Buffer = CapsuleType = Any  # newer Pythons than the oldest supported have them
+    Buffer = CapsuleType = Any  # not in the oldest supported Python
 
 __all__ = [
     "AnyArray",
@@ -41,14 +41,14 @@ PyCapsule: TypeAlias = CapsuleType
 
 @runtime_checkable
 class SupportsDLPack(Protocol):
-    """An object that gives DLPack capsules.
+    """An object that exports DLPack capsules.
 
-    It has ``__dlpack_device__``, too, of which not all libraries tell checkers.
+    It has ``__dlpack_device__``, too, which not all libraries declare to type checkers.
     """
 
     @property
     def __dlpack__(self) -> Callable[..., Any]:
-        """The method that returns a fresh capsule of the memory."""
+        """The method that returns a new capsule of the memory."""
 
 
 @runtime_checkable
@@ -71,7 +71,7 @@ class SupportsArrayInterface(Protocol):
 
 @runtime_checkable
 class SupportsArray(Protocol):
-    """An object that makes an ndarray of itself."""
+    """An object that converts itself to an ndarray."""
 
     @property
     def __array__(self) -> Callable[..., Any]:
@@ -107,7 +107,7 @@ class SupportsArrowStream(Protocol):
 
 @runtime_checkable
 class SupportsCUDAStream(Protocol):
-    """An object that stands for a CUDA stream."""
+    """An object that represents a CUDA stream."""
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """Return the protocol's version, 0, and the handle."""
@@ -155,7 +155,7 @@ class CoreDevice(Protocol):
 
 
 class SupportsDLPackDevice(Protocol):
-    """An object that says where its memory is."""
+    """An object that reports the device of its memory."""
 
     @property
     def __dlpack_device__(self) -> Callable[..., Any]:
@@ -188,9 +188,9 @@ if TYPE_CHECKING:
     Scalar: TypeAlias = complex | np.number[Any] | np.bool
 else:
     AnyArray = AnyColumn = AnyDevice = Scalar = Any
-"""What `interchange.asarray` takes (`AnyArray`): memory in any of these forms; a list is none."""
+"""What `interchange.asarray` accepts (`AnyArray`): memory in any of these forms, not a list."""
 
 
 for _protocol in [one for one in vars().copy().values() if isinstance(one, type(Protocol))]:
     if _protocol.__module__ == __name__ and _protocol.__name__ in __all__:
-        _protocol.__module__ = "interchange.typing"  # where users import it from
+        _protocol.__module__ = "interchange.typing"  # users import it from here

@@ -1,6 +1,6 @@
-"""What can be written instead of a name that no element type and no device has.
+"""Suggestions for the unknown name of an element type or a device.
 
-Source: Python, difflib; NumPy, data types (the names of what is no number).
+Source: Python, difflib; NumPy, data types (the names of types that are not numbers).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SYNONYMS: Final = {
 
 
 def dtype_instead(text: str, known: Iterable[str]) -> str:
-    """Return the fix of an unknown name of an element type."""
+    """Return the fix for an unknown name of an element type."""
     if text.startswith(_TIMES):
         return "pass `'int64'`, and count the unit"
     if text in _OBJECTS:
@@ -40,6 +40,6 @@ def dtype_instead(text: str, known: Iterable[str]) -> str:
 
 
 def name_nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the fix of an unknown word: the nearest one, or None where none is like it."""
+    """Return the fix for an unknown word: the nearest one, or None if none is similar."""
     found = nearest(word, known)
     return None if found is None else f"the nearest name is `{found!r}`"

@@ -1,8 +1,8 @@
-"""Layer 0: what the C world promises.  Structs, capsules, records and the rule book.
+"""Layer 0: the binary interfaces.  Structs, capsules, records and the rule book.
 
 Source: dlpack.h 1.3 and its main branch; the Python specification of DLPack; the CUDA Array
-Interface; PEP 3118.  Names of C things are the C names.  Nothing here depends on an array library,
-so that tools which judge libraries can stand on it.
+Interface; PEP 3118.  C structs and fields keep their C names.  Nothing here depends on an array
+library, so that tools which judge libraries can use it.
 """
 
 import sys as _sys
@@ -54,7 +54,7 @@ if _typing.TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> _typing.Any:
-        """Import the texts of the rules when they are first named."""
+        """Import the texts of the rules on first access."""
         if name not in {"RULES", "Rule"}:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)

@@ -1,4 +1,4 @@
-"""Regular expressions, compiled when they are first used: `re` and its compiler take long.
+"""Regular expressions, compiled on first use: importing `re` and compiling is slow.
 
 Source: Python, "re".
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @cache  # those of our sources
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression, ready to use."""
+    """Return a compiled regular expression."""
     import re
 
     return re.compile(pattern)

@@ -1,8 +1,8 @@
 """Tuples with named fields, for modules that every import of interchange loads.
 
-Source: Python, ``typing.NamedTuple``, which type checkers read this as, and
-``collections.namedtuple``, which makes them here.  ``typing`` turns each annotation into an object
-that is never used here: it takes twice as long, and imports ``ast`` from CPython 3.14 on.
+Source: Python, ``typing.NamedTuple``, which type checkers see, and ``collections.namedtuple``,
+which makes them here.  ``typing`` turns each annotation into an object that is never used here: it
+takes twice as long, and imports ``ast`` from CPython 3.14 on.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 else:
 
     class _Made(type):
-        """Makes a named tuple of a class body."""
+        """Makes a named tuple from a class body."""
 
         def __new__(cls, name: str, _: tuple[type, ...], body: dict[str, Any]) -> type:
-            """Return the class: fields as annotated, and whatever else the body defines."""
+            """Return the class: fields as annotated, and all other members of the body."""
             fields = body.get("__annotations__", {})
             given = [field for field in fields if field in body]
             if given != list(fields)[len(fields) - len(given) :]:

@@ -1,7 +1,7 @@
-"""A stranger's value in a message: short, and never the cause of another error.
+"""Short representations of foreign values for messages; they never raise another error.
 
-What could be long is written piece by piece, and no further than it is shown:
-the repr of a list of millions takes seconds, and that of an int of more than 4,300 digits raises.
+Long values are formatted piece by piece, up to the length shown: the repr of a list of millions
+takes seconds, and that of an int of more than 4,300 digits raises.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 NO_ROOM: Final = (RecursionError, MemoryError)
-"""Errors that say nothing about the value."""
+"""Errors that have nothing to do with the value."""
 
-_MOST_BITS: Final = 4096  # of an int that is written out: well below what CPython refuses to
+_MOST_BITS: Final = 4096  # of an int that is written out: well below the limit of CPython
 _AROUND: Final[dict[Callable[..., str], tuple[str, str, str]]] = {
     list.__repr__: ("[", "]", "[]"),
     tuple.__repr__: ("(", ")", "()"),
@@ -25,28 +25,28 @@ _AROUND: Final[dict[Callable[..., str], tuple[str, str, str]]] = {
     frozenset.__repr__: ("frozenset({", "})", "frozenset()"),
     deque.__repr__: ("deque([", "])", "deque([])"),
 }
-"""The repr of a container -> what it begins and ends with, and what it is when empty."""
+"""The repr of a container -> its brackets, and its repr when empty."""
 _CUT: Final[frozenset[Callable[..., str]]] = frozenset(
     {str.__repr__, bytes.__repr__, bytearray.__repr__, array.__repr__}
 )
-"""The repr of what is cut before it is written."""
+"""The repr functions of types that are cut before they are formatted."""
 
 
 def show(value: Any, most: int = 60) -> str:
-    """Return a short repr of a stranger's value; its type when even that fails."""
+    """Return a short repr of a foreign value; its type if that fails."""
     text = ""
     try:
         for piece in _pieces(value, most):
             text += piece
             if len(text) > most:
                 return f"{text[: most - 3]}..."
-    except Exception:  # noqa: BLE001 - a stranger's repr may raise anything
+    except Exception:  # noqa: BLE001 - a foreign repr may raise anything
         return f"a {type(value).__name__}"
     return text
 
 
 def module_of(cls: type) -> str:
-    """Return the module of a class; empty for one that was made where no module is."""
+    """Return the module of a class; "" for a class without one."""
     module = getattr(cls, "__module__", None)
     return module if isinstance(module, str) else ""
 
@@ -83,7 +83,7 @@ def _pieces(value: Any, most: int) -> Iterator[str]:
 def _items(values: Any, first: str, last: str, most: int) -> Iterator[str]:
     """Yield the repr of a container that is not empty."""
     between = first
-    for value in islice(values, most):  # each is at least a comma and a blank
+    for value in islice(values, most):  # each takes at least a comma and a space
         yield between
         yield from _pieces(value, most)
         between = ", "

@@ -1,7 +1,7 @@
-"""The C structs of Arrow as ctypes, and what a column to be exported is put together from.
+"""The C structs of Arrow as ctypes, and the description of a column to export.
 
 Source: The Arrow C data interface; C stream interface; C device data interface; PyCapsule
-interface.  Names and field order are those of the documents.  Nothing here follows a pointer.
+interface.  Names and field order are those of the documents.  No pointer is dereferenced here.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ ARROW_DEVICE_ARRAY: Final = static_name(b"arrow_device_array")
 ARROW_DEVICE_ARRAY_STREAM: Final = static_name(b"arrow_device_array_stream")
 
 ARROW_FLAG_DICTIONARY_ORDERED: Final = 1
-"""The order of a dictionary's values means something."""
+"""The order of a dictionary's values is significant."""
 ARROW_FLAG_NULLABLE: Final = 2
-"""Elements may be null; a hint, which says nothing of whether one is."""
+"""Elements may be null; a hint, which does not mean that any is."""
 ARROW_FLAG_MAP_KEYS_SORTED: Final = 4
 """The keys of each map are sorted."""
 
 
 class ArrowSchema(ctypes.Structure):
-    """What an ``"arrow_schema"`` capsule points at: a type, a name, metadata."""
+    """The struct of an ``"arrow_schema"`` capsule: a type, a name, metadata."""
 
 
 ArrowSchema._fields_ = (
@@ -37,14 +37,14 @@ ArrowSchema._fields_ = (
     ("flags", ctypes.c_int64),
     ("n_children", ctypes.c_int64),
     ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
-    ("dictionary", ctypes.POINTER(ArrowSchema)),  # NULL where elements are no indices
+    ("dictionary", ctypes.POINTER(ArrowSchema)),  # NULL if elements are not indices
     ("release", ctypes.c_void_p),  # NULL in a released struct
     ("private_data", ctypes.c_void_p),
 )
 
 
 class ArrowArray(ctypes.Structure):
-    """What an ``"arrow_array"`` capsule points at: lengths and buffers of one chunk."""
+    """The struct of an ``"arrow_array"`` capsule: lengths and buffers of one chunk."""
 
 
 ArrowArray._fields_ = (
@@ -62,7 +62,7 @@ ArrowArray._fields_ = (
 
 
 class ArrowDeviceArray(ctypes.Structure):
-    """What an ``"arrow_device_array"`` capsule points at: a chunk, where it is, and when."""
+    """The struct of an ``"arrow_device_array"`` capsule: a chunk, its device, and an event."""
 
     _fields_ = (
         ("array", ArrowArray),
@@ -74,7 +74,7 @@ class ArrowDeviceArray(ctypes.Structure):
 
 
 class ArrowArrayStream(ctypes.Structure):
-    """What an ``"arrow_array_stream"`` capsule points at: functions that give chunks in turn."""
+    """The struct of an ``"arrow_array_stream"`` capsule: functions that return chunks in turn."""
 
     _fields_ = (
         ("get_schema", ctypes.c_void_p),
@@ -86,7 +86,7 @@ class ArrowArrayStream(ctypes.Structure):
 
 
 class ArrowDeviceArrayStream(ctypes.Structure):
-    """What an ``"arrow_device_array_stream"`` capsule points at: likewise, on one device type."""
+    """The struct of an ``"arrow_device_array_stream"`` capsule: likewise, on one device type."""
 
     _fields_ = (
         ("device_type", ctypes.c_int32),
@@ -105,7 +105,7 @@ ARROW_STRUCTS: Final[dict[bytes, type[ctypes.Structure]]] = {
     ARROW_DEVICE_ARRAY: ArrowDeviceArray,
     ARROW_DEVICE_ARRAY_STREAM: ArrowDeviceArrayStream,
 }
-"""Name of a capsule -> the struct that it points at."""
+"""Name of a capsule -> its struct."""
 
 ARROW_RELEASE: Final = {
     name: struct.array.offset + ArrowArray.release.offset
@@ -113,28 +113,28 @@ ARROW_RELEASE: Final = {
     else struct.release.offset
     for name, struct in ARROW_STRUCTS.items()
 }
-"""Name of a capsule -> where its struct has the address of the release callback [bytes]."""
+"""Name of a capsule -> the offset of the release callback in its struct [bytes]."""
 
 ARROW_CHUNK: Final = {
     ARROW_ARRAY_STREAM: ARROW_ARRAY,
     ARROW_DEVICE_ARRAY_STREAM: ARROW_DEVICE_ARRAY,
 }
-"""Name of the capsule of a stream -> that of what it gives in turn."""
+"""Name of the capsule of a stream -> that of its chunks."""
 
 
 class ArrowField(NamedTuple):
-    """A type to be exported: what an `ArrowSchema` is made from.
+    """A type to export: the contents of an `ArrowSchema`.
 
     Attributes
     ----------
     format : str
         The format string.
     name : str
-        Of the column; "" for none.
+        Name of the column; "" for none.
     metadata : bytes or None
         The encoded pairs, as `interchange.abi.arrow_formats.encode_metadata` makes them.
     flags : int
-        ``ARROW_FLAG_NULLABLE`` unless told: so are most columns, and types differ by it.
+        ``ARROW_FLAG_NULLABLE`` by default: most columns have it, and it is part of the type.
     children : tuple[ArrowField, ...]
         The types below it.
     """
@@ -147,7 +147,7 @@ class ArrowField(NamedTuple):
 
 
 class ArrowColumn(NamedTuple):
-    """Memory to be exported: what an `ArrowArray` is made from.
+    """Memory to export: the contents of an `ArrowArray`.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class ArrowColumn(NamedTuple):
     null_count : int
         Number of nulls.
     offset : int
-        Of the first element in every buffer [elements].
+        Offset of the first element in every buffer [elements].
     buffers : tuple[int, ...]
         Addresses; 0 for NULL.
     children : tuple[ArrowColumn, ...]

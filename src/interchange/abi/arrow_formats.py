@@ -1,8 +1,8 @@
 """The format strings of Arrow's types, and the encoded pairs of their metadata.
 
 Source: The Arrow C data interface, Data type description (format strings) and
-``ArrowSchema.metadata``.  A type is refused here where its string is none of the grammar
-(ARROW-FORMAT-1), not for what it holds.
+``ArrowSchema.metadata``.  A type is refused here if its string is not in the grammar
+(ARROW-FORMAT-1), not because it is unsupported.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 EXTENSION_NAME: Final = b"ARROW:extension:name"
-"""The key of metadata under which an extension type has its name."""
+"""The metadata key of an extension type's name."""
 EXTENSION_METADATA: Final = b"ARROW:extension:metadata"
-"""The key of its parameters."""
+"""The metadata key of its parameters."""
 
 ANY: Final = -1
-"""As many buffers or children as there are."""
+"""Any number of buffers or children."""
 
 
 class ArrowFormat(NamedTuple):
-    """What a format string says.
+    """A parsed format string.
 
     Attributes
     ----------
     name : str
-        What the type is called.
+        Name of the type.
     kind : str
-        "number", "bool", "time" (an integer that counts units of time), "bytes" (of one width),
-        "fixed_size_list", "struct", "null", or "other", which has no width.
+        "number", "bool", "time" (an integer that counts units of time), "bytes" (of fixed width),
+        "fixed_size_list", "struct", "null", or "other", which has no fixed width.
     stored : str or None
-        The type of its elements in the second buffer, as the dtype is called; None for none.
+        The dtype of the elements in the second buffer; None for none.
     buffers, children : int
-        How many there are; `ANY` where that differs.
+        The number of buffers; `ANY` if it varies.
     size : int
-        Of bytes, their width [bytes]; of a list, how many elements one has.
+        For bytes, their width [bytes]; for a list, the number of elements of one.
     """
 
     name: str
@@ -116,14 +116,14 @@ _DECIMAL: Final = re.compile(r"d:([0-9]{1,3}),(-?[0-9]{1,3})(?:,(32|64|128|256))
 _UNION: Final = re.compile(r"\+u([ds]):((?:[0-9]{1,3}(?:,[0-9]{1,3})*)?)", re.ASCII)
 
 
-@lru_cache(maxsize=256)  # of timestamps, decimals and unions there are many
+@lru_cache(maxsize=256)  # timestamps, decimals and unions have many
 def parse_format(text: str) -> ArrowFormat:
-    """Return what a format string says.
+    """Return the parsed format string.
 
     Raises
     ------
     BrokenRule
-        It is none of the grammar (ARROW-FORMAT-1).
+        The string is not in the grammar (ARROW-FORMAT-1).
 
     Examples
     --------
@@ -139,7 +139,7 @@ def parse_format(text: str) -> ArrowFormat:
 
 
 def _with_parameters(text: str) -> ArrowFormat | None:
-    """Return what a format string with parameters says, or None for none of the grammar."""
+    """Return the parsed format string with parameters, or None if it is not in the grammar."""
     if sized := _SIZED.fullmatch(text):
         size = int(sized[2])
         if size > _MOST:

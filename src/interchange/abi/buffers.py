@@ -1,4 +1,4 @@
-"""The C struct of the buffer protocol, enough of it to learn where a memoryview's memory is.
+"""The C struct of the buffer protocol, as far as needed for the address of a memoryview.
 
 Source: PEP 3118; ``Py_buffer`` is part of CPython's stable ABI since 3.11 and had the same layout
 before.
@@ -48,8 +48,8 @@ def buffer_address(view: memoryview) -> int:
     """
     struct = Py_buffer()
     reference = ctypes.byref(struct)
-    try:  # an interrupt comes when the call has returned: within
+    try:  # an interrupt is raised after the call has returned: inside the block
         _get_buffer(view, reference, _FULL_READ_ONLY)
         return struct.buf or 0
     finally:
-        _release_buffer(reference)  # nothing, where there is nothing
+        _release_buffer(reference)  # nothing to release

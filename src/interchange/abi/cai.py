@@ -1,8 +1,8 @@
-"""The array-interface records: the CUDA Array Interface, and NumPy's, whose keys it borrows.
+"""The array-interface records: the CUDA Array Interface, and NumPy's, from which it has its keys.
 
-Source: CUDA Array Interface, versions 0 to 3; NumPy array interface, version 3 (typestr grammar).
-A record is read once, checked for form, and becomes an `InterfaceRecord`.  Nothing here judges a
-dtype, follows a pointer or looks at a stream's worth: that is for higher layers.
+Source: CUDA Array Interface, versions 0 to 3; NumPy array interface, version 3 (typestr grammar). A
+record is read once, its form is checked, and it becomes an `InterfaceRecord`.  Whether a dtype, a
+pointer or a stream is usable is decided in higher layers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TypeStr(NamedTuple):
     size : int
         Size of one element: [bits] for kind ``t``, [code points] for ``U``, else [bytes].
     unit : str
-        What stands in square brackets after a time, else empty.
+        The text in square brackets after a time, else empty.
     """
 
     byteorder: str
@@ -74,7 +74,7 @@ def parse_typestr(text: object) -> TypeStr:
     Raises
     ------
     BrokenRule
-        `text` is not of that grammar (CAI-TYPESTR-1).
+        `text` is not in that grammar (CAI-TYPESTR-1).
 
     Examples
     --------
@@ -83,7 +83,7 @@ def parse_typestr(text: object) -> TypeStr:
     >>> str(parse_typestr("<M8[ns]"))
     '<M8[ns]'
     """
-    is_text = issubclass(type(text), str)  # a dead proxy has a type, and no class to ask for
+    is_text = issubclass(type(text), str)  # a dead proxy has a type, but its attributes raise
     match = compiled(_TYPESTR).fullmatch(text) if is_text else None  # type: ignore[call-overload]
     unsized = match is not None and not match[3] and match[2] != "O"  # NumPy writes "|O"
     if match is None or unsized or (match[4] and match[2] not in "mM"):
@@ -92,14 +92,14 @@ def parse_typestr(text: object) -> TypeStr:
 
 
 class InterfaceRecord(NamedTuple):
-    """One array-interface record, read and checked for form.
+    """One array-interface record, read, with its form checked.
 
     Attributes
     ----------
     ptr : int
         Address of the first element; 0 when there are no elements.
     readonly : bool
-        Whether the memory must not be written.
+        Whether the memory is read-only.
     shape : tuple[int, ...]
         Extent of each axis [elements].
     strides : tuple[int, ...] or None
@@ -107,9 +107,9 @@ class InterfaceRecord(NamedTuple):
     typestr : TypeStr
         Byte order, kind and size of one element.
     version : int
-        Version of the interface; 0 when the record does not say.
+        Version of the interface; 0 if the record has none.
     stream : int or None
-        The producer's stream (version 3); None when nothing is pending.
+        The producer's stream (version 3); None if no work is pending.
     mask : object
         None, or another object with the interface.
     descr : list or None
@@ -137,17 +137,17 @@ def _as_int(value: object) -> int | None:
         return int.__index__(as_index(value))  # type: ignore[arg-type]
     except NO_ROOM:
         raise
-    except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no int
+    except Exception:  # noqa: BLE001 - foreign code may raise anything; it is not an int
         return None
 
 
 def _numbers(value: object, low: int) -> tuple[int, ...] | None:
-    """Return a tuple of exact ints, or None; 2.0 and True are none, though they equal some."""
+    """Return a tuple of exact ints, or None; 2.0 and True are not ints, though they equal some."""
     try:
         entries = tuple(value) if isinstance(value, (tuple, list)) else (None,)
     except NO_ROOM:
         raise
-    except Exception:  # noqa: BLE001 - whatever a stranger raises, these are no numbers
+    except Exception:  # noqa: BLE001 - foreign code may raise anything; not numbers
         return None
     numbers = tuple(number for number in map(_as_int, entries) if number is not None)
     fits = len(numbers) == len(entries) and all(low <= n <= _INT64_MAX for n in numbers)
@@ -163,22 +163,22 @@ def _address(value: object) -> tuple[int, bool]:
             ptr = 0 if value[0] is None else _as_int(value[0])
     except NO_ROOM:
         raise
-    except Exception:  # noqa: BLE001 - whatever a stranger raises, the flag is none
+    except Exception:  # noqa: BLE001 - foreign code may raise anything; not a flag
         ptr = None
     if ptr is None or not 0 <= ptr < ADDRESS_END:
         raise BrokenRule("CAI-DATA-1", f"data is {show(value)}")
     return ptr, readonly
 
 
-# Shape, strides, typestr and version repeat from call to call; what was checked once is found again
-# by value.  What is kept are exact ints, whatever numbers the key was made of.
+# Shape, strides, typestr and version repeat from call to call; a cache by value avoids checking
+# them again.  Its values are exact ints, whatever numbers the key was made of.
 _Form = tuple[tuple[int, ...], tuple[int, ...] | None, TypeStr, int]
 _forms: Final[dict[Any, _Form]] = {}
 _MOST_FORMS: Final = 1024
 
 
 def _form(shape: Any, strides: Any, typestr: Any, version: Any) -> _Form:
-    """Check the entries that say what the memory holds."""
+    """Check the entries that describe the memory."""
     extents = _numbers(shape, 0)
     if extents is None:
         raise BrokenRule("CAI-SHAPE-1", f"shape is {show(shape)}")
@@ -194,7 +194,7 @@ def _form(shape: Any, strides: Any, typestr: Any, version: Any) -> _Form:
         raise BrokenRule("CAI-VER-1", f"version is {show(version)}")
     number = numbers[0]
     form = (extents, steps, element, number)
-    if type(typestr) is str:  # one of a subclass is hashed as that says
+    if type(typestr) is str:  # a value of a subclass has its own hash
         if len(_forms) >= _MOST_FORMS:
             _forms.clear()
         _forms[extents, steps, typestr, number] = form
@@ -212,7 +212,7 @@ def parse_record(
     Parameters
     ----------
     record : dict or Mapping
-        What ``__cuda_array_interface__`` or ``__array_interface__`` gave.  Optional keys may be
+        The value of ``__cuda_array_interface__`` or ``__array_interface__``.  Optional keys may be
         absent or None; unknown keys are ignored, and ``stream`` below version 3.
 
     Returns
@@ -231,7 +231,7 @@ def parse_record(
     >>> parse_record({"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}).shape
     (2, 3)
     """
-    try:  # as most records are: met before, without a mask
+    try:  # the usual case: cached, without a mask
         data = record["data"]
         ptr, readonly = data
         shape, strides, number = record["shape"], record["strides"], record["version"]
@@ -247,13 +247,13 @@ def parse_record(
             flag = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
             fields = (ptr, flag, extents, steps, element, version, stream, None, descr)
             return _new(_cls, fields)  # type: ignore[no-any-return]
-    except Exception:  # noqa: BLE001, S110 - whatever it is, it is raised or told below
+    except Exception:  # noqa: BLE001, S110 - the record is parsed again below
         pass
     return _parse_carefully(record)
 
 
 def _parse_carefully(record: Any) -> InterfaceRecord:
-    """Read a record that is new, lacks optional keys, or is wrong."""
+    """Read a record that is not cached, lacks optional keys, or is invalid."""
     try:
         get = record.get
         entries = (record["shape"], get("strides"), record["typestr"], get("version"))
@@ -262,19 +262,19 @@ def _parse_carefully(record: Any) -> InterfaceRecord:
         raise BrokenRule("CAI-DICT-1", _what_is_missing(record)) from error
     form = _form(*entries)
     ptr, readonly = _address(data)
-    stream = get("stream") if form[-1] >= LATEST_VERSION else None  # lower ones know no such key
+    stream = get("stream") if form[-1] >= LATEST_VERSION else None  # lower versions have none
     if stream is not None:
         stream = _checked_stream(stream)
     return InterfaceRecord(ptr, readonly, *form, stream, get("mask"), get("descr"))
 
 
 def _what_is_missing(record: Any) -> str:
-    """Say what keeps `record` from being a record."""
+    """Return why `record` is not a record."""
     try:
         missing = [key for key in ("shape", "typestr", "data") if key not in record]
     except NO_ROOM:
         raise
-    except Exception:  # noqa: BLE001 - a stranger's own
+    except Exception:  # noqa: BLE001 - foreign code may raise anything
         missing = []
     if missing and hasattr(record, "keys"):
         return f"the record lacks {', '.join(map(repr, missing))}"
@@ -282,7 +282,7 @@ def _what_is_missing(record: Any) -> str:
 
 
 def _checked_stream(stream: object) -> int:
-    """Return the stream as an exact int; 0 and what is no handle are refused."""
+    """Return the stream as an exact int; 0 and values that are not handles are refused."""
     number = _as_int(stream)
     if number is None or not 0 < number <= _UINT64_MAX:
         raise BrokenRule("CAI-STREAM-1", f"stream is {show(stream)}")
@@ -290,17 +290,17 @@ def _checked_stream(stream: object) -> int:
 
 
 def format_record(record: InterfaceRecord) -> dict[str, Any]:
-    """Return the dict that a producer hands out for `record`.
+    """Return the dict that a producer returns for `record`.
 
     Parameters
     ----------
     record : InterfaceRecord
-        What to say.  `stream` is written from version 3 on, `mask` and `descr` never.
+        The entries.  `stream` is written from version 3 on, `mask` and `descr` never.
 
     Returns
     -------
     dict
-        A fresh dict; ``strides`` is None for C order.
+        A new dict; ``strides`` is None for C order.
 
     Examples
     --------

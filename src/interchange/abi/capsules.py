@@ -2,7 +2,7 @@
 
 Source: CPython C API (PyCapsule), DLPack Python specification (names and life of a capsule).
 
-Every prototype hangs on a private ``PyDLL``: attributes set on the ``ctypes`` handle that all
+Every prototype belongs to a private ``PyDLL``: attributes set on the ``ctypes`` handle that all
 libraries share would change the calls of the whole process (HOST-CTYPES-1).
 """
 
@@ -49,7 +49,7 @@ new_capsule: Final = python_function(
 )
 """``new_capsule(address, name, destructor address or None)``."""
 capsule_name: Final = python_function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
-"""The name of a capsule, or None; ValueError for what is no capsule."""
+"""The name of a capsule, or None; ValueError for other objects."""
 capsule_pointer: Final = python_function(
     "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
 )
@@ -74,11 +74,11 @@ PyCapsule: Final[type[Any]] = type(new_capsule(ctypes.addressof(anchor), None, N
 """The type of every capsule."""
 
 
-# Variants for the hot path.  Without declared argument types a call takes only ctypes instances,
-# what `from_param` gives, bytes and None, and skips their conversion: give them nothing else, an
-# int would lose bits.
+# Variants for the hot path.  Without declared argument types a call accepts only ctypes instances,
+# results of `from_param`, bytes and None, and does not convert them: pass no ints, whose upper bits
+# would be lost.
 class Address(ctypes.c_void_p):
-    """A result that stays a ctypes instance, so that it can be passed on as it is."""
+    """A result that stays a ctypes instance, so that it can be passed on unchanged."""
 
 
 fast_pointer: Final = Prototype(ctypes.c_size_t)(("PyCapsule_GetPointer", _python))
@@ -92,18 +92,18 @@ fast_new: Final = Prototype(ctypes.py_object)(("PyCapsule_New", _python))
 fast_allocate: Final = Prototype(Address)(("PyMem_Malloc", _python))
 """``f(c_size_t)`` -> Address."""
 fast_hide_from_collector: Final = Prototype(None)(("PyObject_GC_UnTrack", _python))
-"""``f(py_object)``: the garbage collector no longer sees the object, which must be in no cycle."""
+"""``f(py_object)``: the garbage collector no longer tracks the object, which is in no cycle."""
 fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
 """``f(py_object)``, or ``f(c_void_p.from_param(id(object)))``."""
 fast_decrease_reference: Final = Prototype(None)(("Py_DecRef", _python))
-"""As `fast_increase_reference`, for an object that something else refers to, too."""
+"""As `fast_increase_reference`, for an object that has another reference, too."""
 
 Deleter: Final = Prototype(None, ctypes.c_void_p)
 """Prototype of a deleter, called with the GIL held."""
 fast_deleter: Final = Prototype(None)
 """As `Deleter`, whose functions take ``c_void_p.from_param(address)``."""
 deleters: Final[dict[int, Any]] = {}
-"""Deleters met so far, by address."""
+"""Cache of deleters, by address."""
 
 
 def deleter_at(
@@ -111,7 +111,7 @@ def deleter_at(
 ) -> Any:
     """Return the deleter at `address` as a callable that takes the address of its struct.
 
-    What it needs it has as defaults, since a finaliser may call it when globals are gone.
+    Its globals are bound as defaults, since a finaliser may call it when globals are gone.
     """
     function = _known.get(address)
     if function is None:

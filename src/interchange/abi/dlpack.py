@@ -1,9 +1,9 @@
-"""The DLPack C structs, enums and flags, as ctypes.  Facts only: nothing here follows a pointer.
+"""The DLPack C structs, enums and flags, as ctypes.  No pointer is dereferenced here.
 
-Source: dlpack.h of DLPack 1.3, with the device and dtype numbers already on its main branch.
-Names and field order are the header's own, so that a search for ``byte_offset`` finds every side
-of the border.  ``tests/abi/test_dlpack_h.py`` compiles the header, where a header and a compiler
-are present, and compares every size, offset and constant with the ones below.
+Source: dlpack.h of DLPack 1.3, with the device and dtype numbers already on its main branch. Names
+and field order are those of the header, so that a search for ``byte_offset`` finds the C and the
+Python code.  ``tests/abi/test_dlpack_h.py`` compiles the header, if a header and a compiler are
+present, and compares every size, offset and constant with the ones below.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ DLPACK_VERSION: Final = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
 DLPACK_FLAG_BITMASK_READ_ONLY: Final = 1 << 0
 """The memory is read-only (since 1.0)."""
 DLPACK_FLAG_BITMASK_IS_COPIED: Final = 1 << 1
-"""The producer made this copy for the consumer alone (since 1.0)."""
+"""The producer made this copy for the consumer only (since 1.0)."""
 DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: Final = 1 << 2
 """Elements below 8 bits occupy a whole byte each (since 1.1)."""
 
 
 class DLDeviceType(IntEnum):
-    """Where memory lives.  5 and 6 were never assigned.
+    """Type of a device.  5 and 6 were never assigned.
 
     A member is equal to its number and to its name in `DEVICE_NAMES`, such as ``"cuda"``.
     """
@@ -88,7 +88,7 @@ DEVICE_NAMES: Final = {
 
 
 class DLDataTypeCode(IntEnum):
-    """What the bits of one element mean."""
+    """Meaning of the bits of one element."""
 
     kDLInt = 0
     kDLUInt = 1
@@ -114,11 +114,11 @@ class DLDataTypeCode(IntEnum):
 AFTER_LATEST_RELEASE: Final = frozenset(
     {"kDLTPU", "kDLTPUHost", "kDLAscend", "kDLBcomplex"},
 )
-"""Enum members that the main branch has and the 1.3 header has not."""
+"""Enum members of the main branch that the 1.3 header lacks."""
 
 
 class DLPackVersion(ctypes.Structure):
-    """Version of the rules that a struct obeys."""
+    """DLPack version of a struct."""
 
     _fields_ = (
         ("major", ctypes.c_uint32),
@@ -136,7 +136,7 @@ class DLDevice(ctypes.Structure):
 
 
 class DLDataType(ctypes.Structure):
-    """An element: what it means, its size [bits], its vector length [lanes]."""
+    """An element type: its code, its size [bits], its vector length [lanes]."""
 
     _fields_ = (
         ("code", ctypes.c_uint8),
@@ -160,7 +160,7 @@ class DLTensor(ctypes.Structure):
 
 
 class DLManagedTensor(ctypes.Structure):
-    """What a ``"dltensor"`` capsule points at: the struct of DLPack before 1.0."""
+    """The struct of a ``"dltensor"`` capsule, of DLPack before 1.0."""
 
     _fields_ = (
         ("dl_tensor", DLTensor),
@@ -170,10 +170,10 @@ class DLManagedTensor(ctypes.Structure):
 
 
 class DLManagedTensorVersioned(ctypes.Structure):
-    """What a ``"dltensor_versioned"`` capsule points at.
+    """The struct of a ``"dltensor_versioned"`` capsule.
 
-    Up to and including ``flags`` the layout is promised across majors: with a foreign major,
-    read ``version``, call ``deleter``, and nothing else (DLP-VER-1).
+    The layout up to and including ``flags`` is the same in all major versions: of a foreign major
+    version, read ``version``, call ``deleter``, and access nothing else (DLP-VER-1).
     """
 
     _fields_ = (
@@ -195,7 +195,7 @@ class DLPackExchangeAPIHeader(ctypes.Structure):
 
 
 class DLPackExchangeAPI(ctypes.Structure):
-    """The table of C functions behind ``__dlpack_c_exchange_api__``.  None of them synchronises."""
+    """The table of C functions behind ``__dlpack_c_exchange_api__``.  None of them synchronizes."""
 
     _fields_ = (
         ("header", DLPackExchangeAPIHeader),

@@ -1,7 +1,7 @@
-"""The C exchange API of DLPack, consumed: find a type's table and call its functions.
+"""Use of the C exchange API of DLPack: find a type's table and call its functions.
 
-Source: dlpack.h 1.3 (``DLPackExchangeAPI``); 1.2 spelled the attribute differently and gave an int.
-The functions run with the GIL held and raise what the callee set.  None of them synchronises.
+Source: dlpack.h 1.3 (``DLPackExchangeAPI``); 1.2 had another attribute name and an int. The
+functions run with the GIL held and raise the callee's exception.  None of them synchronizes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from . import capsules
 from .dlpack import DLPACK_MAJOR_VERSION, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor
 
 ATTRIBUTES: Final = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
-"""Where the table hangs: since 1.3, and in 1.2."""
+"""The attributes with the table: since 1.3, and in 1.2."""
 
 _LAST_ADDRESS: Final = 2 ** (8 * ctypes.sizeof(ctypes.c_void_p)) - 1
-_MOST_MAJORS: Final = 16  # a chain of older tables ends, even where a producer made it a ring
+_MOST_MAJORS: Final = 16  # maximum length of the chain of older tables
 
 _FromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
 _ToPyObject = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))
@@ -40,7 +40,7 @@ class ExchangeTable:
     make_managed: Any
     """``f(x, byref(pointer))`` -> 0; the pointer is to a new struct for `x`, owned by the caller.
 
-    Any other result, or an exception, is a failure.  False where the table has none.
+    Any other result, or an exception, is a failure.  False if the table has no such function.
     """
 
     def __init__(self, address: int) -> None:
@@ -66,8 +66,8 @@ class ExchangeTable:
     def managed_from(self, x: object) -> int:
         """Return the address of an owned ``DLManagedTensorVersioned`` for `x`.
 
-        The caller owns it and calls its deleter once.  `x` must have exactly the type that
-        carries the table.  What an interrupt takes away between the call and its result is lost.
+        The caller owns it and calls its deleter once.  `x` must have exactly the type that has the
+        table.  A result that an interrupt discards after the call is leaked.
         """
         if not self._has(self.make_managed):
             raise BufferError("the exchange table has no managed_tensor_from_py_object_no_sync")
@@ -84,7 +84,7 @@ class ExchangeTable:
         if self._managed_to(address, ctypes.byref(out)):
             raise BufferError("the exchange table failed without setting an error")
         result = out.value
-        capsules.decrease_reference(result)  # the reference was ours to take over
+        capsules.decrease_reference(result)  # the reference belongs to this call
         return result
 
     def tensor_from(self, x: object) -> DLTensor:
@@ -108,7 +108,7 @@ class ExchangeTable:
 
 def _table_address(value: object) -> int | None:
     """Return the address in the attribute's value: a capsule, or an int from 1.2."""
-    if type(value) is int:  # a bool is no address
+    if type(value) is int:  # a bool is not an address
         return value if 0 < value <= _LAST_ADDRESS else None
     if type(value) is not capsules.PyCapsule:
         return None
@@ -118,17 +118,17 @@ def _table_address(value: object) -> int | None:
 
 
 def exchange_table(cls: type) -> ExchangeTable | None:
-    """Return the exchange table that `cls` carries, of a major version known here, or None.
+    """Return the exchange table of `cls`, of a major version known here, or None.
 
     Parameters
     ----------
     cls : type
-        The exact type of the objects to exchange; instances are never asked (DLP-API-1).
+        The exact type of the objects to exchange; attributes of instances are ignored (DLP-API-1).
 
     Returns
     -------
     ExchangeTable or None
-        None when the type carries no table, or none of major version 1.
+        None if the type has no table, or none of major version 1.
     """
     for attribute in ATTRIBUTES:
         address = _table_address(getattr(cls, attribute, None))

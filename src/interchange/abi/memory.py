@@ -1,9 +1,10 @@
-"""The address space as one buffer, for reading structs at addresses with ``struct`` alone.
+"""The address space as one buffer, for reading structs at addresses with only ``struct``.
 
 Source: ctypes; `struct.Struct.unpack_from` takes a buffer and an offset, which here is an address.
-Nothing is read by making the view.  Whoever indexes it follows a pointer, and must know that
-something is there.  A buffer has at most ``sys.maxsize`` bytes.  No process of 64 bits has memory
-beyond; in one of 32 bits half of the addresses are, which windows of that size cover.
+Making the view reads nothing.  Indexing it dereferences a pointer, so that the caller must know
+that the address is valid.  A buffer has at most ``sys.maxsize`` bytes.  No 64-bit process has
+memory beyond that; in a 32-bit process half of the addresses are beyond, which windows of that size
+cover.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
 
 _SIZE: Final = ctypes.sizeof(ctypes.c_void_p)  # [bytes]
 POINTER: Final = {4: "I", 8: "Q"}[_SIZE]
-"""What ``struct`` calls an address, without alignment."""
+"""The ``struct`` format of an address, without alignment."""
 SHIFT: Final = _SIZE.bit_length() - 1
-"""Of an address to the number of the pointer that lies there."""
+"""Shift from an address to the index of the pointer at that address."""
 ADDRESS_END: Final = 2 ** (8 * _SIZE)
 """One more than the highest address."""
 
 
 class Windows:
-    """Views that overlap, of which each address with what follows it is within one.
+    """Overlapping views; each address, with the bytes after it, is within one.
 
     Parameters
     ----------
     bits : int
-        Of an address.
+        Index of the window of an address.
     """
 
     __slots__ = ("_mask", "_shift", "_views")
@@ -43,21 +44,21 @@ class Windows:
         self._views = [_view(i << self._shift, size - 8) for i, size in enumerate(sizes)]
 
     def at(self, address: int) -> tuple[memoryview, int]:
-        """Return a view, and where an address is in it."""
+        """Return a view, and the offset of an address in it."""
         return self._views[address >> self._shift], address & self._mask
 
     def reader(self, form: str) -> Callable[[Any, int], tuple[Any, ...]]:
-        """Return what `reader` does."""
+        """Return the result of `reader`."""
         unpack, at = Struct(form).unpack_from, self.at
         return lambda _, address: unpack(*at(address))
 
     def writer(self, form: str) -> Callable[..., None]:
-        """Return what `writer` does."""
+        """Return the result of `writer`."""
         pack, at = Struct(form).pack_into, self.at
         return lambda _, address, *values: pack(*at(address), *values)
 
     def numbers(self, form: str) -> Numbers:
-        """Return numbers by their places in memory."""
+        """Return numbers by their indices in memory."""
         return Numbers(self, form)
 
 
@@ -67,9 +68,9 @@ class Numbers:
     Parameters
     ----------
     windows : Windows
-        Where they are.
+        The windows.
     form : str
-        Theirs, in ``struct``.
+        The ``struct`` format of the numbers.
     """
 
     __slots__ = ("_read", "_size")
@@ -78,7 +79,7 @@ class Numbers:
         self._read, self._size = windows.reader(form), calcsize(form)
 
     def __getitem__(self, index: int) -> int:
-        """Return one of them."""
+        """Return one number."""
         number: int = self._read(None, index * self._size)[0]
         return number
 
@@ -89,7 +90,7 @@ def _view(address: int, length: int) -> memoryview:
 
 
 def offset_of(struct: Any, path: str) -> int:
-    """Return where a field is in a struct, such as ``"dl_tensor.data"`` [bytes]."""
+    """Return the offset of a field in a struct, such as ``"dl_tensor.data"`` [bytes]."""
     offset = 0
     for name in path.split("."):
         offset += getattr(struct, name).offset
@@ -98,14 +99,14 @@ def offset_of(struct: Any, path: str) -> int:
 
 
 def format_of(struct: Any, *fields: tuple[str, str]) -> str:
-    """Return the format of some fields of a struct of C, as it lies in memory here.
+    """Return the ``struct`` format of some fields of a C struct, as it is laid out here.
 
     Parameters
     ----------
     struct : type
-        Of ctypes, which knows how C aligns its fields.
+        The ctypes struct, which has C's alignment.
     *fields : tuple of str
-        Path and format of each, in their order in memory.
+        Path and format of each field, in memory order.
     """
     form, end = "=", 0
     for path, one in fields:
@@ -116,7 +117,7 @@ def format_of(struct: Any, *fields: tuple[str, str]) -> str:
 
 
 memory: Final = _view(0, sys.maxsize & ~7)
-"""What the functions of `reader` and `writer` take, with an address."""
+"""The type of the functions of `reader` and `writer`, which take an address."""
 READABLE_END: Final = len(memory) if _SIZE == 8 else ADDRESS_END - 8
 """One more than the highest address that can be read."""
 if _SIZE == 8:
@@ -126,11 +127,11 @@ if _SIZE == 8:
     """``pointers[address >> SHIFT]`` is the pointer there, at a multiple of its size, as in C."""
 
     def reader(form: str) -> Callable[[Any, int], tuple[Any, ...]]:
-        """Return ``read(memory, address)``, which unpacks what is there."""
+        """Return ``read(memory, address)``, which unpacks the values there."""
         return Struct(form).unpack_from
 
     def writer(form: str) -> Callable[..., None]:
-        """Return ``write(memory, address, *values)``, which packs them there."""
+        """Return ``write(memory, address, *values)``, which packs values there."""
         return Struct(form).pack_into
 
 else:

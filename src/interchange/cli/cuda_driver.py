@@ -20,7 +20,7 @@ def facts() -> dict[str, Any]:
 
 
 def _asked() -> tuple[str, list[str]]:
-    """Initialise the driver and ask it."""
+    """Initialise the driver and query it."""
     try:
         from cuda.bindings import driver as api
     except ImportError as error:

@@ -32,7 +32,7 @@ _TARGET: Final = re.compile(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Report what is inside the value of an expression.
+    """Report the contents of the value of an expression.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def evaluate(target: str) -> Any:
 
 
 def _names_in_module(module: str) -> dict[str, Any]:
-    """Return what an expression sees in a module."""
+    """Return the names that an expression sees in a module."""
     return dict(vars(importlib.import_module(module)))
 
 

@@ -1,7 +1,8 @@
 """The commands of the conformance kit: ``interchange check`` and ``interchange matrix``.
 
-Source: PEP 610, for where interchange was installed from.  The kit is a separate distribution.
-Where it is installed, its options are read at once, and the rest is imported when a command runs.
+Source: PEP 610, for the place that interchange was installed from.  The kit is a separate
+distribution.  If it is installed, its options are read at once, and the rest is imported when a
+command runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The array libraries that ``interchange`` looks for, and how each makes an array to be asked.
+"""The array libraries that ``interchange`` looks for, and how each makes an array to test.
 
-A release that is installed is found without importing the library; an array shows which protocols
-the library supports.
+The release of a library is found without importing it; an array shows which protocols the library
+supports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Library(NamedTuple):
     from_dlpack : str or None
         Where the module has its function that takes DLPack; looked up, not called.
     library : str
-        The name in JSON, where it differs from `module`.
+        The name in JSON, if it differs from `module`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How the commands end, and where their text and their JSON go.
+"""Exit codes of the commands, and the destinations of their text and JSON.
 
 Source: POSIX shells, for exit code 130; POSIX rename(), which replaces a file in one step.
 The conformance kit, which adds the commands `matrix` and `check`, has the same exit codes.

@@ -12,7 +12,7 @@ from .output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_WIDTH: Final = 100  # where the terminal does not report its width [columns]
+_WIDTH: Final = 100  # if the terminal does not report its width [columns]
 _NARROWEST: Final = 10  # that text is wrapped to [columns]
 _GAP: Final = "  "
 
@@ -29,9 +29,9 @@ def show_text(text: str, label: str = "", width: int = 0) -> None:
     Parameters
     ----------
     text : str
-        What is wrapped.
+        The text.
     label : str, optional
-        What stands before the first line.
+        The label before the first line.
     width : int, optional
         Of the label and the space behind it, at least [characters].
     """
@@ -48,7 +48,7 @@ def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     Parameters
     ----------
     head : sequence of str
-        Of each column; the last of several lines stands directly above the column.
+        Of each column; the last of several lines is directly above the column.
     rows : iterable of sequences of str
         The cells below it.
     """

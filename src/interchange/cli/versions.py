@@ -1,6 +1,6 @@
 """Which interchange this is, which array libraries are installed, and what each supports.
 
-Libraries are found without being imported; only which protocols they support needs an array.
+Libraries are found without being imported; only their protocols need an array.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ProtocolSupport:
     array_interface, buffer, array : bool
         Whether it has ``__array_interface__``, a buffer, ``__array__``.
     cai : bool
-        Whether its type has ``__cuda_array_interface__``, whatever this array answers.
+        Whether its type has ``__cuda_array_interface__``, whatever this array returns.
     """
 
     name: str
@@ -69,7 +69,7 @@ Support = tuple["list[ProtocolSupport]", "dict[str, str]"]
 
 
 def environment() -> dict[str, Any]:
-    """Return what does not depend on other libraries."""
+    """Return the facts that do not depend on other libraries."""
     from importlib.metadata import version
 
     return {
@@ -93,7 +93,7 @@ def _threading_of_python() -> str:
 
 
 def support_of(library: Library) -> ProtocolSupport:
-    """Make an array, and ask it for every protocol.
+    """Make an array, and test it for every protocol.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def support_of(library: Library) -> ProtocolSupport:
 
 
 def _has(module: Any, path: str | None) -> bool:
-    """Whether a module has something at a dotted path."""
+    """Whether a module has an attribute at a dotted path."""
     if path is None:
         return False
     try:
@@ -140,7 +140,7 @@ def _version_out(x: Any) -> str | None:
     with silenced():
         try:
             report = interchange.inspect(x)
-        except Exception as error:  # noqa: BLE001 - the answer is a table, not an error
+        except Exception as error:  # noqa: BLE001 - the result is a table, not an error
             return f"? {first_line(error)}"
     for part in report.parts:
         if part.kind == "__dlpack__":
@@ -158,7 +158,7 @@ def run(file: str | None, *, imports: bool) -> int:
     Parameters
     ----------
     file : str or None
-        Where JSON goes, as `output.json_file` returns it.
+        The JSON destination, as returned by `output.json_file`.
     imports : bool
         Whether libraries may be imported, to see what they support.
 
@@ -208,7 +208,7 @@ def _support_or_reason(library: Library) -> ProtocolSupport | str:
 def _facts(
     releases: dict[str, str | None], support: Support | None, driver: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return what JSON says; what was not asked is left out."""
+    """Return the JSON document; what was not requested is left out."""
     facts = {
         **environment(),
         "cores_refused": dict(_core.refused),
@@ -226,7 +226,7 @@ def _facts(
 
 
 def _show_environment(cuda: dict[str, Any] | None) -> None:
-    """Print what does not depend on other libraries, and the CUDA driver where it was asked."""
+    """Print the facts that do not depend on other libraries, and the CUDA driver if requested."""
     facts = environment()
     rows = [
         ("interchange", facts["interchange"]),
@@ -244,18 +244,18 @@ def _show_environment(cuda: dict[str, Any] | None) -> None:
 
 
 def _backends(computing: dict[str, list[str]]) -> str:
-    """Return which libraries compute on which devices, in words."""
+    """Return which libraries compute on which devices, as text."""
     found = [f"{device}: {', '.join(names) or 'none'}" for device, names in computing.items()]
     return "; ".join(found)
 
 
 def _devices(cuda: dict[str, Any]) -> str:
-    """Return the devices of a driver, in words."""
+    """Return the devices of a driver, as text."""
     return ", ".join(f"{i}: {name}" for i, name in enumerate(cuda["devices"])) or "no device"
 
 
 def _why_this_core() -> str:
-    """Return why the faster core is not in use, or no words where it is."""
+    """Return why the faster core is not in use, or "" if it is."""
     if _core.core_name == _core.CORES[0]:
         return ""
     return f" ({'; '.join(_core.refused.values()) or 'no better one was looked for'})"

@@ -1,7 +1,7 @@
 """Kernels over any array, written in Python: the CUDA Python dialect.
 
-Source: CUDA Python Specification 0.2.  They are typed by its rules, compiled by LLVM (the extra
-``kernels``), and run over whatever `interchange.asarray` takes, where it is: on the CPU, or on a
+Source: CUDA Python Specification 0.2.  Kernels are typed by its rules, compiled by LLVM (the extra
+``kernels``), and run on any array that `interchange.asarray` accepts, on its device: the CPU, or a
 GPU.
 """
 

@@ -1,4 +1,4 @@
-"""Arguments of a launch: their types, and the memory in which a kernel finds them.
+"""Arguments of a launch: their types, and the memory that passes them to a kernel.
 
 Source: CUDA Python Specification 0.2, "No-Python Mode"; CUDA driver API, ``cuLaunchKernel``.
 """
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from interchange._types.dtypes import DType
 
 _SINGLE: Final = 32  # [bits]
-_TOO_LARGE: Final = (2 - 2**-24) * 2.0**127  # is rounded up to what no float32 is
-_SLOT: Final = 8  # a parameter begins at a multiple of it [bytes]
+_TOO_LARGE: Final = (2 - 2**-24) * 2.0**127  # rounds up to a number beyond float32
+_SLOT: Final = 8  # alignment of a parameter [bytes]
 _FORMATS: Final = {
     "bool": "B7x", "int8": "b7x", "int16": "h6x", "int32": "i4x", "int64": "q", "uint8": "B7x",
     "uint16": "H6x", "uint32": "I4x", "uint64": "Q", "float32": "f4x", "float64": "d",
     "complex64": "2f", "complex128": "2d",
 }  # fmt: skip
-"""Name of a type -> its memory as an argument, as `struct` writes it."""
+"""Name of a type -> its `struct` format as an argument."""
 
 
 class Passed(NamedTuple):
@@ -48,7 +48,7 @@ class Passed(NamedTuple):
 
 
 def pass_number(value: Any, wanted: ScalarType | ArrayType | None, call: str) -> Passed | None:
-    """Return a number as a kernel takes it, None of anything else.
+    """Return a number as a kernel argument, None for any other object.
 
     `wanted` is its type in a signature.
     """
@@ -61,7 +61,7 @@ def pass_number(value: Any, wanted: ScalarType | ArrayType | None, call: str) ->
 
 
 def pass_array(array: Array, wanted: ScalarType | ArrayType | None, call: str) -> Passed:
-    """Return an array as a kernel takes it; `wanted` is its type in a signature."""
+    """Return an array as a kernel argument; `wanted` is its type in a signature."""
     found, extents = form_of(array, call)
     itemsize = found.element.itemsize
     part = itemsize // 2 if found.element.kind == "complex" else itemsize
@@ -79,13 +79,13 @@ def pass_array(array: Array, wanted: ScalarType | ArrayType | None, call: str) -
 
 
 Form = tuple[ArrayType, tuple[int, ...]]
-"""The type of an array; and its lengths [elements] and strides [bytes], one after the other."""
+"""The type of an array; its lengths [elements] followed by its strides [bytes]."""
 _forms: Final[dict[tuple[DType, tuple[int, ...], tuple[int, ...]], Form]] = {}
-_MOST_FORMS: Final = 4096  # that are remembered
+_MOST_FORMS: Final = 4096  # size of the cache
 
 
 def form_of(array: Array, call: str) -> Form:
-    """Return the type of an array, and what is passed of it beside its pointer."""
+    """Return the type of an array, and the arguments after its pointer."""
     key = array.dtype, array.shape, array.strides
     found = _forms.get(key)
     if found is not None:
@@ -101,7 +101,7 @@ def form_of(array: Array, call: str) -> Form:
 
 
 def _scalar_type(value: Any) -> ScalarType | None:
-    """Return the type of a number of Python or NumPy, None of anything else."""
+    """Return the type of a number of Python or NumPy, None for any other object."""
     if type(value) is int:
         return int64 if -(1 << 63) <= value < 1 << 63 else literal_type(value)
     if isinstance(value, (bool, float, complex)) and module_of(type(value)) == "builtins":
@@ -112,7 +112,7 @@ def _scalar_type(value: Any) -> ScalarType | None:
 
 
 def _pass_scalar(value: Any, type_: ScalarType, call: str) -> Passed:
-    """Return a number as a type."""
+    """Return a number converted to a type."""
     number = value.item() if hasattr(value, "item") else value
     if isinstance(number, complex) and type_.kind != "complex":
         raise ArgumentError(call, f"{show(value)} where {type_} is wanted", "CPY-TYPE-1")
@@ -126,7 +126,7 @@ def _pass_scalar(value: Any, type_: ScalarType, call: str) -> Passed:
 
 
 def _rounded(number: float, type_: ScalarType) -> float:
-    """Return a float that a type has room for: what is too large is infinite, as in a cast."""
+    """Return a float in the range of a type: a larger number becomes infinite, as in a cast."""
     is_finite = type_.bits > _SINGLE or not abs(number) >= _TOO_LARGE
     return number if is_finite else math.copysign(math.inf, number)
 
@@ -137,7 +137,7 @@ def _checked_integer(number: Any, type_: ScalarType, call: str) -> int:
         return int(bool(number))
     low = -(1 << type_.bits - 1) if type_.kind == "int" else 0
     high = (1 << type_.bits - (type_.kind == "int")) - 1
-    if not low <= number <= high or number != int(number):  # no NaN is between two numbers
+    if not low <= number <= high or number != int(number):  # NaN is between no numbers
         raise ArgumentError(call, f"{show(number)} where {type_} is wanted", "CPY-ARG-1")
     return int(number)
 
@@ -164,7 +164,7 @@ class Packed(NamedTuple):
     memory : ctypes array
         One slot per parameter.
     addresses : ctypes array
-        Of the slots.
+        Addresses of the slots.
     place : int
         Address of `addresses`, as ``cuLaunchKernel`` takes it.
     """
@@ -175,14 +175,14 @@ class Packed(NamedTuple):
 
 
 class Packing:
-    """How arguments of some types lie in memory: an array is a pointer, lengths and strides.
+    """The memory layout of arguments of some types: an array is a pointer, lengths and strides.
 
-    Memory is used again by later launches; each has its own.
+    Memory is reused by later launches; concurrent launches have separate memory.
     """
 
     def __init__(self, types: Iterable[ScalarType | ArrayType]) -> None:
         parts: list[str] = []
-        self._arrays: list[tuple[int, int]] = []  # where each begins, and its number of axes
+        self._arrays: list[tuple[int, int]] = []  # the offset of each, and its number of axes
         for type_ in types:
             if isinstance(type_, ArrayType):
                 self._arrays.append((len(parts), type_.ndim))
@@ -197,7 +197,7 @@ class Packing:
         self._at_rest: list[Packed] = []
 
     def pack(self, passed: Iterable[Passed]) -> Packed:
-        """Return memory with the arguments; give it back with `release` when it was read."""
+        """Return memory with the arguments; pass it to `release` after it was read."""
         return self.pack_numbers([n for each in passed for n in each.numbers])
 
     def pack_numbers(self, numbers: Iterable[Any]) -> Packed:
@@ -222,7 +222,7 @@ class Packing:
         self._at_rest.append(packed)
 
     def _make(self) -> Packed:
-        """Return fresh memory."""
+        """Return new memory."""
         memory = (ctypes.c_char * max(self._size, _SLOT))()
         first = ctypes.addressof(memory)
         addresses = (ctypes.c_void_p * max(len(self._offsets), 1))(

@@ -1,7 +1,7 @@
-"""Arrays for kernels: fresh ones, copies, and views of other libraries' memory.
+"""Arrays for kernels: new ones, copies, and views of other libraries' memory.
 
 Source: CUDA Array Interface, version 3, "Lifetime management" and its examples.  They are on the
-current GPU, or on the host where there is no GPU.
+current GPU, or on the host if there is no GPU.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _settling: Final = threading.RLock()
 
 
 class UntypedArray:
-    """A fresh array whose element type is settled by its first use, as `device_array` makes them.
+    """A new array whose element type is determined on first use, made by `device_array`.
 
-    A kernel with a signature settles it to the type there; any other use to float64.
+    A kernel with a signature sets the signature's type; any other use sets float64.
     """
 
     __slots__ = ("_array", "_order", "_stream", "shape")
@@ -52,8 +52,8 @@ class UntypedArray:
         self._array: Array | None = None
 
     def settled(self, dtype: Any = None) -> Array:
-        """Return the array, which has elements of a type from now on."""
-        with _settling:  # two threads that launch must not get two arrays
+        """Return the array, whose element type is fixed from now on."""
+        with _settling:  # two launching threads must not get two arrays
             if self._array is None:
                 dtype = dtype or _DEFAULT
                 self._array = device_array(self.shape, dtype, self._order, self._stream)
@@ -75,7 +75,7 @@ class UntypedArray:
         return repr(self._array)
 
     def __interchange__(self) -> Array:
-        """Return the Array that this is."""
+        """Return the Array itself."""
         return self.settled()
 
     def __getattr__(self, name: str) -> Any:
@@ -103,22 +103,22 @@ def device_array(
     shape : int or tuple[int, ...]
         Extent of each axis [elements].
     dtype : dtype-like, optional
-        Element type.  Left out, the first use settles it: a kernel's signature, or float64.
+        Element type.  By default determined on first use: by a kernel's signature, or float64.
     order : {"C", "F"}, default "C"
-        Which axis runs fastest.
+        Memory layout.
     stream : None, int or stream object
-        The stream of the array: consumers wait for it, and it waits for them.  The
-        legacy default stream when left out.
+        The stream of the array: consumers wait for it, and it waits for them.  By default the
+        legacy default stream.
 
     Returns
     -------
     Array
-        Or what becomes one, where no dtype was given.
+        Or an object that becomes one on first use, without `dtype`.
 
     Raises
     ------
     ArgumentError
-        `shape` or `order` is none (IX-ARGUMENT-1).
+        `shape` or `order` is invalid (IX-ARGUMENT-1).
     OutOfDeviceMemoryError
         The device is out of memory (IX-DRIVER-4).
 
@@ -157,7 +157,7 @@ def device_array(
 
 
 def _read_dtype(dtype: Any, call: str) -> DType:
-    """Return an element type: one of kernels, or by any name that NumPy knows, too."""
+    """Return an element type: one of kernels, or any name that NumPy knows."""
     if isinstance(dtype, ScalarType):
         return DType.of(dtype.name, call)
     try:
@@ -183,7 +183,7 @@ def _read_shape(shape: Any, call: str) -> tuple[int, ...]:
 
 
 def _host_array(shape: tuple[int, ...], dtype: DType, order: str, call: str) -> Array:
-    """Return a fresh array on the host."""
+    """Return a new array on the host."""
     import numpy as np
 
     if str(dtype) not in BY_NAME:
@@ -197,9 +197,9 @@ def to_device(x: Any, stream: Any = None) -> Array:
     Parameters
     ----------
     x : object
-        Whatever `interchange.asarray` takes.
+        Any object that `interchange.asarray` accepts.
     stream : None, int or stream object
-        Where it is copied; from then on it is the array's own stream, as in `device_array`.
+        The stream of the copy, and of the array from then on, as in `device_array`.
 
     Raises
     ------
@@ -239,9 +239,10 @@ def as_cuda_array(x: Any, sync: bool = True) -> Array:  # noqa: FBT002 - Numba's
     Parameters
     ----------
     x : object
-        With ``__cuda_array_interface__``; on the host, whatever `interchange.asarray` takes.
+        An object with ``__cuda_array_interface__``; on the host, any that `interchange.asarray`
+        accepts.
     sync : bool, default True
-        False: the producer's stream does not count, and you see to the order.
+        False: ignore the producer's stream; the caller orders the work.
 
     Raises
     ------
@@ -250,8 +251,8 @@ def as_cuda_array(x: Any, sync: bool = True) -> Array:  # noqa: FBT002 - Numba's
 
     Notes
     -----
-    Source: CUDA Array Interface, version 3, "Lifetime management in Numba".  Nobody waits yet:
-    who uses the array does, on the stream where it is used.
+    Source: CUDA Array Interface, version 3, "Lifetime management in Numba".  No wait is enqueued
+    here: users of the array wait, on their stream.
 
     Examples
     --------
@@ -276,9 +277,9 @@ def from_cuda_array_interface(
     desc : dict
         The value of ``__cuda_array_interface__``.
     owner : object, optional
-        Kept alive with the array.  Without it you must see to that.
+        Kept alive with the array.  Without it the caller keeps the memory alive.
     sync : bool, default True
-        False: the producer's stream does not count, and you see to the order.
+        False: ignore the producer's stream; the caller orders the work.
 
     Raises
     ------
@@ -301,7 +302,7 @@ def from_cuda_array_interface(
 
 
 def _ordered_by_user(array: Array) -> Array:
-    """Return an alias of an array for which no launch waits."""
+    """Return an alias of an array that launches do not wait for."""
     if array.device is CPU:
         return array
     alias = array.__copy__()

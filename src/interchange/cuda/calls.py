@@ -52,15 +52,15 @@ MATH: Final = {
     )
     for name in names.split()
 }  # fmt: skip
-"""Function of the standard library -> its name, and how many arguments it takes."""
+"""Function of the standard library -> its name, and its number of arguments."""
 MOST_SHARED: Final = 48 * 1024
-"""In a kernel [bytes], as every GPU has it."""
+"""Of a kernel [bytes], supported by every GPU."""
 _ALIGNMENT: Final = 16
 """Of an array in shared memory [bytes]."""
 
 
 class Calls(Expressions):
-    """Reads calls."""
+    """Type inference of calls."""
 
     source: Source
     names: dict[str, Meaning]
@@ -69,7 +69,7 @@ class Calls(Expressions):
     callers: tuple[object, ...]
 
     def read_call(self, node: ast.Call) -> Value:
-        """Read a call."""
+        """Convert a call."""
         called = self.value(node.func)
         if not isinstance(called, Object):
             self.refuse(node.func, "only functions can be called", "CPY-CALL-1")
@@ -94,7 +94,7 @@ class Calls(Expressions):
         return self._inline(node, python)
 
     def _cast_to(self, node: ast.Call, target: ScalarType) -> Expression:
-        """Return a number as a type, or a complex number of two parts."""
+        """Return a number cast to a type, or a complex number of two parts."""
         numbers = self.numbers(node.args)
         if len(numbers) == 2 and target.kind == "complex":
             real, imag = (self.stored(node, number, PART_OF[target]) for number in numbers)
@@ -102,11 +102,11 @@ class Calls(Expressions):
         if len(numbers) != 1:
             self.refuse(node, f"{target}() takes one number", "CPY-CALL-1")
         found = self.stored(node, numbers[0], target)
-        # The result of a cast is not a constant, also where the number has the type already.
+        # The result of a cast is not a constant, even if the number has the type already.
         return Cast(target, found) if isinstance(found, Constant) else found
 
     def _math(self, node: ast.Call, name: str, count: int) -> Expression:
-        """Return a function of math."""
+        """Return a call of a function of math."""
         numbers = self.numbers(node.args)
         if len(numbers) != count:
             self.refuse(node, f"math.{name}() takes {count}", "CPY-CALL-1")
@@ -125,7 +125,7 @@ class Calls(Expressions):
         return Values(())
 
     def _axes(self, node: ast.Call) -> int:
-        """Return the number of axes that grid() was asked for."""
+        """Return the number of axes passed to grid()."""
         given = node.args[0] if len(node.args) == 1 else None
         number = given.value if isinstance(given, ast.Constant) else None
         if type(number) is not int or number not in {1, 2, 3}:
@@ -133,7 +133,7 @@ class Calls(Expressions):
         return number
 
     def _grid(self, node: ast.Call) -> Value:
-        """Return the place of the thread in the grid."""
+        """Return the index of the thread in the grid."""
         places = [
             Binary(intp, "+", self._product("blockIdx", "blockDim", axis), _wide("threadIdx", axis))
             for axis in range(self._axes(node))
@@ -146,7 +146,7 @@ class Calls(Expressions):
         return sizes[0] if len(sizes) == 1 else Values(tuple(sizes))
 
     def _product(self, one: str, other: str, axis: int) -> Expression:
-        """Return the product of two numbers of the hardware."""
+        """Return the product of two special registers."""
         return Binary(intp, "*", _wide(one, axis), _wide(other, axis))
 
     def _length(self, node: ast.Call) -> Expression:
@@ -164,10 +164,10 @@ class Calls(Expressions):
         intrinsics.gridsize: _gridsize,
         len: _length,
     }
-    """Intrinsic, or built-in function -> what reads a call of it."""
+    """Intrinsic, or built-in function -> the method that converts a call of it."""
 
     def _shared_array(self, node: ast.Call) -> ArrayValue:
-        """Return an array in shared memory, of a shape and a type known now."""
+        """Return an array in shared memory, with constant shape and type."""
         if not self.in_entry_block or self.returned is not None:
             self.refuse(node, "shared.array() after a branch", "CPY-SHARED-1")
         if len(node.args) > 2:
@@ -191,7 +191,7 @@ class Calls(Expressions):
         return array
 
     def _constant_shape(self, node: ast.expr) -> tuple[int, ...]:
-        """Return a shape that is written in the kernel, or is a constant around it."""
+        """Return a shape: a literal in the kernel, or a constant of the enclosing program."""
         nodes = node.elts if isinstance(node, ast.Tuple) else [node]
         found: list[Any] = []
         for each in nodes:
@@ -205,10 +205,10 @@ class Calls(Expressions):
             self.refuse(node, what, "CPY-SHARED-1")
         return tuple(found)
 
-    # ------------------------------------------------------------ functions of the program
+    # ------------------------------------------------------------ inlined functions
 
     def _inline(self, node: ast.Call, function: Any) -> Value:
-        """Return what a function returns, whose statements go here."""
+        """Return the result of a function, whose statements are inserted here."""
         if function in self.callers:
             self.refuse(node, f"{function.__name__}() is recursive", "CPY-CALL-2")
         values = [self._passed(each) for each in node.args]
@@ -244,7 +244,7 @@ class Calls(Expressions):
             self.refuse(node, error.what, error.rule, error.hint)
 
     def _passed(self, node: ast.expr) -> Any:
-        """Return what a parameter means: a number is a variable of the function's own."""
+        """Return the meaning of a parameter: a number is a variable of the function's own."""
         found = self.value(node)
         if isinstance(found, (ArrayValue, Values)):
             return found
@@ -255,7 +255,7 @@ class Calls(Expressions):
         return slot
 
     def _join_returned(self, node: ast.AST, returned: Returned) -> Values | Expression:
-        """Return slots for what comes back, and store them where it does."""
+        """Return slots for the results, and store the results there at each return."""
         counts = {len(values) for values in returned.values}
         if len(counts) > 1:
             self.refuse(
@@ -278,21 +278,21 @@ class Calls(Expressions):
         return reads.items[0] if len(slots) == 1 else reads
 
     def block(self, body: Sequence[ast.stmt]) -> bool:
-        """Read statements: see `Statements`."""
+        """Convert statements: see `Statements`."""
         raise NotImplementedError
 
 
 def _wide(name: str, axis: int) -> Expression:
-    """Return a number of the hardware, as wide as an address."""
+    """Return a special register, as wide as an address."""
     return Cast(intp, Special(int32, name, axis))
 
 
 def has_more(arguments: ast.arguments) -> bool:
-    """Whether a function takes more than plain arguments."""
+    """Whether a function has other parameters than plain ones."""
     rest = (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults)
     return any(part is not None for part in rest) or bool(arguments.posonlyargs)
 
 
 def _is_hashable(value: object) -> bool:
-    """Whether something can be looked up."""
+    """Whether an object is hashable."""
     return type(value).__hash__ is not None

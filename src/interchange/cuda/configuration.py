@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_THREADS: Final = 1024
-"""In a block."""
+"""Per block."""
 MOST_BLOCK: Final = (1024, 1024, 64)
 MOST_GRID: Final = (2**31 - 1, 65535, 65535)
 MOST_SHARED: Final = 48 * 1024
-"""Shared memory of a block, with arrays of the kernel [bytes]: what every GPU has."""
+"""Shared memory of a block, with arrays of the kernel [bytes]: supported by every GPU."""
 _MOST_PARTS: Final = 4
 
 
@@ -33,11 +33,11 @@ class Configuration(NamedTuple):
     Attributes
     ----------
     grid, block : tuple[int, int, int]
-        How many blocks, and how many threads in each, along x, y and z.
+        The number of blocks, and of threads per block, along x, y and z.
     stream : int
-        Handle of the stream; 1, the legacy default stream, where none is named.
+        Handle of the stream; by default 1, the legacy default stream.
     given : object
-        What named the stream, which keeps it alive; None where nothing did.
+        The object that named the stream, and keeps it alive; None without one.
     shared_bytes : int
         Size of dynamic shared memory [bytes].
     """
@@ -49,15 +49,15 @@ class Configuration(NamedTuple):
     shared_bytes: int = 0
 
 
-_MOST_LINES: Final = 1024  # that are remembered
+_MOST_LINES: Final = 1024  # size of the cache
 _lines: Final[dict[tuple[int, int], Configuration]] = {}
-"""Configurations in a line, by the numbers of blocks and of threads, which are exactly ints."""
+"""One-dimensional configurations, by the numbers of blocks and of threads, exactly ints."""
 
 
 def read_line(given: Any) -> Configuration | None:
-    """Return the configuration of two ints that was read before, perhaps on a stream of ours.
+    """Return the cached configuration of two ints, perhaps on a stream of interchange.
 
-    None of anything else.
+    None for anything else.
     """
     if type(given) is not tuple or len(given) < 2 or not type(given[0]) is type(given[1]) is int:
         return None
@@ -95,7 +95,7 @@ def read_configuration(given: Any, call: str) -> Configuration:
 
 
 def _is_index(given: Any) -> bool:
-    """Whether something is an int, and no bool; an array of one may have the method, too."""
+    """Whether an object is an int, and not a bool; an array of one may have the method, too."""
     try:
         if is_bool(given):
             return False
@@ -106,7 +106,7 @@ def _is_index(given: Any) -> bool:
 
 
 def _read_axes(given: Any, name: str, most: Sequence[int], call: str) -> tuple[int, int, int]:
-    """Return three sizes, 1 where none is given."""
+    """Return three sizes, 1 by default."""
     if type(given) is int and 1 <= given <= most[0]:
         return given, 1, 1
     axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)

@@ -39,29 +39,29 @@ _CUDA: Final = DLDeviceType.kDLCUDA
 
 
 class OrderedByUser(PendingWork):
-    """Nothing is waited for: the user sees to the order (``sync=False``)."""
+    """Waits for nothing: the user orders the work (``sync=False``)."""
 
     __slots__ = ()
 
 
 WORK: Final = PendingWork, WorkOnConsumer, OrderedByUser
-"""What `is_settled` tells apart, as a compiled core takes it."""
+"""The cases of `is_settled`, in the form for a compiled core."""
 
 
 class Use:
-    """The arrays of one launch, ready on its stream; at the end of the block they go back.
+    """The arrays of one launch, ready on its stream; on exit their producers wait for the launch.
 
     Parameters
     ----------
     configuration : Configuration
-        It names the stream.
+        The configuration with the stream.
     call : str
         Named in errors.
 
     Attributes
     ----------
     taken : list[tuple[object, Array]]
-        What was not imported by a fast path, and its Array.
+        Arguments not imported by a fast path, with their Arrays.
     """
 
     __slots__ = ("_call", "_debts", "_given", "_later", "_stream", "taken")
@@ -74,7 +74,7 @@ class Use:
         self.taken: list[tuple[Any, Array]] = []
 
     def take(self, x: Any) -> Any:
-        """Return an Array of anything, ready on the stream once `order` was called, too."""
+        """Return an Array of any object, ready on the stream once `order` was called, too."""
         if type(x) is fast_path.kind:
             return asarray(x)  # type: ignore[arg-type] # of that kind
         if type(x) is Array:
@@ -99,12 +99,12 @@ class Use:
         return self._order(array, back)
 
     def _is_ours(self, stream: int | None, array: Array) -> bool:
-        """Whether a producer's work comes before the launch, and after it, on its one stream."""
+        """Whether a producer's work is ordered before and after the launch by one stream."""
         is_one = stream == self._stream and stream != PER_THREAD_DEFAULT_STREAM
         return is_one and not may_be_another(self._stream, array)
 
     def _order(self, array: Array, back: int | None) -> Array:
-        """Return an alias that is ready on the stream, or what `order` makes ready."""
+        """Return an alias that is ready on the stream, or that `order` makes ready."""
         if may_be_another(self._stream, array):
             self._later.append((array, back))
             return array
@@ -139,7 +139,7 @@ class Use:
             return
         if error is None:
             debts.close()
-        else:  # which says more than that nothing can be handed back
+        else:  # its message is more useful than that order cannot be restored
             with contextlib.suppress(InterchangeError):
                 debts.close()
 
@@ -157,9 +157,9 @@ def is_settled(array: Array, stream: int) -> bool:
 
 
 def may_be_another(stream: int, array: Array) -> bool:
-    """Whether a default stream may be that of another device than an array's producer meant.
+    """Whether a default stream may belong to another device than an array's producer meant.
 
-    Managed and page-locked memory are of no device in particular: see `find_ordinal`.
+    Managed and page-locked memory belong to no single device: see `find_ordinal`.
     """
     if stream > PER_THREAD_DEFAULT_STREAM or array.device.type is _CUDA:
         return False
@@ -167,7 +167,7 @@ def may_be_another(stream: int, array: Array) -> bool:
 
 
 def _named_stream(array: Array, call: str) -> int | None:
-    """Return the stream that a producer named with an array a moment ago, or None."""
+    """Return the stream that a producer just named with an array, or None."""
     work = pending_work_of(array)
     if work is None or isinstance(work, WorkOnConsumer):
         return None
@@ -178,7 +178,7 @@ _tables: Final[weakref.WeakKeyDictionary[type, ExchangeTable | None]] = weakref.
 
 
 def _table_of(x: Any) -> ExchangeTable | None:
-    """Return the exchange table of an object's type, which the core knows from then on."""
+    """Return the exchange table of an object's type, which the core uses from then on."""
     cls = type(x)
     try:
         return _tables[cls]
@@ -189,7 +189,7 @@ def _table_of(x: Any) -> ExchangeTable | None:
 
 
 def _current_stream(x: Any, array: Array) -> int | None:
-    """Return the stream on which a producer works that named none with the array, or None."""
+    """Return the stream of a producer that named none with the array, or None."""
     table = _table_of(x) if array.device.type is _CUDA else None
     if table is None:
         return None

@@ -1,4 +1,4 @@
-"""What the front end knows while it reads a function: statements so far, and what names mean now.
+"""State of the front end in a function: the statements so far, and the meaning of names.
 
 Source: CUDA Python Specification 0.2, "Type Inference" (variables).
 """
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A tuple: a shape, strides, or what a function returned."""
+    """A tuple: a shape, strides, or the result of a function."""
 
     items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Object:
-    """Something of the program around the kernel: a module, a type, a function, a constant."""
+    """An object of the program around the kernel: a module, a type, a function, a constant."""
 
     value: Any
 
 
 Meaning = Slot | ArrayValue | Values | Object
-"""What a local name means."""
+"""The meaning of a local name."""
 
 
 @dataclass(eq=False)
 class Returned:
-    """What the function that is inlined returns, gathered from its ``return`` statements."""
+    """The results of an inlined function, collected from its ``return`` statements."""
 
     values: list[tuple[Expression, ...]] = field(default_factory=list)
     places: list[tuple[list[Statement], int]] = field(default_factory=list)
@@ -57,26 +57,26 @@ class Context:
         self.out: list[Statement] = program.body
         self.names: dict[str, Meaning] = {}
         self.lost: dict[str, str] = {}
-        """Names that have no meaning any more, and why."""
+        """Names that are no longer defined, and why."""
         self.loops = 0
         self.in_entry_block = True
         self.returned: Returned | None = None
         self.callers: tuple[object, ...] = (source.function,)
         self.reached: tuple[Source, ast.AST] = source, source.tree
-        """The statement that was begun last."""
+        """The current statement."""
 
     def refuse(self, node: ast.AST, what: str, rule: str, hint: str | None = None) -> NoReturn:
-        """Raise the error of a place in the function."""
+        """Raise the error at a position in the function."""
         refuse(self.source, node, what, rule, hint)
 
     def new_slot(self, name: str, type_: ScalarType) -> Slot:
-        """Return a fresh variable."""
+        """Return a new variable."""
         slot = Slot(name, type_)
         self.program.variables.setdefault(name, []).append(slot)
         return slot
 
     def put(self, value: Expression, name: str = "_") -> Read:
-        """Store a value in a fresh slot, and return what reads it."""
+        """Store a value in a new slot, and return an expression that reads it."""
         slot = self.new_slot(name, value.type)
         self.out.append(Store(slot, value))
         return Read(slot)
@@ -90,23 +90,23 @@ class Context:
         return Read(slot)
 
     def cast(self, value: Expression, target: ScalarType) -> Expression:
-        """Return a value as another type, which it may be cast to."""
+        """Return a value cast to another type."""
         return value if value.type is target else Cast(target, value)
 
     def stored(self, node: ast.AST, value: Expression, target: ScalarType) -> Expression:
-        """Return a value coerced to what it is stored in."""
+        """Return a value coerced to the type of its target."""
         if not can_store(value.type, target):
             what = f"a value of {value.type} is stored as {target}"
             self.refuse(node, what, "CPY-TYPE-1", "store its .real or .imag")
         return self.cast(value, target)
 
     def joined(self, node: ast.AST, a: ScalarType, b: ScalarType) -> ScalarType:
-        """Return the type of what has one of two types, by the path that was taken."""
+        """Return the common type of a value that has one of two types, depending on the path."""
         found: ScalarType = a if a is b else self.typed(node, most_generic, a, b)
         return found
 
     def typed(self, node: ast.AST, rule: Any, *arguments: Any) -> Any:
-        """Return what a rule of types says, with the place of a refusal."""
+        """Return the result of a typing rule; an error has the position."""
         try:
             return rule(*arguments)
         except RefusedTypesError as refused:

@@ -1,7 +1,7 @@
-"""The text of a function: found among lines, and compared with the code that Python holds.
+"""The source text of a function: found in a file, and compared with its code object.
 
-Source: CPython, `inspect` and `linecache`; the Python Language Reference, "Code objects".  What a
-file says now may be the text of another function: it may have been edited since it was imported.
+Source: CPython, `inspect` and `linecache`; the Python Language Reference, "Code objects".  The file
+may have been edited since it was imported, and now contain another function.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Lines = list[str]
-_NO_NAME: Final = "<string>"  # of the text of -c, and of what exec() runs
+_NO_NAME: Final = "<string>"  # of the text of -c, and of exec()
 _UNREADABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
-_MOST_TEXTS: Final = 8  # whose code is kept
+_MOST_TEXTS: Final = 8  # size of the cache
 
 
 class Definition(NamedTuple):
-    """A function as it is written.
+    """A function definition.
 
     Attributes
     ----------
     tree : ast.FunctionDef
         Its lines are counted from 1 at the first of the definition.
     lines : list[str]
-        Those of the definition.
+        The lines of the definition.
     first_line : int
-        Where it begins.
+        The offset of its first line.
     """
 
     tree: ast.FunctionDef
@@ -44,11 +44,11 @@ class Definition(NamedTuple):
 
 
 def texts_of(function: Callable[..., Any]) -> Iterator[Lines]:
-    """Return the lines of texts that a function may stand in: those of its file, mostly."""
+    """Return the lines of texts that may contain a function: usually those of its file."""
     code = function.__code__
     try:
         yield inspect.findsource(function)[0]
-    except (OSError, TypeError):  # there is no text, or it has fewer lines than it had
+    except (OSError, TypeError):  # no text, or fewer lines than before
         found = linecache.getlines(code.co_filename, function.__globals__)
         if found:
             yield found
@@ -58,11 +58,11 @@ def texts_of(function: Callable[..., Any]) -> Iterator[Lines]:
 
 
 def find_definition(lines: Lines, function: Callable[..., Any]) -> Definition | None:
-    """Return where a text defines a function, at its line or at another; None if it does not."""
+    """Return the definition of a function in a text, at its line or another; None without one."""
     code = function.__code__
     wanted = _shape(code)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python gave those of the text when it read it
+        warnings.simplefilter("ignore")  # Python set those of the text when it compiled it
         try:
             named = [each for each in _codes_in("".join(lines)) if each.co_name == code.co_name]
             same = [each for each in named if _shape(each) == wanted]
@@ -80,7 +80,7 @@ def find_definition(lines: Lines, function: Callable[..., Any]) -> Definition | 
 def _parsed(text: str) -> ast.AST:
     """Return the tree of a definition.
 
-    The text is not dedented: lines of a string or of comments may begin at the left.
+    The text is not dedented: lines of a string or of comments may start in column 0.
     """
     if not text[:1].isspace():
         return ast.parse(text).body[0]
@@ -91,13 +91,13 @@ def _parsed(text: str) -> ast.AST:
 
 @functools.lru_cache(_MOST_TEXTS)
 def _codes_in(text: str) -> tuple[CodeType, ...]:
-    """Return the code of all functions of a text, as Python makes it: that of a cell, too."""
+    """Return the code objects of all functions of a text, including nested ones."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     return tuple(_nested(compile(text, "<kernels>", "exec", flags, dont_inherit=True)))
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:
-    """Return the code of all functions within some code."""
+    """Return the code objects of all functions within a code object."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each
@@ -105,7 +105,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _shape(code: CodeType) -> tuple[Any, ...]:
-    """Return what two pieces of code have in common that do the same, wherever they stand."""
+    """Return a key that is equal for code objects that do the same at any position."""
     constants = [_shape(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return (
         code.co_name, code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars,

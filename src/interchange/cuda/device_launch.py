@@ -41,10 +41,10 @@ _TOO_LARGE: Final = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
 
 
 def find_ordinal(passed: Sequence[Passed], call: str) -> int | None:
-    """Return the GPU that all arrays of a launch are on or reached from, None where it is the host.
+    """Return the GPU that can access all arrays of a launch, None for the host.
 
-    Managed and page-locked memory are reached from every GPU; where there is no other, the launch
-    is on the one that they name.
+    Managed and page-locked memory can be accessed from every GPU; if there is no other array, the
+    launch is on the GPU that they name.
     """
     devices = {each.array.device for each in passed if each.array is not None}
     kinds = {device.type for device in devices}
@@ -63,9 +63,9 @@ class _Loaded(NamedTuple):
     Attributes
     ----------
     function, context : int
-        Handles.
+        Handles of the function and its context.
     status : ctypes.c_int32 or None
-        Where the emulated driver tells the place of an index that is out of bounds.
+        Address where the emulated driver reports the position of an index out of bounds.
     """
 
     function: int
@@ -74,28 +74,28 @@ class _Loaded(NamedTuple):
 
 
 streams: Final[dict[int, int]] = {}
-"""Stream -> its GPU, where there are several: the driver is asked once for each handle, and again
-where it refuses a launch, since a handle may be used again."""
-_MOST_STREAMS: Final = 1024  # that are remembered
+"""Stream -> its GPU, if there are several: the driver is asked once for each handle, and again if
+it rejects a launch, since a handle may be reused."""
+_MOST_STREAMS: Final = 1024  # size of the cache
 _kernels: Final[weakref.WeakSet[DeviceKernel]] = weakref.WeakSet()
 _for_good: Final[list[Any]] = []
-"""Code that a driver may run as long as the process lives."""
+"""Code that a driver may run until the process ends."""
 
 
 class DeviceKernel:
-    """A kernel for GPUs, compiled for each when it is first launched there.
+    """A kernel for GPUs, compiled for each on its first launch there.
 
     Parameters
     ----------
     program : Program
-        Typed.
+        The typed program.
     checks : bool
-        Whether every index is looked at; the host waits for each launch, then.
+        Whether every index is checked; the host then waits for each launch.
 
     Attributes
     ----------
     by_ordinal : dict[int, tuple]
-        What was launched last on each GPU; the handles of the function and its context come first.
+        The last launch on each GPU; the handles of the function and its context come first.
     """
 
     program: Program
@@ -113,7 +113,7 @@ class DeviceKernel:
     def launch(
         self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
     ) -> int:
-        """Enqueue the kernel; return the place of an index that is out of bounds, or 0."""
+        """Enqueue the kernel; return the position of an index out of bounds, or 0."""
         if self.checks:
             with self._lock:
                 return self._launch_checked(configuration, passed, ordinal, call)
@@ -136,9 +136,9 @@ class DeviceKernel:
         self._packing.release(packed)
 
     def _is_ready(self, loaded: _Loaded, stream: int, ordinal: int) -> bool:
-        """Whether a stream is of a GPU, and a launch on it ends no capture.
+        """Whether a stream belongs to a GPU, and a launch on it ends no capture.
 
-        A default stream is one of the context that is current.
+        A default stream belongs to the current context.
         """
         calls: Any = self._calls
         if stream > PER_THREAD_DEFAULT_STREAM:
@@ -148,7 +148,7 @@ class DeviceKernel:
         return stream == PER_THREAD_DEFAULT_STREAM or not calls.is_disturbing()
 
     def _enqueue(self, loaded: _Loaded, configuration: Configuration, place: int) -> int:
-        """Return what the driver says to a launch in the current context."""
+        """Return the driver's error code of a launch in the current context."""
         grid, block, stream, _, shared_bytes = configuration
         calls: Any = self._calls
         code: int = calls.launch(loaded.function, *grid, *block, shared_bytes, stream, place, None)
@@ -162,7 +162,7 @@ class DeviceKernel:
         ordinal: int,
         call: str,
     ) -> _Loaded:
-        """Enqueue the kernel in the context of the stream, and load it there if need be."""
+        """Enqueue the kernel in the context of the stream, and load it there if necessary."""
         driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
         calls = self._calls = self._calls or modules.LaunchCalls(driver, call)
         modules.have_context(driver, ordinal, call)
@@ -174,7 +174,7 @@ class DeviceKernel:
             loaded = self._load_in(driver, context, where, call)
             code = self._enqueue(loaded, configuration, place)
             name = modules.error_name(driver, code) if code else ""
-            if known and name in _LOST:  # another context has the number of one that is gone
+            if known and name in _LOST:  # another context has the handle of a destroyed one
                 del self._by_context[context]
                 loaded = self._load_in(driver, context, where, call)
                 code = self._enqueue(loaded, configuration, place)
@@ -186,7 +186,7 @@ class DeviceKernel:
     def _check_stream(
         self, driver: Any, stream: int, numbers: Sequence[Any], ordinal: int, call: str
     ) -> int:
-        """Return the GPU of a stream, whose context is current; refuse what a launch cannot do."""
+        """Return the GPU of a stream, whose context is current; refuse an impossible launch."""
         if stream <= LEGACY_DEFAULT_STREAM:
             driver.refuse_disturbing(stream, call)
         if stream <= PER_THREAD_DEFAULT_STREAM:
@@ -205,7 +205,7 @@ class DeviceKernel:
     def _refuse(
         self, driver: CudaDriver, configuration: Configuration, code: int, call: str
     ) -> None:
-        """Raise what the driver said to a launch."""
+        """Raise the driver's error of a launch."""
         name = modules.error_name(driver, code)
         if name.startswith(_CAPTURES):
             what = f"stream={configuration.stream} is not part of what captures ({name})"
@@ -222,7 +222,7 @@ class DeviceKernel:
     # ------------------------------------------------------------ loading
 
     def _load_in(self, driver: CudaDriver, context: int, ordinal: int, call: str) -> _Loaded:
-        """Return the kernel in a context, which is current."""
+        """Return the kernel in the current context."""
         loaded = self._by_context.get(context)
         if loaded is None:
             load = self._load_host_code if modules.takes_host_code() else self._load_ptx
@@ -243,7 +243,7 @@ class DeviceKernel:
         self,
         driver: CudaDriver,
         context: int,
-        ordinal: int,  # noqa: ARG002 - as the other
+        ordinal: int,  # noqa: ARG002 - same signature as the other
         call: str,
     ) -> _Loaded:
         """Load the code for the CPU, which the emulated driver runs."""
@@ -262,7 +262,7 @@ class DeviceKernel:
     def _launch_checked(
         self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
     ) -> int:
-        """Run the kernel, wait for it, and return the place of an index that is out of bounds."""
+        """Run the kernel, wait for it, and return the position of an index out of bounds."""
         driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
         driver.refuse_capture(configuration.stream, ordinal, call)
         memory = allocate_pinned(driver, ctypes.sizeof(ctypes.c_int32), ordinal, call)
@@ -285,13 +285,13 @@ class DeviceKernel:
         return int(place)
 
     def forget(self) -> None:
-        """Load anew: what was loaded is of no use in a forked process."""
+        """Drop loaded kernels, which cannot be used in a forked process."""
         self.by_ordinal.clear()
         self._by_context.clear()
 
 
 def _forget_all() -> None:
-    """Let every kernel load anew."""
+    """Drop the loaded code of every kernel."""
     streams.clear()
     for kernel in tuple(_kernels):
         kernel.forget()

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class KernelError(InterchangeError, TypeError):
-    """A program is not in the dialect.
+    """A function is not a valid kernel.
 
     Attributes
     ----------
     line : int
-        Of the file in which the function is.
+        Name of the file that contains the function.
     """
 
     line: int = 0
@@ -27,7 +27,7 @@ class KernelError(InterchangeError, TypeError):
 def refuse(
     source: Source, node: ast.AST, what: str, rule: str, hint: str | None = None
 ) -> NoReturn:
-    """Raise the error of a place in a function, a node of its tree."""
+    """Raise the error at a node of the function's syntax tree."""
     first = getattr(node, "lineno", 1)
     is_one_line = getattr(node, "end_lineno", first) == first
     text = source.line(first)

@@ -1,4 +1,4 @@
-"""Expressions of the dialect: from the tree of Python to typed values.
+"""Expressions of the dialect: from Python's syntax tree to typed values.
 
 Source: CUDA Python Specification 0.2, "Basic Arithmetic Operations" and "Array Operations".
 """
@@ -57,24 +57,24 @@ _WAYS_OUT: Final = {
 
 
 class Expressions(Context):
-    """Reads expressions; statements that they need go before them."""
+    """Type inference of expressions; statements that they need are added before them."""
 
     out: list[Statement]
     in_entry_block: bool
 
     def value(self, node: ast.expr) -> Value:
-        """Return what an expression means: a number, an array, a tuple, or an object outside."""
+        """Return the value of an expression: a number, an array, a tuple, or an object outside."""
         read = self._EXPRESSIONS.get(type(node))
         if read is None:
             self.refuse(node, f"{type(node).__name__} is not in the dialect", "CPY-NPM-2")
         return read(self, node)
 
     def read_call(self, node: ast.Call) -> Value:
-        """Return what a call means: see `Calls`."""
+        """Return the value of a call: see `Calls`."""
         raise NotImplementedError
 
     def number(self, node: ast.expr) -> Expression:
-        """Return an expression that has to be a number."""
+        """Return an expression that must be a number."""
         found = self.value(node)
         if isinstance(found, Object):
             return self._constant(node, found.value)
@@ -85,12 +85,12 @@ class Expressions(Context):
         return result
 
     def numbers(self, nodes: Sequence[ast.expr]) -> list[Expression]:
-        """Return several, in the order in which they are written."""
+        """Return several expressions, in source order."""
         found: list[Expression] = []
         for node in nodes:
             before = len(self.out)
             number = self.number(node)
-            if len(self.out) > before:  # it does something: what was read must not change
+            if len(self.out) > before:  # it has effects: values read before must not change
                 for place, earlier in enumerate(found):
                     length = len(self.out)
                     found[place] = self.spill(earlier, before)
@@ -99,7 +99,7 @@ class Expressions(Context):
         return found
 
     def truth(self, node: ast.expr) -> Expression:
-        """Return a condition; of ``and`` and ``or``, what is true of each operand is enough."""
+        """Return a condition; for ``and`` and ``or``, the truth of each operand is enough."""
         if isinstance(node, ast.BoolOp):
             return self._shortened(node, self.truth)
         return self.as_truth(node, self.number(node))
@@ -113,7 +113,7 @@ class Expressions(Context):
     # ------------------------------------------------------------ names and constants
 
     def _constant(self, node: ast.AST, value: object) -> Expression:
-        """Return a constant of a number of Python or of NumPy."""
+        """Return a constant from a number of Python or of NumPy."""
         scalar = BY_NAME.get(str(getattr(value, "dtype", "")))
         if scalar is not None and getattr(value, "shape", None) == ():
             return Constant(scalar, value.item())  # type: ignore[attr-defined]
@@ -125,11 +125,11 @@ class Expressions(Context):
         return Constant(type_, value)
 
     def _read_constant(self, node: ast.Constant) -> Value:
-        """Read a number that is written."""
+        """Convert a literal."""
         return self._constant(node, node.value)
 
     def _read_name(self, node: ast.Name) -> Value:
-        """Read a name."""
+        """Convert a name."""
         meaning = self.names.get(node.id)
         if isinstance(meaning, Slot):
             return Read(meaning)
@@ -148,23 +148,23 @@ class Expressions(Context):
         return _object(found)
 
     def _is_local(self, name: str) -> bool:
-        """Whether Python would take a name for a variable of the function."""
+        """Whether Python would treat a name as a variable of the function."""
         return name in self.source.code.co_varnames
 
     def _read_tuple(self, node: ast.Tuple) -> Value:
-        """Read a tuple."""
+        """Convert a tuple."""
         numbers = self.numbers(node.elts)
         return Values(tuple(n if isinstance(n, Constant) else self.put(n) for n in numbers))
 
     # ------------------------------------------------------------ arrays
 
     def _read_attribute(self, node: ast.Attribute) -> Value:
-        """Read an attribute."""
+        """Convert an attribute."""
         owner = self.value(node.value)
         if isinstance(owner, Object):
             try:
                 return _object(getattr(owner.value, node.attr))
-            except Exception:  # noqa: BLE001 - whatever a property raises
+            except Exception:  # noqa: BLE001 - a property may raise anything
                 what = f"{show(owner.value)} has no {node.attr}"
                 self.refuse(node, what, "CPY-NAME-1")
         if isinstance(owner, ArrayValue):
@@ -194,7 +194,7 @@ class Expressions(Context):
         return None
 
     def extent(self, array: ArrayValue, axis: int, is_stride: bool = False) -> Expression:  # noqa: FBT002
-        """Return a length [elements] or a stride [bytes], known where the array is shared."""
+        """Return a length [elements] or a stride [bytes], constant if the array is shared."""
         if array.argument is not None:
             return Extent(array, axis, is_stride)
         if not is_stride:
@@ -202,7 +202,7 @@ class Expressions(Context):
         return Constant(intp, array.strides[axis])
 
     def _read_subscript(self, node: ast.Subscript) -> Value:
-        """Read an element, or an item."""
+        """Convert a subscript: an element, or an item of a tuple."""
         owner = self.value(node.value)
         if isinstance(owner, Values):
             return self._item(node, owner)
@@ -215,7 +215,7 @@ class Expressions(Context):
         return None
 
     def _item(self, node: ast.Subscript, values: Values) -> Expression:
-        """Return an item of a tuple, whose place has to be known."""
+        """Return an item of a tuple, whose index must be constant."""
         index = self.number(node.slice)
         if not isinstance(index, (Constant, Unary)):
             self.refuse(node.slice, "the index of a tuple is not a constant", "CPY-TUPLE-1")
@@ -226,7 +226,7 @@ class Expressions(Context):
         return values.items[place]
 
     def element(self, node: ast.Subscript, array: ArrayValue) -> Element:
-        """Return the place of an element, for every axis an int."""
+        """Return the index of an element, an int for every axis."""
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for each in nodes:
             if isinstance(each, ast.Slice):
@@ -250,14 +250,14 @@ class Expressions(Context):
     # ------------------------------------------------------------ operators
 
     def _read_bin_op(self, node: ast.BinOp) -> Value:
-        """Read an operation."""
+        """Convert a binary operation."""
         left, right = self.numbers([node.left, node.right])
         return self.binary(node, node.op, left, right)
 
     def binary(
         self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression
     ) -> Expression:
-        """Return an operation, typed."""
+        """Return a typed operation."""
         name = BINARY.get(type(operator))
         if name is None:
             what = f"the operator {type(operator).__name__} is not in the dialect"
@@ -270,14 +270,14 @@ class Expressions(Context):
         return Binary(typed.result, name, left, right)
 
     def _read_unary_op(self, node: ast.UnaryOp) -> Value:
-        """Read a sign, or not."""
+        """Convert a unary operation."""
         if isinstance(node.op, ast.Not):
             return Unary(bool_, "not", self.truth(node.operand))
         value = self.number(node.operand)
         if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             written = node.operand.value
             if isinstance(written, int) and not isinstance(written, bool):
-                return self._constant(node, -written)  # -2**31 is an int32, though 2**31 is none
+                return self._constant(node, -written)  # -2**31 is an int32, though 2**31 is not
         if value.type is bool_:
             if isinstance(node.op, ast.Invert):
                 return Unary(bool_, "not", value)
@@ -291,7 +291,7 @@ class Expressions(Context):
         return Unary(value.type, "-", value)
 
     def _read_compare(self, node: ast.Compare) -> Value:
-        """Read a comparison, or a chain of them."""
+        """Convert a comparison, or a chain of them."""
         for operator in node.ops:
             if type(operator) not in COMPARED:
                 what = f"the comparison {type(operator).__name__} is not in the dialect"
@@ -307,7 +307,7 @@ class Expressions(Context):
     def _chain(
         self, node: ast.Compare, rest: list[tuple[ast.cmpop, ast.expr]], left: Expression, to: Slot
     ) -> None:
-        """Compare the first pair, and the rest where it holds."""
+        """Compare the first pair, and the rest if it holds."""
         (operator, other), *more = rest
         right = self.put(self.number(other))
         test = self._compared(node, operator, left, right)
@@ -326,11 +326,11 @@ class Expressions(Context):
         return Binary(bool_, name, self.cast(left, common), self.cast(right, common))
 
     def _read_bool_op(self, node: ast.BoolOp) -> Value:
-        """Read and, or: the operand that decides, in the type that all of them have in common."""
+        """Convert ``and`` and ``or``: the deciding operand, in the common type of all."""
         return self._shortened(node, self.number)
 
     def _shortened(self, node: ast.BoolOp, read: Callable[[ast.expr], Expression]) -> Expression:
-        """Compute the first operand, and those after it only where they count."""
+        """Evaluate the first operand, and those after it only if needed."""
         result, stores = self.new_slot("_", bool_), list[Store]()
         self._decide(node, node.values, read, result, stores)
         types = [store.value.type for store in stores]
@@ -347,7 +347,7 @@ class Expressions(Context):
         to: Slot,
         stores: list[Store],
     ) -> None:
-        """Store an operand, and where it does not decide, the ones after it."""
+        """Store an operand, and, if it does not decide, the ones after it."""
         first, *more = rest
         value = self.put(read(first)) if more else read(first)
         stores.append(Store(to, value))
@@ -360,7 +360,7 @@ class Expressions(Context):
             self.out.append(If(test, *((body, nothing) if is_and else (nothing, body))))
 
     def _read_if_exp(self, node: ast.IfExp) -> Value:
-        """Read a conditional expression."""
+        """Convert a conditional expression."""
         test = self.truth(node.test)
         values: list[Expression] = []
         bodies = [
@@ -388,10 +388,10 @@ class Expressions(Context):
         ast.IfExp: _read_if_exp,
         ast.Call: lambda self, node: self.read_call(node),
     }
-    """Kind of expression -> what reads it."""
+    """Kind of expression -> the method that converts it."""
 
     def nested(self, act: Callable[[], object]) -> list[Statement]:
-        """Return the statements that come while something is done."""
+        """Return the statements added by a function."""
         kept, self.out = self.out, []
         was, self.in_entry_block = self.in_entry_block, False
         try:
@@ -402,14 +402,14 @@ class Expressions(Context):
 
 
 def _object(value: Any) -> Value:
-    """Return what something outside is in a kernel: a number of the hardware, or an object."""
+    """Return the meaning of an outer object in a kernel: a special register, or an object."""
     if isinstance(value, Register):
         return Special(int32, value.name, AXES.index(value.axis))
     return Object(value)
 
 
 def _is_below_0(index: Expression) -> bool:
-    """Whether an index is written as a number below 0."""
+    """Whether an index is a negative literal."""
     if isinstance(index, Unary):
         number = _negative(index)
         return number is not None and number < 0
@@ -417,6 +417,6 @@ def _is_below_0(index: Expression) -> bool:
 
 
 def _negative(index: Unary) -> Any:
-    """Return the number that ``-n`` is."""
+    """Return the number of the literal ``-n``."""
     number = index.value
     return -number.value if isinstance(number, Constant) and index.operator == "-" else None

@@ -1,4 +1,4 @@
-"""What the emulated driver loads in the place of PTX: where a kernel's code for the CPU is.
+"""The image that the emulated driver loads instead of PTX: the address of host code.
 
 Source: the guide "Test without a GPU" (images of host code).
 """
@@ -24,9 +24,9 @@ def host_image(kernel: HostKernel, status: Any) -> bytes:
     Parameters
     ----------
     kernel : HostKernel
-        Which must stay as long as the image is loaded.
+        Must be kept as long as the image is loaded.
     status : ctypes.c_int32 or None
-        Gets the place of an index that is out of bounds.
+        Receives the position of an index out of bounds.
     """
     program = kernel.program
     entry = ctypes.cast(kernel.run, ctypes.c_void_p).value

@@ -1,4 +1,4 @@
-"""Launching a kernel on the CPU: threads that run blocks.
+"""Launching a kernel on the CPU: worker threads run the blocks.
 
 Source: CUDA C++ Programming Guide, "Thread Hierarchy" (blocks may run in any order).
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from .llvm.compiled import HostKernel
 
 _FEW_THREADS: Final = 4096
-"""Up to so many threads one worker does all."""
+"""Up to this number of threads, one worker runs all."""
 _LINE: Final = 64  # [bytes], of the processor's cache
 
 
 class _Pool:
-    """Threads that run blocks, begun when they are first needed."""
+    """Threads that run blocks, started on demand."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
@@ -32,11 +32,11 @@ class _Pool:
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        """Begin anew: threads do not come along to a child process."""
+        """Start again: threads do not exist in a child process."""
         self._threads = None
 
     def run(self, parts: list[Any]) -> list[int]:
-        """Return what each part returned, once all are done: they write to the caller's memory."""
+        """Return the result of each part, once all are done: they write to the caller's memory."""
         if len(parts) == 1:
             return [parts[0]()]
         begun: list[Future[int]] = []
@@ -49,7 +49,7 @@ class _Pool:
             wait(begun)
 
     def _submit(self, part: Callable[[], int]) -> Future[int]:
-        """Begin a part on one of the threads; at exit, when there are none any more, do it here."""
+        """Start a part on one of the threads, or, at interpreter exit, run it here."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "interchange.cuda")
         try:
@@ -64,13 +64,13 @@ _pool: Final = _Pool()
 
 
 def _aligned(size: int) -> tuple[Any, int]:
-    """Return memory, and an address in it that begins a line of the cache."""
+    """Return memory, and an address in it that is aligned to a cache line."""
     memory = (ctypes.c_char * (size + _LINE)).from_buffer(bytearray(size + _LINE))
     return memory, -(-ctypes.addressof(memory) // _LINE) * _LINE
 
 
 def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tuple[int, int]:
-    """Run a kernel; return 0, or 1 where threads left others waiting, and a place out of bounds."""
+    """Run a kernel; return 1 if a barrier was not reached by all, else 0, and a bad index or 0."""
     blocks, threads = prod(configuration.grid), prod(configuration.block)
     workers = 1 if blocks * threads <= _FEW_THREADS else min(_pool.count, blocks)
     states = []

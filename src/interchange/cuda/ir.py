@@ -1,7 +1,6 @@
-"""The typed program between the front end and code: every value has a type, every name a slot.
+"""The typed intermediate representation: every value has a type, every name a slot.
 
-Expressions have no effects; what has effects, and what is done on some paths
-only, is a statement.
+Expressions have no effects; effects and conditional parts are statements.
 """
 
 from __future__ import annotations
@@ -43,15 +42,15 @@ class ArrayValue:
     Attributes
     ----------
     name : str
-        As the kernel calls it.
+        Its name in the kernel.
     type : ArrayType
         Element type and number of axes.
     argument : int or None
-        Which argument it is; None in shared memory.
+        Index of the argument; None in shared memory.
     shape : tuple[int, ...]
-        Of an array in shared memory [elements].
+        Shape of an array in shared memory [elements].
     offset : int
-        Where it begins in shared memory [bytes].
+        Its offset in shared memory [bytes].
     """
 
     __slots__ = ("argument", "name", "offset", "shape", "type")
@@ -80,7 +79,7 @@ class ArrayValue:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Steps of an array in shared memory [bytes], which is in C order."""
+        """Strides of an array in shared memory [bytes], which is in C order."""
         itemsize = self.type.element.itemsize
         return tuple(prod(self.shape[k + 1 :]) * itemsize for k in range(len(self.shape)))
 
@@ -254,7 +253,7 @@ class If:
 
 @dataclass(eq=False)
 class Loop:
-    """While a test holds: the body, and then the step, to which ``continue`` jumps as well."""
+    """A loop: while a test holds, the body, and then the step, also after ``continue``."""
 
     before_test: list[Statement]
     test: Expression
@@ -264,7 +263,7 @@ class Loop:
 
 @dataclass(eq=False)
 class Jump:
-    """Leave a loop, begin its next round, or leave the function: ``break``, ``continue``..."""
+    """A jump: ``break``, ``continue`` or ``return``."""
 
     kind: str
 
@@ -294,9 +293,9 @@ class Program:
     Attributes
     ----------
     name : str
-        Of the function.
+        Name of the function.
     arguments : tuple
-        Types.
+        Types of the arguments.
     body : list
         The statements of a thread.
     reads, writes : set[int]

@@ -1,4 +1,4 @@
-"""`jit`: from a function to kernels, one for each combination of types of arguments.
+"""`jit`: compiles a function to kernels, one for each combination of argument types.
 
 Source: CUDA Python Specification 0.2; CUDA Array Interface, version 3 (the forms of ``cuda.jit`` in
 its examples).
@@ -45,13 +45,13 @@ Types = tuple["ScalarType | ArrayType", ...]
 class Kernel:
     """A function that many threads run: ``kernel[grid, block](arguments)``.
 
-    Made by `jit`.  It is compiled for the types of its arguments when it is first called with them,
-    and runs where the arrays are: on the CPU, or on a GPU.
+    Made by `jit`.  It is compiled for the types of its arguments on the first call with them, and
+    runs on the device of the arrays: the CPU, or a GPU.
 
     Attributes
     ----------
     signature : Signature or None
-        The only types that it takes, where they were given.
+        The only accepted types, if they were given.
     debug : bool
         Whether every index is checked.
     """
@@ -80,7 +80,7 @@ class Kernel:
         return f"<kernel {self.__name__}>"
 
     def __call__(self, *_: Any, **__: Any) -> None:
-        """Refuse: a call needs sizes."""
+        """Refuse a call without a configuration."""
         call = f"{self.__name__}()"
         raise ArgumentError(call, "it was called without a grid and a block", "CPY-LAUNCH-1")
 
@@ -114,18 +114,18 @@ class Kernel:
         return found
 
     def inspect_types(self, *types: ScalarType | ArrayType) -> dict[str, list[ScalarType]]:
-        """Return every variable, and the types that it has, one after the other."""
+        """Return every variable, and its types in order."""
         variables = self.typed(*types).variables
         return {
             name: [slot.type for slot in slots] for name, slots in variables.items() if name != "_"
         }
 
     def inspect_llvm(self, *types: ScalarType | ArrayType) -> str:
-        """Return what LLVM was given, optimised."""
+        """Return the optimized LLVM IR."""
         return self.compile(*types).optimized
 
     def inspect_asm(self, *types: ScalarType | ArrayType) -> str:
-        """Return the machine code, as the assembler writes it."""
+        """Return the machine code, as assembly text."""
         return self.compile(*types).assembly
 
     def inspect_ptx(self, *types: ScalarType | ArrayType, architecture: str = "sm_75") -> str:
@@ -172,7 +172,7 @@ class Kernel:
                 self._remember(arguments, passed, ordinal)
 
     def _wanted(self, count: int, call: str) -> Sequence[ScalarType | ArrayType | None]:
-        """Return the types in the signature, for so many arguments."""
+        """Return the types in the signature, for the given number of arguments."""
         if self.signature is None:
             return (None,) * count
         if len(self.signature.arguments) != count:
@@ -181,7 +181,7 @@ class Kernel:
         return self.signature.arguments
 
     def _run_on_host(self, configuration: Configuration, passed: list[Passed], call: str) -> None:
-        """Run the kernel on the CPU, until it is done."""
+        """Run the kernel on the CPU, and return when it is done."""
         if type(configuration.given) is not Stream and configuration.given:
             synchronize_stream(configuration.stream, call)
         compiled = self.compile(*(each.type for each in passed))
@@ -193,14 +193,14 @@ class Kernel:
         self._refuse_place(compiled.program, place or -code)
 
     def _packing_of(self, program: Program) -> Packing:
-        """Return how the arguments of a program lie in memory."""
+        """Return the memory layout of a program's arguments."""
         found = self._packings.get(program.arguments)
         return found or self._packings.setdefault(program.arguments, Packing(program.arguments))
 
     def _run_on_device(
         self, configuration: Configuration, passed: list[Passed], ordinal: int, call: str
     ) -> None:
-        """Enqueue the kernel on a GPU; with checks, until it is done."""
+        """Enqueue the kernel on a GPU; with checks, wait until it is done."""
         types = tuple([each.type for each in passed])
         kernel = self._on_device.get(types)
         if kernel is None:
@@ -211,9 +211,9 @@ class Kernel:
         self._refuse_place(kernel.program, kernel.launch(configuration, passed, ordinal, call))
 
     def _remember(self, arguments: tuple[Any, ...], passed: list[Passed], ordinal: int) -> None:
-        """Do what was launched on a GPU in fewer steps the next time.
+        """Let later launches like this one on a GPU take fewer steps.
 
-        Not where the device of a stream may have to be told: that takes all steps.
+        Not if default streams may belong to several devices, which needs all steps.
         """
         arrays = [each.array for each in passed if each.array is not None]
         if any(may_be_another(LEGACY_DEFAULT_STREAM, array) for array in arrays):
@@ -249,7 +249,7 @@ class Kernel:
         return True
 
     def _refuse_place(self, program: Program, place: int) -> None:
-        """Raise for the place of an index that is out of bounds; 0 is none."""
+        """Raise for the position of an index out of bounds; 0 for none."""
         if place > 0:
             refuse(*program.places[place - 1], "an index is out of bounds", "CPY-INDEX-3")
         if place < 0:
@@ -259,7 +259,7 @@ class Kernel:
 
 
 def _key_of(arguments: tuple[Any, ...], passed: list[Passed], call: str) -> tuple[Any, ...]:
-    """Return what two launches have in common that are done alike."""
+    """Return a key that is equal for launches that can be repeated alike."""
     found: list[Any] = []
     for value, each in zip(arguments, passed, strict=True):
         array = each.array
@@ -272,14 +272,14 @@ def _key_of(arguments: tuple[Any, ...], passed: list[Passed], call: str) -> tupl
 
 
 def _settled(value: Any, wanted: ScalarType | ArrayType | None) -> Any:
-    """Return a value, or the array of one that had no element type yet."""
+    """Return a value, or the array of one that had no element type so far."""
     if type(value) is not UntypedArray:
         return value
     return value.settled(wanted.element if isinstance(wanted, ArrayType) else None)
 
 
 class Launch:
-    """A kernel with its configuration, to be called."""
+    """A kernel with its configuration, which can be called."""
 
     __slots__ = ("_configuration", "_kernel")
 
@@ -287,7 +287,7 @@ class Launch:
         self._kernel, self._configuration = kernel, configuration
 
     def __call__(self, *arguments: Any) -> None:
-        """Run the kernel: until it is done on the CPU; on a GPU it is enqueued on the stream."""
+        """Run the kernel: on the CPU until it is done; on a GPU it is enqueued on the stream."""
         repeat = self._kernel._repeater.launch
         if repeat is None or not repeat(self._configuration, arguments):
             self._kernel._run(self._configuration, arguments)
@@ -299,16 +299,16 @@ def jit(*given: Any, debug: bool = False) -> Any:
     Parameters
     ----------
     function : callable, optional
-        Written with ``def``, in the dialect.  It stays as it is where it is called by kernels.
+        Written with ``def``, in the dialect.  It can still be called by other kernels.
     signature : Signature, or ``void`` and the types of the arguments, optional
-        ``void(float32[::1])``: it is compiled at once, and takes no other types.
+        ``void(float32[::1])``: it is compiled at once, and accepts no other types.
     debug : bool, default False
         Whether every index is checked against the length of its axis.
 
     Returns
     -------
     Kernel
-        Or a decorator, where no function was given.
+        Or a decorator, if no function was given.
 
     Raises
     ------
@@ -337,7 +337,7 @@ def jit(*given: Any, debug: bool = False) -> Any:
 
 
 def _read_signature(given: tuple[Any, ...]) -> Signature | None:
-    """Return the signature that was given in one of its two forms."""
+    """Return the signature, given in one of its two forms."""
     if not given:
         return None
     if len(given) == 1 and isinstance(given[0], Signature):

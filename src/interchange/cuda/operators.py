@@ -1,7 +1,7 @@
-"""What type an operation is computed in, and what type its result has: the tables of the language.
+"""Type promotion: the type of an operation's operands, and of its result.
 
-Source: CUDA Python Specification 0.2, "Type Inference" and "Basic Arithmetic Operations".  What it
-leaves open is decided here; docs/guides/kernels.md says why.
+Source: CUDA Python Specification 0.2, "Type Inference" and "Basic Arithmetic Operations".  Cases
+that it does not define are decided here; docs/guides/kernels.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ INTS: Final = {32: int32, 64: int64}
 BASIC: Final = ("+", "-", "*")
 BITWISE: Final = ("&", "|", "^", "<<", ">>")
 LOGICAL: Final = ("&", "|", "^")
-"""Of two bools these are a bool, as in Python and NumPy."""
+"""The result of two bools is a bool, as in Python and NumPy."""
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 NARROWEST: Final = 32
-"""Results of / and // are at least as wide [bits]."""
+"""Minimum width of results of / and // [bits]."""
 
 
 class Typed(NamedTuple):
-    """How an operation is done: its operands are cast to one type, its result has the other."""
+    """The types of an operation: its operands are cast to one, its result has the other."""
 
     operands: ScalarType
     result: ScalarType
 
 
 class RefusedTypesError(TypeError):
-    """An operation is not defined for these types; says what and which rule."""
+    """An operation is not defined for these types; with the finding and the rule."""
 
     what: str
     rule: str
@@ -43,7 +43,7 @@ class RefusedTypesError(TypeError):
 
 
 def most_generic(a: ScalarType, b: ScalarType) -> ScalarType:
-    """Return the most generic of two types, to which operands are coerced.
+    """Return the most general of two types, to which operands are coerced.
 
     Floats before integers, the wider before the narrower, unsigned before signed of one width, as
     in CUDA C; two bools count as int32.
@@ -71,7 +71,7 @@ def most_generic(a: ScalarType, b: ScalarType) -> ScalarType:
 
 
 def typed_binary(operator: str, a: ScalarType, b: ScalarType) -> Typed:
-    """Return how ``a operator b`` is done.
+    """Return the types of ``a operator b``.
 
     Raises
     ------
@@ -128,12 +128,12 @@ def typed_math(arguments: list[ScalarType]) -> ScalarType:
 
 
 def can_store(source: ScalarType, target: ScalarType) -> bool:
-    """Whether a number is coerced to a type where it is stored: to all but from complex to real."""
+    """Whether a number may be coerced to the type of its target: always, except complex to real."""
     return source.kind != "complex" or target.kind == "complex"
 
 
 def literal_type(value: object) -> ScalarType | None:
-    """Return the type of a number that is written in a kernel, None for what is none."""
+    """Return the type of a literal in a kernel, None for other objects."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):

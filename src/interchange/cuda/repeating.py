@@ -1,4 +1,4 @@
-"""Repeating launches: the compiled core does again what was launched before with such arguments.
+"""Repeated launches: the compiled core repeats earlier launches with similar arguments.
 
 Source: CUDA driver API, ``cuLaunchKernel``.
 """
@@ -31,13 +31,13 @@ _KNOWN: Final = frozenset({"builtins", "numpy"})
 
 
 class Repeater:
-    """What repeats launches of one kernel.
+    """Repeats launches of one kernel.
 
     Attributes
     ----------
     launch : callable or None
-        ``f(configuration, arguments)`` -> whether it was launched; if not, nothing happened.  None
-        while nothing was learnt, and where Python does it all.
+        ``f(configuration, arguments)`` -> whether it was launched; if not, nothing was done.  None
+        before the first launch, and if launches are made in Python.
     """
 
     __slots__ = ("_launcher", "_lock", "launch")
@@ -55,18 +55,18 @@ class Repeater:
         *,
         is_typed: bool,
     ) -> None:
-        """Repeat launches like one that was done.
+        """Repeat launches like one that was made.
 
         Parameters
         ----------
         loaded : dict[int, tuple]
             By the ordinal of a GPU; the handles of the function and of its context come first.
         ordinal : int
-            Of the GPU.
+            Ordinal of the GPU.
         arguments : iterable of tuples
-            As they were given, and as they were passed.
+            As the caller passed them, and as they were passed to the kernel.
         is_typed : bool
-            Whether the kernel has a signature, which says the types of numbers.
+            Whether the kernel has a signature, which sets the types of numbers.
         """
         described = []
         for value, passed in arguments:
@@ -80,7 +80,7 @@ class Repeater:
 
 
 def _make(ordinal: int) -> Launcher | None:
-    """Return a launcher of the core, None where it has none, or the driver's library is hidden."""
+    """Return a launcher of the core, None if it has none, or the driver's library is hidden."""
     addresses = find_addresses("cuLaunchKernel", "cuStreamIsCapturing", "cuCtxGetCurrent")
     if addresses is None:
         return None
@@ -90,7 +90,7 @@ def _make(ordinal: int) -> Launcher | None:
 
 
 def _is_told_by_type(value: Any, passed: Passed, *, is_typed: bool) -> bool:
-    """Whether the type of a number says what it is passed as; an int's is mostly int64."""
+    """Whether the type of a number determines its argument type; an int is usually int64."""
     is_plain = module_of(type(value)) in _KNOWN
     return is_plain and (is_typed or type(value) is not int or passed.type is int64)
 

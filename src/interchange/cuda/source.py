@@ -1,4 +1,4 @@
-"""The source of a function that is to be a kernel: its tree, its lines, and what its names mean.
+"""The source of a kernel function: its syntax tree, its lines, and the meaning of its names.
 
 Source: the Python Language Reference, "Naming and binding", "Private name mangling".
 """
@@ -27,23 +27,23 @@ _WHERE_TEXT_IS: Final = (
     " in linecache.cache, under the name that compile() is given"
 )
 _sources: Final[WeakValueDictionary[int, Source]] = WeakValueDictionary()
-"""What was read and is in use, by the id of the function, which it keeps alive."""
+"""Sources in use, by the id of the function, which they keep alive."""
 
 
 class Source:
-    """A function, read.
+    """The source of a function.
 
     Parameters
     ----------
     function : callable
         The function itself.
     caller : Source, optional
-        What calls it: of a file that a kernel was read from, the text is kept.
+        The source of its caller: the text of a file that a kernel was read from is kept.
 
     Attributes
     ----------
     function, code
-        The function, and the code that it had when it was read.
+        The function, and its code object when it was read.
     tree : ast.FunctionDef
         Its definition.
     lines, file, first_line
@@ -99,7 +99,7 @@ class Source:
         return found.rstrip("\r\n")
 
     def meaning(self, name: str) -> Any:
-        """Return what a name means outside the function, `MISSING` for nothing."""
+        """Return the meaning of a name outside the function, `MISSING` for none."""
         function, name = self.function, self._compiled_name(name)
         for free, cell in zip(self.code.co_freevars, function.__closure__ or (), strict=True):
             if free == name:
@@ -111,7 +111,7 @@ class Source:
         return getattr(builtins, name, MISSING) if found is MISSING else found
 
     def _compiled_name(self, name: str) -> str:
-        """Return a name as code has it: with that of the class, where it is private to one."""
+        """Return a name as in the code object: with the name of the class if it is private."""
         known = {*self.code.co_names, *self.code.co_freevars}
         if not name.startswith("__") or name.endswith("__") or name in known:
             return name

@@ -1,7 +1,7 @@
-"""Statements of the dialect: from the tree of Python to the typed program.
+"""Statements of the dialect: from Python's syntax tree to the typed program.
 
-Source: CUDA Python Specification 0.2, "No-Python Mode" and "Type Inference".  A name that gets
-another type is another variable, outside of loops; in a loop it keeps the type that it had before.
+Source: CUDA Python Specification 0.2, "No-Python Mode" and "Type Inference".  Outside of loops, a
+name that is assigned another type is another variable; in a loop it keeps its type from before.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .source import Source
     from .types import ScalarType
 
-_RANGE: Final = 3  # the most that range() takes
+_RANGE: Final = 3  # the most arguments of range()
 _ONE_PATH: Final = "is assigned on one of two paths only"
 _IN_LOOP: Final = "is first assigned in a loop, which may have no iteration"
 
@@ -78,7 +78,7 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
 
 
 class Statements(Calls):
-    """Reads statements."""
+    """Type inference of statements."""
 
     reached: tuple[Source, ast.AST]
     names: dict[str, Meaning]
@@ -87,7 +87,7 @@ class Statements(Calls):
     in_entry_block: bool
 
     def block(self, body: Sequence[ast.stmt]) -> bool:
-        """Read statements; return whether what follows them is reached."""
+        """Convert statements; return whether the statements after them are reachable."""
         for statement in body:
             self.reached = self.source, statement
             read = self._STATEMENTS.get(type(statement))
@@ -99,10 +99,10 @@ class Statements(Calls):
         return True
 
     def _read_pass(self, _: ast.Pass) -> None:
-        """Read nothing."""
+        """Do nothing for ``pass``."""
 
     def _read_expr(self, node: ast.Expr) -> None:
-        """Read an expression for its effects."""
+        """Convert an expression statement."""
         if isinstance(node.value, ast.Constant):
             return  # a docstring
         self.value(node.value)
@@ -110,7 +110,7 @@ class Statements(Calls):
     # ------------------------------------------------------------ assignment
 
     def _read_assign(self, node: ast.Assign) -> None:
-        """Read an assignment."""
+        """Convert an assignment."""
         value = self.value(node.value)
         if len(node.targets) > 1:
             self.refuse(
@@ -123,7 +123,7 @@ class Statements(Calls):
         self.refuse(node, "an annotated variable", "CPY-NPM-2", "write int32(...) around the value")
 
     def _assign(self, target: ast.expr, value: Any) -> None:
-        """Give a target its value."""
+        """Assign a value to a target."""
         if isinstance(target, ast.Name):
             self._bind(target, target.id, value)
         elif isinstance(target, ast.Subscript):
@@ -136,7 +136,7 @@ class Statements(Calls):
             self.refuse(target, f"{type(target).__name__} is not an assignment target", "CPY-NPM-2")
 
     def _as_number(self, node: ast.AST, value: Any) -> Expression:
-        """Return a value that has to be a number."""
+        """Return a value that must be a number."""
         if isinstance(value, Object):
             return self._constant(node, value.value)
         if isinstance(value, (ArrayValue, Values)):
@@ -145,7 +145,7 @@ class Statements(Calls):
         return found
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
-        """Give several targets the items of a tuple."""
+        """Assign the items of a tuple to several targets."""
         if not isinstance(value, Values):
             what = "only shape, strides and tuples are unpacked"
             self.refuse(target, what, "CPY-TUPLE-1")
@@ -156,7 +156,7 @@ class Statements(Calls):
             self._assign(each, item)
 
     def _bind(self, node: ast.AST, name: str, value: Any) -> None:
-        """Let a name mean a value."""
+        """Bind a name to a value."""
         before = self.names.get(name)
         if isinstance(value, Object) and not _is_number(value.value):
             self._rename(node, name, before, value)
@@ -175,14 +175,14 @@ class Statements(Calls):
         self.lost.pop(name, None)
 
     def _rename(self, node: ast.AST, name: str, before: Meaning | None, value: Meaning) -> None:
-        """Let a name mean an array, a tuple or an object."""
+        """Bind a name to an array, a tuple or an object."""
         if self.loops and before is not None and before is not value:
             self.refuse(node, f"{name} becomes something else in a loop", "CPY-TYPE-4")
         self.names[name] = value
         self.lost.pop(name, None)
 
     def _store_element(self, target: ast.Subscript, value: Expression) -> None:
-        """Store a number in an array."""
+        """Assign a number to an element of an array."""
         array = self.value(target.value)
         if not isinstance(array, ArrayValue):
             self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
@@ -195,7 +195,7 @@ class Statements(Calls):
         self.out.append(StoreElement(element, self.stored(target, value, array.type.element)))
 
     def _read_aug_assign(self, node: ast.AugAssign) -> None:
-        """Read an operation that assigns."""
+        """Convert an augmented assignment."""
         if isinstance(node.target, ast.Subscript):
             self._augment_element(node, node.target)
             return
@@ -206,7 +206,7 @@ class Statements(Calls):
         self._bind(node, node.target.id, self.binary(node, node.op, left, right))
 
     def _augment_element(self, node: ast.AugAssign, target: ast.Subscript) -> None:
-        """Read, compute and store one element, whose place is computed once."""
+        """Read, compute and store one element, whose index is evaluated once."""
         array = self.value(target.value)
         if not isinstance(array, ArrayValue):
             self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
@@ -225,7 +225,7 @@ class Statements(Calls):
     # ------------------------------------------------------------ branches
 
     def _read_if(self, node: ast.If) -> bool:
-        """Read two paths."""
+        """Convert an ``if`` statement."""
         test = self.truth(node.test)
         self.in_entry_block = False
         base, lost = dict(self.names), dict(self.lost)
@@ -250,7 +250,7 @@ class Statements(Calls):
     def _join(
         self, node: ast.AST, ends: list[tuple[list[Statement], dict[str, Meaning]]]
     ) -> dict[str, Meaning]:
-        """Return what names mean after two paths; a slot for each that two paths set apart."""
+        """Return the meaning of names after two branches; a slot for each that differs."""
         (one_body, one), (other_body, other) = ends
         joined: dict[str, Meaning] = {}
         for name in {**one, **other}:
@@ -269,7 +269,7 @@ class Statements(Calls):
     # ------------------------------------------------------------ loops
 
     def _read_while(self, node: ast.While) -> None:
-        """Read a loop."""
+        """Convert a ``while`` loop."""
         if node.orelse:
             self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
 
@@ -285,7 +285,7 @@ class Statements(Calls):
         body: Sequence[ast.stmt],
         step: list[Statement],
     ) -> None:
-        """Add a loop; names that it gives their first value have none after it."""
+        """Add a loop; names first assigned in it are undefined after it."""
         self.in_entry_block = False
         before = dict(self.names)
         self.loops += 1
@@ -304,7 +304,7 @@ class Statements(Calls):
         self.in_entry_block = False
 
     def _read_for(self, node: ast.For) -> None:
-        """Read a loop over a range."""
+        """Convert a ``for`` loop over a range."""
         if node.orelse:
             self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
         call = node.iter
@@ -344,7 +344,7 @@ class Statements(Calls):
     def _count(
         self, node: ast.For, name: str, start: Expression, stop: Expression, step: Expression
     ) -> None:
-        """Add a loop over a range: counted rounds, so that no number runs over."""
+        """Add a loop over a range: iterations are counted, so that no number overflows."""
         type_, counted = start.type, UNSIGNED[start.type]
         rounds = self.put(Rounds(counted, start, stop, step))
         counter = self.new_slot("_", counted)
@@ -365,19 +365,19 @@ class Statements(Calls):
         self._loop(test, begin, node.body, advance)
 
     def _read_break(self, _: ast.Break) -> bool:
-        """Leave a loop."""
+        """Convert ``break``."""
         self.out.append(Jump("break"))
         return False
 
     def _read_continue(self, _: ast.Continue) -> bool:
-        """Begin the next round."""
+        """Convert ``continue``."""
         self.out.append(Jump("continue"))
         return False
 
-    # ------------------------------------------------------------ leaving
+    # ------------------------------------------------------------ return
 
     def _read_return(self, node: ast.Return) -> bool:
-        """Leave the function."""
+        """Convert ``return``."""
         is_nothing = node.value is None or (
             isinstance(node.value, ast.Constant) and node.value.value is None
         )
@@ -412,9 +412,9 @@ class Statements(Calls):
         ast.Continue: _read_continue,
         ast.Return: _read_return,
     }
-    """Kind of statement -> what reads it."""
+    """Kind of statement -> the method that converts it."""
 
 
 def _is_number(value: object) -> bool:
-    """Whether something outside is a number."""
+    """Whether an outer object is a number."""
     return isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype")

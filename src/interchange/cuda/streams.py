@@ -1,4 +1,4 @@
-"""Streams and events: of the GPU where there is one, and of the CPU, where nothing is pending.
+"""Streams and events: of the GPU if there is one, else of the CPU, where no work is pending.
 
 Source: CUDA driver API, Stream Management and Event Management; CUDA Array Interface, version 3,
 whose examples use them; the ``__cuda_stream__`` protocol of cuda.core.
@@ -29,7 +29,7 @@ _MILLISECONDS: Final = 1e3  # in a second
 
 
 def find_driver(call: str) -> Any:
-    """Return the driver of this machine's GPUs, or None where there is no GPU."""
+    """Return the driver of this machine's GPUs, or None if there is no GPU."""
     try:
         driver = driver_of(Device.of(_FIRST, call), call)
     except DriverUnavailableError:
@@ -72,7 +72,7 @@ class DeviceStream(Stream):
     handle : int
         Handle of the driver.
     ordinal : int
-        Of the device.
+        Ordinal of the device.
     """
 
     __slots__ = ("_driver", "_process", "handle", "ordinal")
@@ -101,7 +101,7 @@ class DeviceStream(Stream):
 
     def __del__(
         self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
-    ) -> None:  # defaults, since globals may be gone
+    ) -> None:  # bound as defaults: globals may be gone
         if self.handle and self._process == _process():
             with _suppress(Exception), self._driver.on_device(self.ordinal, "del"):
                 self._driver.api.cuStreamDestroy(self.handle)
@@ -210,14 +210,14 @@ class DeviceEvent(Event):
 
     def __del__(
         self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
-    ) -> None:  # defaults, since globals may be gone
+    ) -> None:  # bound as defaults: globals may be gone
         if self.handle and self._process == _process():
             with _suppress(Exception), self._driver.on_device(self.ordinal, "del"):
                 self._driver.api.cuEventDestroy(self.handle)
 
 
 def check_stream(stream: Any, call: str) -> int:
-    """Return the handle of a stream; None, 0 and streams of the CPU stand for the default one."""
+    """Return the handle of a stream; None, 0 and streams of the CPU mean the default one."""
     handle = None if type(stream) is Stream else stream_handle(stream, call)
     if handle is not None and handle <= NO_SYNC:
         raise StreamError(call, f"stream={show(stream)}", "DLP-STREAM-2")

@@ -16,7 +16,7 @@ class ScalarType:
     Attributes
     ----------
     name : str
-        As NumPy names it.
+        Its name in NumPy.
     kind : str
         ``"bool"``, ``"int"``, ``"uint"``, ``"float"`` or ``"complex"``.
     bits : int
@@ -46,7 +46,7 @@ class ScalarType:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is an integer type; a bool is none."""
+        """Whether it is an integer type; a bool is not."""
         return self.kind in {"int", "uint"}
 
     def __call__(self, value: Any, /) -> Any:
@@ -81,11 +81,11 @@ class ArrayType(NamedTuple):
     Attributes
     ----------
     element : ScalarType
-        What it holds.
+        Element type.
     ndim : int
         Number of axes.
     in_c_order : bool
-        Whether its strides follow from its shape; code for such arrays is faster.
+        Whether its strides follow from its shape; code for these arrays is faster.
     """
 
     element: ScalarType
@@ -144,7 +144,7 @@ SCALARS: Final = (
 )  # fmt: skip
 """Every type of a number."""
 BY_NAME: Final = {scalar.name: scalar for scalar in SCALARS}
-"""Name, as NumPy has it -> type."""
+"""Name in NumPy -> type."""
 UNSIGNED: Final = {
     **{BY_NAME[f"int{bits}"]: BY_NAME[f"uint{bits}"] for bits in (8, 16, 32, 64)},
     **{BY_NAME[f"uint{bits}"]: BY_NAME[f"uint{bits}"] for bits in (8, 16, 32, 64)},

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for layouts, and for producers with such layouts.  Needs ``hypothesis``.
+"""Hypothesis strategies for layouts, and for producers with these layouts.  Needs ``hypothesis``.
 
 Source: dlpack.h 1.3 (valid layouts).  Extents and steps are small: only their signs and zeros
 matter, and memory is as large as the layout requires.
@@ -61,17 +61,17 @@ def sources(
     Parameters
     ----------
     names : SearchStrategy[str], optional
-        Names in `ELEMENTS`; those that NumPy has when left out.
+        Names in `ELEMENTS`; by default those that NumPy has.
     kind : type, default Producer
-        Which signature it has.
+        The signature of its ``__dlpack__``.
     generations : tuple[str, ...]
-        Which structs it may hand out.
+        The structs that it may export.
 
     Returns
     -------
     Source
-        Strides may be NULL where the layout is C order; ``byte_offset`` is a whole number of
-        elements.
+        Strides may be NULL if the layout is C order; ``byte_offset`` is a multiple of the element
+        size.
     """
     name = draw(dtypes() if names is None else names)
     shape, strides = draw(st.one_of(layouts(), shapes().map(lambda shape: (shape, None))))

@@ -1,6 +1,7 @@
 """The array-API namespace over any memory: the names of the standard, and nothing else.
 
-Source: array API standard 2025.12.  No code is here, since names of built-ins are among these.
+Source: array API standard 2025.12.  This module has no code, since some names are those of
+built-ins.
 """
 
 from interchange._functions.importing import from_dlpack

@@ -1,7 +1,7 @@
-"""How a function of the namespace reaches the library that computes, and how results come back.
+"""Calls of the computing library by functions of the namespace, and conversion of results.
 
-Source: array API standard 2025.12.  The first Array among the arguments says where; without one it
-is the device that was asked for, or the host.
+Source: array API standard 2025.12.  The device is that of the first Array among the arguments;
+without one it is the requested device, or the host.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def unary(name: str) -> Unary:
-    """Return the elementwise function of one array that the standard calls `name`."""
+    """Return the elementwise function `name` of the standard for one array."""
     call, is_special = f"xp.{name}()", name in VIEWS | FRESH
 
     def function(x: Array, /) -> Array:
@@ -57,7 +57,7 @@ def unary(name: str) -> Unary:
 
 
 def binary(name: str) -> Binary:
-    """Return the elementwise function of two arrays that the standard calls `name`."""
+    """Return the elementwise function `name` of the standard for two arrays."""
     call = f"xp.{name}()"
 
     def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -70,7 +70,7 @@ def binary(name: str) -> Binary:
 
 
 def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
-    """Return what the library's function gives for one array; other arguments go as they are."""
+    """Return the result of the library's function for one array; other arguments are unchanged."""
     backend, native = computing_with(array_of(x, Array, f"xp.{name}()"))
     result = backend.function(name)(native, *args, **keywords)
     found: Array = finish(name, result, backend, x)
@@ -78,7 +78,7 @@ def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
 
 
 def apply_all(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> Array:
-    """Return what the library's function gives for several arrays or numbers."""
+    """Return the result of the library's function for several arrays or numbers."""
     backend, natives = natives_of(name, xs)
     return wrap(backend.function(name)(*natives, *args, **keywords), backend, Array)
 
@@ -96,21 +96,21 @@ def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> 
 
 
 def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
-    """Return the library that computes with these, and what it is given."""
+    """Return the library that computes with these, and the arguments for it."""
     call, xs = f"xp.{name}()", tuple(xs)
     backend = backend_for(xs, Array, call)
     return backend, [operand(x, backend, Array, call) for x in xs]
 
 
 def optional(x: Any, like: Any, name: str) -> Any:
-    """Return what the library of `like` is given for an operand that may be None."""
+    """Return the argument for the library of `like` for an operand that may be None."""
     call = f"xp.{name}()"
     backend = backend_of_array(array_of(like, Array, call))
     return None if x is None else operand(x, backend, Array, call)
 
 
 def plain(value: Any) -> Any:
-    """Return ints and tuples of ints as Python's own, where NumPy's came."""
+    """Return ints and tuples of ints as Python's own, also for NumPy integers."""
     if type(value) is int or value is None:
         return value
     if isinstance(value, (tuple, list)):
@@ -124,7 +124,7 @@ def plain(value: Any) -> Any:
 
 
 def creator(name: str, device: Any, like: Any = None) -> Backend:
-    """Return the library that creates arrays on a device; on that of `like` if none is named."""
+    """Return the library that creates arrays on a device; by default on that of `like`."""
     call = f"xp.{name}()"
     if device is not None:
         there = Device.of(device, call)
@@ -147,7 +147,7 @@ def element(dtype: Any, backend: Backend, name: str) -> Any:
 
 
 def typed(dtype: Any, x: Any, name: str) -> Any:
-    """Return the object for a dtype of the library that computes with an Array; None for None."""
+    """Return the dtype object of the library that computes with an Array; None for None."""
     if dtype is None:
         return None
     return element(dtype, backend_of_array(array_of(x, Array, f"xp.{name}()")), name)
@@ -159,9 +159,9 @@ def dtype_of(dtype: Any, call: str) -> DType:
     Raises
     ------
     ViewError
-        It names one that does not exist (IX-XP-7).
+        The type does not exist (IX-XP-7).
     ArgumentError
-        It names none at all (IX-ARGUMENT-1); it is an array (IX-XP-1).
+        It is not an element type (IX-ARGUMENT-1); it is an array (IX-XP-1).
     """
     if isinstance(dtype, DType):
         return dtype
@@ -179,7 +179,7 @@ def dtype_of(dtype: Any, call: str) -> DType:
 def create(
     name: str, *args: Any, dtype: Any, device: Any, like: Any = None, **keywords: Any
 ) -> Array:
-    """Return what one of the library's creation functions gives."""
+    """Return the result of one of the library's creation functions."""
     backend = creator(name, device, like)
     with backend.current():
         result = backend.function(name)(

@@ -1,6 +1,6 @@
-"""Docstrings of the namespace, from the one table of what each function does.
+"""Docstrings of the namespace, generated from one table of its functions.
 
-Source: array API standard 2025.12; the words are ours.
+Source: array API standard 2025.12; the texts are ours.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _WIDTH: Final = 88  # of a line [characters]
 
 
 def document(function: F) -> F:
-    """Give a function its public name, and the docstring that the table has for it.
+    """Give a function its public name, and its docstring from the table.
 
-    A name that a built-in has, too, ends in an underscore where it is written.
+    A name that is also a built-in is written with an underscore at its end.
     """
     module = function.__module__.rpartition(".")[2]
-    if module == "_calls":  # made there, for a chapter of the core
+    if module == "_calls":  # in that module, for an extension
         module = ""
     extension = module if module in EXTENSIONS else ""
     name = function.__name__.removesuffix("_")
@@ -74,7 +74,7 @@ def _lines(text: str, indent: str = "") -> list[str]:
 
 
 def _kind(name: str, parameter: inspect.Parameter) -> str:
-    """Return what may be passed for a parameter, and what is taken when it is left out."""
+    """Return the accepted types of a parameter, and its default."""
     annotation, default = parameter.annotation, parameter.default
     if annotation in {"Any", "str"}:
         own = f"{name.rpartition('.')[2]}.{parameter.name}"

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Unary(Protocol):
-    """A function of each element."""
+    """An elementwise function of one array."""
 
     def __call__(self, x: Array, /) -> Array:
         """Return an array of the results."""
 
 
 class Binary(Protocol):
-    """A function of two elements at a time; one of the operands may be a number."""
+    """An elementwise function of two arrays; one of the operands may be a number."""
 
     def __call__(self, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         """Return an array of the results."""
@@ -53,16 +53,16 @@ class AlongAxes(Protocol):
 
 
 class Shift(Protocol):
-    """A change of the order of frequencies."""
+    """A shift of the order of frequencies."""
 
     def __call__(self, x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
         """Return the reordered array."""
 
 
 class Frequencies(Protocol):
-    """A function that tells the frequencies of a transform."""
+    """A function that returns the frequencies of a transform."""
 
     def __call__(
         self, n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     ) -> Array:
-        """Return them."""
+        """Return the frequencies."""

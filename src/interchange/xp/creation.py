@@ -1,4 +1,4 @@
-"""Functions that create arrays, or take them from elsewhere.
+"""Functions that create arrays, or import them.
 
 Source: array API standard 2025.12, Creation Functions.
 """
@@ -65,7 +65,7 @@ def asarray(
         return _of_numbers(obj, dtype, device)
     if isinstance(obj, str):
         raise _no_numbers(_ASARRAY, obj)
-    # Without a dtype it is moved and copied as asked; with one, casting may copy anyhow.
+    # Without a dtype it is moved and copied as requested; with one, a cast may copy in any case.
     if dtype is None:
         return importing.import_any(
             obj, None, device, copy, copies=copy is not False, call=_ASARRAY
@@ -82,7 +82,7 @@ def asarray(
 
 
 def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
-    """Return an Array as another element type, or elsewhere: itself where nothing is to be done."""
+    """Return an Array as another element type, or on another device: itself if neither changes."""
     wanted = x.dtype if dtype is None else dtype_of(dtype, _ASARRAY)
     if wanted is not x.dtype:
         if copy is False:
@@ -101,7 +101,7 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
     try:
         with backend.current():
             native = backend.function("asarray")(told, dtype=wanted, **backend.keywords())
-    except TypeError as error:  # the library's own words for what no number can be made of
+    except TypeError as error:  # the library's own error for objects that are not numbers
         if dtype is None:
             raise _no_numbers(_ASARRAY, obj) from error
         what = f"{show(obj)} as {dtype_of(dtype, _ASARRAY)}"
@@ -114,7 +114,7 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
 
 
 def _with_natives(obj: Any, backend: Backend) -> Any:
-    """Return nested sequences with arrays of the library in the place of Arrays."""
+    """Return nested sequences with arrays of the library in place of Arrays."""
     if type(obj) is Array:
         return operand(obj, backend, Array, _ASARRAY)
     if is_masked(obj):
@@ -122,7 +122,7 @@ def _with_natives(obj: Any, backend: Backend) -> Any:
     if not is_sequence(obj):
         return obj
     if isinstance(obj, (list, tuple)) and not may_nest(obj):
-        return obj  # numbers alone, perhaps very many
+        return obj  # numbers only, perhaps very many
     return [_with_natives(each, backend) for each in obj]
 
 
@@ -169,14 +169,14 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = 
 
 
 def _alike(name: str, x: Any, /, *args: Any, dtype: Any, device: Any) -> Array:
-    """Return what a creation function gives for the shape and the element type of an Array."""
+    """Return the result of a creation function for the shape and the element type of an Array."""
     like = array_of(x, Array, f"xp.{name}_like()")
     wanted = like.dtype if dtype is None else dtype
     return create(name, like.shape, *args, dtype=wanted, device=device, like=like)
 
 
 def _number(value: Any) -> Any:
-    """Return the Python number that a 0-d array or a NumPy scalar stands for."""
+    """Return the Python number of a 0-d array or a NumPy scalar."""
     found = value.item() if type(value) is Array else as_scalar(value)
     if not isinstance(found, SCALARS):
         raise _no_numbers("xp", value)
@@ -226,7 +226,7 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
 
 
 def _matrices(x: Any, name: str) -> Array:
-    """Return an Array of matrices, or refuse what has too few axes."""
+    """Return an Array of matrices, or refuse one with too few axes."""
     call = f"xp.{name}()"
     found: Array = array_of(x, Array, call)
     if found.ndim < _TWO_AXES:

@@ -1,4 +1,4 @@
-"""Functions about element types: what they promote to, what they can hold.
+"""Functions about element types: promotion and limits.
 
 Source: array API standard 2025.12, Data Type Functions.  `astype` is with the functions that copy.
 """
@@ -72,7 +72,7 @@ _IEEE = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": 
 
 
 def _dtype(value: Any, call: str) -> DType:
-    """Return the element type that is meant, by itself or by an array of it."""
+    """Return the element type of an argument: the type itself, or that of an array."""
     return value.dtype if type(value) is Array else dtype_of(value, call)
 
 
@@ -143,7 +143,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _promoted(x: Any, backend: Backend, call: str) -> Any:
-    """Return what the library is given for an argument of ``result_type``."""
+    """Return the library's value for an argument of ``result_type``."""
     if type(x) is Array or _is_number(x):
         return operand(x, backend, Array, call)
     return backend.native_dtype(dtype_of(x, call), call)

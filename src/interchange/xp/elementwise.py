@@ -1,4 +1,4 @@
-"""Functions of each element, alone or with another.
+"""Element-wise functions of one or two arrays.
 
 Source: array API standard 2025.12, Element-wise Functions.
 """

@@ -41,7 +41,7 @@ def __dir__() -> list[str]:
 
 
 def _along_axis(name: str) -> AlongAxis:
-    """Return the transform along one axis that the standard calls `name`."""
+    """Return the transform `name` of the standard along one axis."""
 
     def function(
         x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"
@@ -53,7 +53,7 @@ def _along_axis(name: str) -> AlongAxis:
 
 
 def _along_axes(name: str) -> AlongAxes:
-    """Return the transform along several axes that the standard calls `name`."""
+    """Return the transform `name` of the standard along several axes."""
 
     def function(
         x: Array,
@@ -70,7 +70,7 @@ def _along_axes(name: str) -> AlongAxes:
 
 
 def _shift(name: str) -> Shift:
-    """Return the shift of frequencies that the standard calls `name`."""
+    """Return the shift of frequencies `name` of the standard."""
 
     def function(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
         return apply(f"fft.{name}", x, axes=plain(axes))
@@ -80,7 +80,7 @@ def _shift(name: str) -> Shift:
 
 
 def _frequencies(name: str) -> Frequencies:
-    """Return the function of frequencies that the standard calls `name`."""
+    """Return the function of frequencies `name` of the standard."""
 
     def function(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
         return create(f"fft.{name}", plain(n), d=d, dtype=dtype, device=device)

@@ -1,4 +1,4 @@
-"""Functions that pick elements by arrays of indices.
+"""Functions that select elements by arrays of indices.
 
 Source: array API standard 2025.12, Indexing Functions.
 """

@@ -1,4 +1,4 @@
-"""What the namespace can do: devices, element types, defaults.
+"""Capabilities of the namespace: devices, element types, defaults.
 
 Source: array API standard 2025.12, Inspection (``__array_namespace_info__``).
 """
@@ -24,7 +24,7 @@ _DEFAULTS: Final = {
 
 
 class Info:
-    """What `interchange.xp` can do here.
+    """Capabilities of `interchange.xp`.
 
     Notes
     -----
@@ -38,7 +38,7 @@ class Info:
     """
 
     def capabilities(self) -> dict[str, Any]:
-        """Return what is optional in the standard, and whether it is there."""
+        """Return the optional features of the standard, and whether they are supported."""
         return {
             "boolean indexing": True,
             "data-dependent shapes": True,
@@ -46,7 +46,7 @@ class Info:
         }
 
     def default_device(self) -> Device:
-        """Return where arrays are created if nothing else is said: the host."""
+        """Return the default device of new arrays: the host."""
         return CPU
 
     def devices(self) -> tuple[Device, ...]:
@@ -55,12 +55,12 @@ class Info:
         return tuple(found)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
-        """Return the element types that arrays have if nothing else is said.
+        """Return the default element types of arrays.
 
         Parameters
         ----------
         device : Device, str or tuple[int, int], optional
-            Where; the host when left out.
+            The device; by default the host.
         """
         backend = backend_of(CPU if device is None else Device.of(device, _CALL), _CALL)
         asarray = backend.function("asarray")
@@ -78,9 +78,9 @@ class Info:
         Parameters
         ----------
         device : Device, str or tuple[int, int], optional
-            Where; the host when left out.
+            The device; by default the host.
         kind : str or tuple[str, ...], optional
-            Of which kind, as ``isdtype`` has it.
+            A kind, as for ``isdtype``.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Info:
 
 
 def _categories(kind: Any) -> frozenset[str]:
-    """Return the categories of a kind, or of several; of all where none is named."""
+    """Return the categories of a kind, or of several; by default all."""
     if kind is None:
         return frozenset(KINDS["bool"] + KINDS["numeric"])
     if isinstance(kind, tuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class UniqueAllResult(NamedTuple):
-    """What `unique_all` finds: the elements, where each is first, which each was, how often."""
+    """The result of `unique_all`: the elements, first indices, inverse indices, and counts."""
 
     values: Array
     indices: Array
@@ -26,14 +26,14 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What `unique_counts` finds: the elements, and how often each is there."""
+    """The result of `unique_counts`: the elements, and their counts."""
 
     values: Array
     counts: Array
 
 
 class UniqueInverseResult(NamedTuple):
-    """What `unique_inverse` finds: the elements, and which of them each was."""
+    """The result of `unique_inverse`: the elements, and the inverse indices."""
 
     values: Array
     inverse_indices: Array
@@ -65,5 +65,5 @@ def unique_values(x: Array, /) -> Array:
 
 
 def _found(name: str, x: Array) -> Sequence[Array]:
-    """Return the arrays that one of these functions finds."""
+    """Return the arrays of one of these functions."""
     return apply_many(name, (x,))

@@ -1,4 +1,4 @@
-"""Functions that sum up elements, along axes or in all.
+"""Functions that reduce elements along axes, or along all.
 
 Source: array API standard 2025.12, Statistical Functions.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _typed(name: str, x: Any, axis: Any, dtype: Any, **keywords: Any) -> Array:
-    """Return what a function gives that may be asked for an element type."""
+    """Return the result of a function with a `dtype` argument."""
     return apply(name, x, axis=plain(axis), dtype=typed(dtype, x, name), **keywords)
 
 

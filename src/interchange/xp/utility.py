@@ -1,4 +1,4 @@
-"""Functions that test elements, and take differences.
+"""Functions that test elements, and compute differences.
 
 Source: array API standard 2025.12, Utility Functions.
 """

@@ -1,4 +1,4 @@
-"""Arrow's columns and the tensors that are in them: what a chunk describes, in and out.
+"""Arrow's columns and the tensors that are in them: import and export of chunks.
 
 Source: The Arrow C data, stream, device and PyCapsule interfaces; the Arrow columnar format.
 """

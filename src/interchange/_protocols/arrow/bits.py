@@ -1,4 +1,4 @@
-"""Bits of a bitmap, eight in a byte and the lowest first: counted, and turned into bytes.
+"""Bitmaps: bits are counted, and expanded to bytes.  Bit 0 is the lowest bit of byte 0.
 
 Source: Arrow columnar format, Validity bitmaps.
 """
@@ -17,9 +17,9 @@ def bits_at(address: int, first: int, count: int) -> int:
     Parameters
     ----------
     address : int
-        Of the bitmap.
+        Address of the bitmap.
     first, count : int
-        Which bits [bits].
+        Range of bits [bits].
     """
     if not count:
         return 0
@@ -29,7 +29,7 @@ def bits_at(address: int, first: int, count: int) -> int:
 
 
 def count_zeros(bits: int, count: int) -> int:
-    """Return how many of so many bits are 0.
+    """Return how many of the given number of bits are 0.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def count_zeros(bits: int, count: int) -> int:
 
 
 def bytes_of_bits(bits: int, count: int) -> bytes:
-    r"""Return a byte of 0 or 1 for each of so many bits, the lowest bit first.
+    r"""Return a byte of 0 or 1 for each bit, the lowest bit first.
 
     Examples
     --------

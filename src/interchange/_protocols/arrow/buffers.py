@@ -1,7 +1,7 @@
-"""Where the numbers of a chunk are, and which of them are null: `ArrowArray` read level by level.
+"""Addresses of the values and bitmaps of a chunk: `ArrowArray` read level by level.
 
 Source: The Arrow C data interface, ``ArrowArray``; Arrow columnar format, Physical memory layout.
-Nothing but the structs is read here, which are on the host wherever the memory is.
+Only the structs are read here, which are on the host wherever the memory is.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Validity(NamedTuple):
-    """The bitmap of one level: which of its elements are there.
+    """The validity bitmap of one level.
 
     Attributes
     ----------
     address : int
-        Of the bitmap.
+        Address of the bitmap.
     first, length : int
-        Which of its bits are for the chunk [bits].
+        Range of bits for the chunk [bits].
     each : int
-        How many numbers one bit is for [elements].
+        Number of values per bit [elements].
     nulls : int or None
-        How many of these bits are 0, if the producer said so; None where it did not count.
+        How many of these bits are 0; None if the producer did not count them.
     """
 
     address: int
@@ -42,18 +42,18 @@ class Validity(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """The numbers of a chunk, and the bitmaps of all levels above them.
+    """The values of a chunk, and the bitmaps of all levels above them.
 
     Attributes
     ----------
     rows : int
         Number of elements of the column.
     ptr : int
-        Address of the buffer of numbers; 0 where there are none.
+        Address of the buffer of values; 0 if there are none.
     first, length : int
-        Which of its numbers are those of the chunk [elements].
+        Range of values for the chunk [elements].
     validities : tuple[Validity, ...]
-        From the outermost level on; of those without a bitmap there is none.
+        From the outermost level inwards; levels without a bitmap are left out.
     """
 
     rows: int
@@ -64,25 +64,24 @@ class Leaf(NamedTuple):
 
 
 def read_leaf(address: int, levels: tuple[ColumnType, ...]) -> Leaf:
-    """Return where the numbers of a chunk are.
+    """Return the location of the values of a chunk.
 
     Parameters
     ----------
     address : int
-        Of its `ArrowArray`.
+        Address of its `ArrowArray`.
     levels : tuple[ColumnType, ...]
-        Its type, from the outermost level on.
+        Its type, from the outermost level inwards.
 
     Raises
     ------
     BrokenRule
-        The struct is released (ARROW-RELEASE-3), is of another type (ARROW-FORMAT-2), has lengths
-        that make no sense (ARROW-LENGTH-1, ARROW-LENGTH-2, ARROW-NULL-1), or lacks a buffer
-        (ARROW-BUFFER-1).
+        The struct is released (ARROW-RELEASE-3), is of another type (ARROW-FORMAT-2), has invalid
+        lengths (ARROW-LENGTH-1, ARROW-LENGTH-2, ARROW-NULL-1), or lacks a buffer (ARROW-BUFFER-1).
     """
     validities: list[Validity] = []
     rows = None
-    within: range | None = None  # the elements that a parent refers to, all at the top [elements]
+    within: range | None = None  # the elements that a parent refers to, at most [elements]
     for level in levels:
         node = ArrowArray.from_address(address)
         children = check_node(node, level)
@@ -95,7 +94,7 @@ def read_leaf(address: int, levels: tuple[ColumnType, ...]) -> Leaf:
         size = level.format.size if level.format.kind in {"fixed_size_list", "bytes"} else 1
         validities = [bitmap._replace(each=bitmap.each * size) for bitmap in validities]
         start, stop = ((node.offset + place) * size for place in (within.start, within.stop))
-        if stop > INT64_MAX and not children:  # of a list, its child is found to be too short
+        if stop > INT64_MAX and not children:  # for a list, the child is found to be too short
             raise BrokenRule("ARROW-LENGTH-1", f"{level.title} of {stop} elements")
         within = range(start, stop)
         if children:
@@ -103,11 +102,11 @@ def read_leaf(address: int, levels: tuple[ColumnType, ...]) -> Leaf:
         else:
             ptr = _numbers(node, level, len(within))
             return Leaf(rows, ptr, start, len(within), tuple(validities))
-    raise BrokenRule("ARROW-FORMAT-2", "a list has no child")  # not: `read_type` looked
+    raise BrokenRule("ARROW-FORMAT-2", "a list has no child")  # impossible: `read_type` checked it
 
 
 def check_node(node: ArrowArray, level: ColumnType) -> tuple[int, ...]:
-    """Refuse a struct that cannot be of its type, and return the addresses of its children."""
+    """Refuse a struct that does not match its type, and return the addresses of its children."""
     form = level.format
     if not node.release:
         raise BrokenRule("ARROW-RELEASE-3", f"an array of {form.name} has release NULL")
@@ -130,7 +129,7 @@ def check_node(node: ArrowArray, level: ColumnType) -> tuple[int, ...]:
 
 
 def _validity(node: ArrowArray, within: range) -> tuple[Validity, ...]:
-    """Return the bitmap of a level, or nothing where it has none."""
+    """Return the bitmap of a level, or None if it has none."""
     address = node.buffers[0] or 0
     if not address:
         if node.null_count > 0:
@@ -144,7 +143,7 @@ def _validity(node: ArrowArray, within: range) -> tuple[Validity, ...]:
 
 
 def _numbers(node: ArrowArray, level: ColumnType, count: int) -> int:
-    """Return the address of the buffer of numbers, which is there unless there are none."""
+    """Return the address of the buffer of values, which is required unless there are none."""
     ptr: int = node.buffers[1] or 0
     if count and not ptr:
         raise BrokenRule("ARROW-BUFFER-1", f"{count} elements of {level.format.name} are at NULL")

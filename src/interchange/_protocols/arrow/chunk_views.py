@@ -1,4 +1,4 @@
-"""A chunk of a column as a described block of memory: which device, which address, which strides.
+"""A chunk of a column as a block of memory with device, address and strides.
 
 Source: Arrow columnar format; The Arrow C device data interface, ``ArrowDeviceArray``.
 """
@@ -31,18 +31,18 @@ _MOST_ID = 2**31 - 1  # DLPack's device ids are 32-bit integers
 
 
 class Chunk(NamedTuple):
-    """One chunk, read and found to be right.
+    """One chunk, read and validated.
 
     Attributes
     ----------
     owner : ArrowOwner
-        Of its struct.
+        Address of its struct.
     leaf : Leaf
-        Where its numbers are, and its bitmaps.
+        Its values and bitmaps.
     device : Device
-        Where the memory is.
+        Device of the memory.
     event : int
-        Address of the handle of the event that the memory is ready after; 0 for none.
+        Address of the handle of the event to wait for; 0 for none.
     """
 
     owner: ArrowOwner
@@ -52,13 +52,13 @@ class Chunk(NamedTuple):
 
 
 def read_chunk(owner: ArrowOwner, name: bytes, elements: Elements) -> Chunk:
-    """Return what the struct of a chunk says.
+    """Return the contents of the struct of a chunk.
 
     Raises
     ------
     BrokenRule
-        As `read_leaf`; or of more bytes than there are (DLP-SHAPE-4), or of a device that does not
-        exist (ARROW-DEVICE-1).
+        As `read_leaf`; or the chunk has more bytes than memory can have (DLP-SHAPE-4), or a device
+        that does not exist (ARROW-DEVICE-1).
     """
     leaf = read_leaf(owner.address, elements.levels)
     _check_size(leaf, elements)
@@ -70,7 +70,7 @@ def read_chunk(owner: ArrowOwner, name: bytes, elements: Elements) -> Chunk:
 
 
 def _check_size(leaf: Leaf, elements: Elements) -> None:
-    """Refuse more elements than memory can have, before anything is read there."""
+    """Refuse more elements than memory can hold, before any is read."""
     for shape in ((leaf.first + leaf.length,), (leaf.rows, *elements.shape)):
         found = problem(shape, None, elements.dtype.itemsize)
         if found is not None:
@@ -78,7 +78,7 @@ def _check_size(leaf: Leaf, elements: Elements) -> None:
 
 
 def _device_of(kind: int, ordinal: int) -> Device:
-    """Return the device of two numbers; on the host the second one says nothing."""
+    """Return the device of two numbers; on the host the second one is ignored."""
     try:
         known = DLDeviceType(kind)
     except ValueError as error:
@@ -95,13 +95,13 @@ def _device_of(kind: int, ordinal: int) -> Device:
 
 
 def layout_of(rows: int, elements: Elements) -> Layout:
-    """Return shape and strides of so many elements of a column [elements]."""
+    """Return shape and strides of a number of elements of a column [elements]."""
     extents = (rows, *elements.shape)
     return ordered(extents, c_strides(extents), elements)
 
 
 def ordered(extents: tuple[int, ...], strides: tuple[int, ...], elements: Elements) -> Layout:
-    """Return a layout whose axes are those of memory, in the order that the array has them."""
+    """Return a layout whose axes are in memory order, with its axes in array order."""
     axes = (0, *(place + 1 for place in elements.order))
     return Layout(tuple(extents[axis] for axis in axes), tuple(strides[axis] for axis in axes))
 
@@ -133,7 +133,7 @@ def share(chunk: Chunk, elements: Elements, x: Any, cls: type[T], call: str) -> 
 
 
 def is_aligned(chunk: Chunk, elements: Elements) -> bool:
-    """Whether the numbers of a chunk lie at multiples of their size."""
+    """Whether the values of a chunk are aligned to their size."""
     return not chunk.leaf.length or chunk.leaf.ptr % elements.dtype.itemsize == 0
 
 

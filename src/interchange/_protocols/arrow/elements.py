@@ -1,4 +1,4 @@
-"""What the elements of a column are as those of an array: dtype, axes of each element, how stored.
+"""Conversion of a column's type to dtype, axes of each element, and storage.
 
 Source: Arrow columnar format, Fixed-Size List Layout; canonical extension types.
 """
@@ -29,20 +29,21 @@ _NO_SIZE: Final = "if all lists have one size, cast them to fixed-size lists fir
 
 
 class Elements(NamedTuple):
-    """What one element of a column is.
+    """The element type of a column.
 
     Attributes
     ----------
     dtype : DType
-        The type of the numbers in it.
+        The dtype of the values.
     levels : tuple[ColumnType, ...]
-        The lists around the numbers, and last what holds them; a table of one column before.
+        The lists around the values, and last the type of the values; before them a table of one
+        column.
     shape : tuple[int, ...]
-        Extents of the axes of one element, as they lie in memory [elements].
+        Extents of the axes of one element, in memory order [elements].
     order : tuple[int, ...]
-        Which of these axes is the first of the array, which the second...
+        The position in memory of the first axis of the array, the second...
     is_bits : bool
-        Whether the numbers are bools, eight in a byte.
+        Whether the values are bools, eight in a byte.
     """
 
     dtype: DType
@@ -53,26 +54,26 @@ class Elements(NamedTuple):
 
 
 def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, call: str) -> Elements:
-    """Return what the elements of a column are.
+    """Return the element type of a column.
 
     Parameters
     ----------
     column : ColumnType
-        Of the column.
+        The levels of the column's type.
     storage : bool
-        Whether integers that stand for something else are wanted, and the storage of extensions.
+        Whether integers with another meaning are accepted, and the storage of extensions.
     tables : bool
-        Whether a table of one column is that column, or refused.
+        Whether a table of one column is accepted as that column, or refused.
     call : str
         Named in errors.
 
     Raises
     ------
     UnsupportedDTypeError
-        They are not of one width (ARROW-TYPE-1), or stand for something else (ARROW-TYPE-2).
+        The elements have no fixed width (ARROW-TYPE-1), or have another meaning (ARROW-TYPE-2).
     BrokenRule
-        As `read_type`; or a tensor's metadata are none (ARROW-TENSOR-1), or there are too many axes
-        (DLP-SHAPE-1).
+        As `read_type`; or the metadata of a tensor are invalid (ARROW-TENSOR-1), or there are too
+        many axes (DLP-SHAPE-1).
     """
     levels: list[ColumnType] = []
     shape: list[int] = []
@@ -107,7 +108,7 @@ def _axes_of(level: ColumnType, *, storage: bool, call: str) -> tuple[list[int],
 
 
 def _check_extension(level: ColumnType, *, storage: bool, call: str) -> None:
-    """Refuse what stands for something else, unless what is stored was asked for."""
+    """Refuse integers with another meaning, unless the storage was requested."""
     stands = level.has_dictionary or level.format.kind == "time"
     if level.extension == BOOL8:
         if level.format.stored != "int8":
@@ -120,7 +121,7 @@ def _check_extension(level: ColumnType, *, storage: bool, call: str) -> None:
 
 
 def _dtype_of(level: ColumnType, *, storage: bool, call: str) -> DType:
-    """Return the dtype of what holds numbers."""
+    """Return the dtype of a level of values."""
     form = level.format
     if form.stored is None:
         hint = _hint_for(level)
@@ -130,12 +131,12 @@ def _dtype_of(level: ColumnType, *, storage: bool, call: str) -> DType:
 
 @cache
 def _dtype_named(name: str) -> DType:
-    """Return the dtype that a table of this project names."""
+    """Return the dtype with a name in a table of this project."""
     return DType.of(name)
 
 
 def _hint_for(level: ColumnType) -> str:
-    """Return what to do about elements of no one width."""
+    """Return the fix for elements without a fixed width."""
     if level.format.kind == "struct":
         names = [read_type(child).name for child in level.children[:1]]
         return f"pass one field of it, such as {show(names[0])}" if names else _NO_TYPE
@@ -164,13 +165,13 @@ def _tensor_axes(level: ColumnType) -> tuple[list[int], list[int]]:
 
 
 def _are_ints(found: Any) -> bool:
-    """Whether something is a list of ints that are not negative."""
+    """Whether a value is a list of non-negative ints."""
     if not isinstance(found, list):
         return False
     return all(type(one) is int and one >= 0 for one in found)
 
 
 def _no_tensor(level: ColumnType) -> BrokenRule:
-    """Return what is wrong with a tensor."""
+    """Return the error for invalid metadata of a tensor."""
     what = f"the metadata are {show(level.parameters)} for {level.format.name}"
     return BrokenRule("ARROW-TENSOR-1", what)

@@ -1,4 +1,4 @@
-"""Arrays as columns of Arrow: their types and their buffers, put together for the core.
+"""Arrays as columns of Arrow: their types and buffers, in the form that the core exports.
 
 Source: Arrow columnar format; canonical extension types, Fixed shape tensor and 8-bit Boolean.
 """
@@ -35,16 +35,16 @@ _MOST: Final = 2**31 - 1  # elements of a fixed-size list
 
 
 def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
-    """Return the type of the column that an array is.
+    """Return the type of the column for an array.
 
     Parameters
     ----------
     tensor : Tensor
-        Its first axis counts the elements of the column.
+        The array; its first axis counts the elements of the column.
     kind : {"column", "tensor"}
-        Whether further axes are lists within lists, or one tensor.
+        Whether further axes become nested lists, or one tensor.
     name : str
-        Of the column.
+        Name of the column.
     call : str
         Named in errors.
 
@@ -53,9 +53,9 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     UnsupportedDTypeError
         Arrow has no type for the elements (ARROW-OUT-1).
     ViewError
-        There is no axis that counts them, or one too long for a list (ARROW-OUT-1).
+        No axis counts the elements, or an axis is too long for a list (ARROW-OUT-1).
     CopyNeededError
-        The elements do not lie one after the other (ARROW-OUT-2), or at no multiples of their size
+        The elements are not contiguous (ARROW-OUT-2), or not aligned to their size
         (ARROW-BUFFER-2).
     UnsupportedDeviceError
         The memory has no addresses (ARROW-DEVICE-1).
@@ -85,7 +85,7 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
 
 
 def _element_of(dtype: DType, call: str) -> ArrowField:
-    """Return the type of one number."""
+    """Return the type of one value."""
     if str(dtype) == "bool":
         pairs = [(EXTENSION_NAME, BOOL8.encode()), (EXTENSION_METADATA, b"")]
         return ArrowField("c", metadata=encode_metadata(pairs))
@@ -96,7 +96,7 @@ def _element_of(dtype: DType, call: str) -> ArrowField:
 
 
 def _instead_of(dtype: DType) -> str | None:
-    """Return as what the elements can go out."""
+    """Return the hint for elements without an Arrow type, or None."""
     if dtype.category == "complex floating" and dtype.bits in {64, 128}:
         return f"pass `x.view('float{dtype.bits // 2}')`, which has both parts along the last axis"
     if dtype.bits in {8, 16} and dtype.lanes == 1 and not dtype.is_packed:
@@ -105,7 +105,7 @@ def _instead_of(dtype: DType) -> str | None:
 
 
 def _not_side_by_side(layout: Layout, call: str) -> CopyNeededError:
-    """Return the error for elements that are not in the order of their axes, without gaps."""
+    """Return the error for elements that are not contiguous in the order of their axes."""
     what = f"shape {layout.shape} has strides {layout.strides}"
     return CopyNeededError(call, what, "ARROW-OUT-2")
 
@@ -136,7 +136,7 @@ def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> 
 
 
 def _order_in_memory(layout: Layout) -> list[int]:
-    """Return the axes after the first, from the one with the longest strides to the shortest."""
+    """Return the axes after the first, in descending order of their strides."""
     if layout.is_c_contiguous:
         return list(range(len(layout.shape) - 1))
     steps = layout.strides[1:]
@@ -144,7 +144,7 @@ def _order_in_memory(layout: Layout) -> list[int]:
 
 
 def _is_dense(layout: Layout, order: list[int]) -> bool:
-    """Whether elements lie one after the other if the axes after the first are in this order."""
+    """Whether the array is contiguous if the axes after the first are in this order."""
     axes = [0, *(axis + 1 for axis in order)]
     shape = tuple(layout.shape[axis] for axis in axes)
     return Layout(shape, tuple(layout.strides[axis] for axis in axes)).is_c_contiguous

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="Tensor")
 
 Bits = dict["Validity", int]
-"""Bitmap -> its bits for the chunk, the first the lowest."""
+"""Bitmap -> its bits for the chunk as one int, the first bit the lowest."""
 
 
 def count_nulls(chunk: Chunk, bits_of: Callable[[Validity], int]) -> tuple[int, Bits]:
-    """Return how many elements of a chunk are null, at all levels, and the bits that say which.
+    """Return how many elements of a chunk are null, at all levels, and their bits.
 
     Raises
     ------
     BrokenRule
-        The producer counted others (ARROW-NULL-1).
+        The producer's count differs (ARROW-NULL-1).
     """
     found: Bits = {}
     nulls = 0
     for validity in chunk.leaf.validities:
         if not validity.length or (validity.nulls == 0 and not chunk.device.is_host_accessible):
-            continue  # what the producer says is believed where a look needs a copy
+            continue  # the producer's count is used if reading the bitmap needs a copy
         bits = bits_of(validity)
         zeros = count_zeros(bits, validity.length)
         if validity.nulls is not None and validity.nulls != zeros:
@@ -59,13 +59,13 @@ def count_nulls(chunk: Chunk, bits_of: Callable[[Validity], int]) -> tuple[int, 
 
 
 def spread_mask(chunk: Chunk, elements: Elements, bits: Bits, cls: type[T], call: str) -> T:
-    """Return bools on the host: where the chunk has numbers that are not null.
+    """Return bools on the host: True for the values of the chunk that are not null.
 
-    The mask has a stride of 0 along axes whose elements are null all together, and must not be
-    written to: several of its elements are one byte.
+    The mask has a stride of 0 along axes whose elements are null together, and must not be written
+    to: several of its elements are one byte.
     """
     extents = (chunk.leaf.rows, *elements.shape)
-    bits = bits if chunk.leaf.length else {}  # nulls of what holds no number have no place
+    bits = bits if chunk.leaf.length else {}  # nulls of a level without values have no element
     each = min((validity.each for validity in bits), default=chunk.leaf.length)
     entries = chunk.leaf.length // each if each else 0
     axes = next(axis for axis in range(len(extents) + 1) if prod(extents[axis:]) == each)
@@ -77,7 +77,7 @@ def spread_mask(chunk: Chunk, elements: Elements, bits: Bits, cls: type[T], call
 
 
 def _repeated(validity: Validity, bits: int, each: int) -> int:
-    """Return a byte for each entry of the mask as one int, of a bitmap that may be for more."""
+    """Return a byte for each entry of the mask as one int; a bit may cover several entries."""
     block = bytes_of_bits(bits, validity.length)
     times = validity.each // each
     if times > 1:

@@ -1,8 +1,8 @@
-"""The Arrow methods of a producer are called, and the structs are moved out of the capsules.
+"""Calls the Arrow methods of a producer, and moves the structs out of the capsules.
 
-Source: The Arrow PyCapsule interface, Export Protocol; The Arrow C stream interface.  What a
-producer raises is not caught.  What is refused is released, or kept by the error where the producer
-cannot export it again.
+Source: The Arrow PyCapsule interface, Export Protocol; The Arrow C stream interface.  Errors of the
+producer are not caught.  Refused structs are released, or kept by the error if the producer cannot
+export them again.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ _NAMES: Final = (
     ARROW_ARRAY_STREAM,
 )
 METHODS: Final = dict(zip(ARROW_METHODS, _NAMES, strict=True))
-"""Method, the first that is there is asked -> the name of the capsule with the memory."""
+"""Method, in the order of preference -> the name of the capsule with the memory."""
 
 
 class Taken:
-    """What was taken of a producer: a type, chunks, and perhaps the stream that gives more.
+    """The structs taken from a producer: a type, chunks, and perhaps a stream of more.
 
     Attributes
     ----------
     name : bytes
-        What the capsules of its chunks are called.
+        Capsule name of its chunks.
     chunks : list[ArrowOwner]
-        Those that came, without those of no elements.
+        The chunks so far, without empty ones.
     is_read_once : bool
         Whether the producer cannot export them again, as far as is known.
     has_failed : bool
-        Whether the stream ended by an error.
+        Whether the stream ended with an error.
     """
 
     __interchange_taken__ = True  # for `asking`
@@ -78,15 +78,15 @@ class Taken:
         self.has_failed = False
         self._schema = schema
         self._stream = stream  # None at its end
-        self._keepers: list[None] = []  # one while an error keeps it; pop() is for one thread
+        self._keepers: list[None] = []  # one item while an error keeps it; one thread can pop it
 
     def claim(self, call: str) -> Self:
-        """Take it from the error that keeps it: no other call reads it, until one keeps it again.
+        """Take it from the error that keeps it: no other call reads it until it is kept again.
 
         Raises
         ------
         NoProtocolError
-            Another call took it, or takes it now (ARROW-RELEASE-3).
+            Another call has taken it, or is taking it now (ARROW-RELEASE-3).
         """
         try:
             self._keepers.pop()
@@ -96,22 +96,22 @@ class Taken:
         return self
 
     def read(self, reader: Callable[[ColumnType], Any]) -> Any:
-        """Return what a reader makes of the type."""
+        """Return the result of a reader for the type."""
         return reader(read_type(self._schema.address))
 
     def fill(self, most: int | None) -> None:
-        """Take chunks until there are more than so many; all for None.
+        """Take chunks until there are more than the given number; all for None.
 
         Raises
         ------
         BrokenRule
-            The stream says that something is wrong (ARROW-STREAM-1, ARROW-RELEASE-3).
+            The stream reports an error, or breaks a rule (ARROW-STREAM-1, ARROW-RELEASE-3).
         """
         while self._stream is not None and (most is None or len(self.chunks) <= most):
             self._take_next(self._stream)
 
     def _take_next(self, stream: ArrowOwner) -> None:
-        """Take the next chunk, or see the end of the stream, of which nothing is asked any more."""
+        """Take the next chunk, or the end of the stream, after which it is not called any more."""
         chunks = self.chunks
         chunks.append(_core.new_arrow(self.name))
         try:
@@ -129,7 +129,7 @@ class Taken:
             chunks.pop(0).release()
 
     def keep_for(self, error: BaseException) -> bool:
-        """Let an error keep what cannot be had again, and may be taken; return whether it does."""
+        """Let an error keep structs that cannot be exported again; return whether it does."""
         is_hopeless = isinstance(error, BrokenRule) and error.rule not in _TAKEN_AGAIN
         if is_hopeless or not self.is_read_once or (self.has_failed and not self.chunks):
             return False
@@ -144,49 +144,50 @@ class Taken:
         return error._with(self)
 
     def _end(self) -> None:
-        """Let go of the stream, and of the last chunk, which is none."""
+        """Release the stream, and the last chunk, which is a released struct."""
         self.chunks.pop().release()
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.release()
 
     def close(self) -> None:
-        """Give back all but the chunks, which another object has."""
+        """Release everything but the chunks, which another object owns."""
         self._schema.release()
         if self._stream is not None:
             self._stream.release()
         self._stream, self.chunks = None, []
 
     def release(self) -> None:
-        """Give back everything."""
+        """Release everything."""
         for chunk in self.chunks:
             chunk.release()
         self.close()
 
 
 _TAKEN_AGAIN: Final = frozenset({"ARROW-BOOL-1", "ARROW-STREAM-1"})
-"""Broken rules of which others can be asked for what came: with a copy, or in part."""
+"""Broken rules after which the same data can be requested otherwise: with a copy, or in part."""
 
 
 def take(x: Any, call: str) -> Taken:
-    """Return what can be taken of a producer, of which the type is there and no chunk of a stream.
+    """Return the structs of a producer: the type, and no chunk of a stream yet.
 
     Parameters
     ----------
     x : object
-        Has one of `METHODS`; or a capsule of a stream; or a tuple of the capsules of a schema and
-        of an array; or what was taken and refused before.
+        An object with one of `METHODS`; or a capsule of a stream; or a tuple of the capsules of a
+        schema and of an array; or data that was taken and refused before.
     call : str
         Named in errors.
 
     Raises
     ------
     NoProtocolError
-        `x` speaks no Arrow (IX-PROTOCOL-1), or was taken by another call (ARROW-RELEASE-3).
+        `x` does not support Arrow (IX-PROTOCOL-1), or was taken by another call (ARROW-RELEASE-3).
     UnsupportedDTypeError
-        What it exports stands for objects of Python (ARROW-TYPE-1).
+        It exports Python objects (ARROW-TYPE-1).
     BrokenRule
-        Of what came (ARROW-METHOD-1, ARROW-CAP-1, ARROW-RELEASE-3, ARROW-STREAM-1).
+        The exported structs break a rule (ARROW-METHOD-1, ARROW-CAP-1, ARROW-RELEASE-3,
+        ARROW-STREAM-1).
     """
     if type(x) is Taken:
         return x.claim(call)
@@ -197,7 +198,7 @@ def take(x: Any, call: str) -> Taken:
 
 
 def _of_pair(name: bytes, given: Any) -> Taken:
-    """Return what is in the capsules of a schema and an array."""
+    """Return the structs in the capsules of a schema and an array."""
     found = Taken(name, _core.take_arrow(given[0], ARROW_SCHEMA), None)
     try:
         found.chunks.append(_core.take_arrow(given[1], name))
@@ -208,7 +209,7 @@ def _of_pair(name: bytes, given: Any) -> Taken:
 
 
 def _of_stream(name: bytes, capsule: Any) -> Taken:
-    """Return what is in the capsule of a stream: its schema, and no chunk yet."""
+    """Return the struct in the capsule of a stream: its schema, and no chunk yet."""
     stream = _core.take_arrow(capsule, name)
     try:
         schema = _core.new_arrow(ARROW_SCHEMA)
@@ -221,7 +222,7 @@ def _of_stream(name: bytes, capsule: Any) -> Taken:
 
 
 def _ask(x: Any, call: str) -> tuple[bytes, Any]:
-    """Return the name of a capsule, and it with that of its schema; or that of a stream alone."""
+    """Return the names of a capsule and of its schema's; or that of a stream only."""
     if type(x) is PyCapsule:
         return _name_of(x, tuple(ARROW_CHUNK), call), x
     if isinstance(x, tuple) and len(x) == 2 and all(type(one) is PyCapsule for one in x):
@@ -249,10 +250,10 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
 
 
 def _exported(x: Any, method: str) -> tuple[str, Any]:
-    """Return the method that answered, and its answer.
+    """Return the method that succeeded, and its result.
 
-    Columns of several chunks that have both methods (nanoarrow's) refuse to be one array, and give
-    a stream.
+    Columns of several chunks that have both methods (nanoarrow's) refuse to export one array, and
+    export a stream.
     """
     stream = method.replace("array", "stream")
     try:
@@ -264,7 +265,7 @@ def _exported(x: Any, method: str) -> tuple[str, Any]:
 
 
 def _name_of(capsule: Any, wanted: tuple[bytes, ...], call: str) -> bytes:
-    """Return the name of a bare capsule, which is one of those that are wanted."""
+    """Return the name of a bare capsule, which must be one of the given names."""
     name: bytes = capsule_name(capsule)
     if name in wanted:
         return name
@@ -284,13 +285,13 @@ _WITH_SCHEMA: Final = (
 
 
 def _length_of(chunk: ArrowOwner) -> int:
-    """Return how many elements a chunk has."""
+    """Return the number of elements of a chunk."""
     length: int = ArrowArray.from_address(chunk.address).length
     return length
 
 
 def _call(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner) -> None:
-    """Ask a stream for its schema or for its next chunk."""
+    """Request the schema or the next chunk of a stream."""
     code = _core.call_stream(stream, what, out)
     if code:
         said = _core.stream_error(stream)

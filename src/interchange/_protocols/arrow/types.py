@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from interchange.abi.arrow_formats import ArrowFormat
 
 _LONGEST: Final = 2**16
-"""What a format string is shorter than: a union of all ids has some hundred bytes [bytes]."""
+"""The maximum length of a format string: a union of all ids has some hundred bytes [bytes]."""
 MOST_FIELDS: Final = 64
-"""Fields of a struct that are looked at: one is taken, and of several some are named."""
+"""The number of fields of a struct that are read: one is imported, some are named in errors."""
 
 
 class ColumnType(NamedTuple):
@@ -35,15 +35,15 @@ class ColumnType(NamedTuple):
     Attributes
     ----------
     format : ArrowFormat
-        What its format string says.
+        The parsed format string.
     name : str
-        Of the column; "" for none.
+        Name of the column; "" for none.
     extension : str or None
         The name of its extension type.
     parameters : bytes
-        Those of the extension type.
+        The parameters of the extension type.
     children : tuple[int, ...]
-        The addresses of the structs below; of the fields of a struct the first `MOST_FIELDS`.
+        The addresses of the structs below; for a struct those of the first `MOST_FIELDS` fields.
     has_dictionary : bool
         Whether its elements are indices into a dictionary.
     """
@@ -57,7 +57,7 @@ class ColumnType(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What the type is called in messages."""
+        """The name of the type in messages."""
         if self.extension is not None:
             return f"{self.extension} of {self.format.name}"
         return (
@@ -66,13 +66,13 @@ class ColumnType(NamedTuple):
 
 
 def read_type(address: int) -> ColumnType:
-    """Return what the `ArrowSchema` at an address says of its own level.
+    """Return the level that the `ArrowSchema` at an address describes.
 
     Raises
     ------
     BrokenRule
-        It is released (ARROW-RELEASE-3), says no type (ARROW-FORMAT-1), has not the children of its
-        type (ARROW-FORMAT-2), or no metadata (ARROW-FORMAT-3).
+        The struct is released (ARROW-RELEASE-3), has no valid format (ARROW-FORMAT-1), lacks the
+        children of its type (ARROW-FORMAT-2), or has invalid metadata (ARROW-FORMAT-3).
     """
     schema = ArrowSchema.from_address(address)
     if not schema.release:
@@ -104,7 +104,7 @@ def _text_at(address: int | None, rule: str, what: str) -> str:
 
 
 def addresses_of(count: int, pointers: object, wanted: int, what: str) -> tuple[int, ...]:
-    """Return the addresses of the children of a struct, which are as many as wanted, or `ANY`."""
+    """Return the addresses of the children of a struct, which must have that number, or `ANY`."""
     if count < 0 or wanted not in {ANY, count}:
         raise BrokenRule("ARROW-FORMAT-2", f"{what} has {count} children")
     if not count:

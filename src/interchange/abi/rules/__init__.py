@@ -2,8 +2,8 @@
 
 Source: named per rule.  Abbreviations: *header* is dlpack.h 1.3, *spec* the Python specification of
 DLPack, *standard* the array API standard 2025.12, *CAI* the CUDA Array Interface version 3, *PEP
-3118* the buffer protocol.  ``interchange`` marks rules of our own, drawn from the others where they
-are silent.  The texts are imported when one is first needed: most programs never see an error.
+3118* the buffer protocol.  ``interchange`` marks rules of interchange, derived from the others
+where these specify nothing.  The texts are imported on first use: most programs never see an error.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["ALL", "RULES", "BrokenRule", "Rule", "Severity"]
 
 _THIS: Final = sys.modules[__name__]
 _HOMES: Final = {"ALL": "_book", "RULES": "_book", "Rule": "_rule", "Severity": "_rule"}
-"""Name that is imported when it is first asked for -> its module."""
+"""Name that is imported on first access -> its module."""
 
-if not TYPE_CHECKING:  # checkers see the imports above
+if not TYPE_CHECKING:  # type checkers see the imports above
 
     def __getattr__(name: str) -> Any:
-        """Import what few need, when it is first named."""
+        """Import a rarely used name on first access."""
         if name not in _HOMES:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
@@ -34,12 +34,12 @@ if not TYPE_CHECKING:  # checkers see the imports above
 
 
 def __dir__() -> list[str]:
-    """Return the names of the module, those to come among them."""
+    """Return the names of the module, with those not imported yet."""
     return sorted({*globals(), *_HOMES})
 
 
-class BrokenRule(ValueError):  # noqa: N818 - it names what happened
-    """What layer 0 raises: a rule id and what was found.  Higher layers turn it into their errors.
+class BrokenRule(ValueError):  # noqa: N818 - the name says what happened
+    """The error of layer 0: a rule id and what was found.  Higher layers turn it into their errors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The whole rule book, put together: read by those who list rules, and to word an error.
+"""The whole rule book: imported to list rules, and to format an error.
 
 Source: the modules beside this one.
 """

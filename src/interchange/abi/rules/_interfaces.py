@@ -1,4 +1,4 @@
-"""The rules of the interfaces that are described by a record or a buffer.
+"""The rules of interfaces that use a record or a buffer.
 
 Source: CUDA Array Interface, version 3 (*CAI*); NumPy array interface, version 3; PEP 3118.
 """

@@ -1,6 +1,6 @@
 """The rules of kernels.
 
-Source: CUDA Python Specification 0.2; CUDA C++ Programming Guide where that is silent.
+Source: CUDA Python Specification 0.2; CUDA C++ Programming Guide for all else.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rules of interchange's own functions.
 
-Source: the array API standard where it speaks.
+Source: the array API standard, if it specifies them.
 """
 
 from __future__ import annotations

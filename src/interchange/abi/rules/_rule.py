@@ -1,4 +1,4 @@
-"""What a rule is: one row of the rule book."""
+"""The type of a rule: one row of the rule book."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Rule(NamedTuple):
     Attributes
     ----------
     id : str
-        What errors, checks and docs cite.
+        The id that errors, checks and docs cite.
     text : str
         The rule, in one sentence without a full stop.
     hint : str

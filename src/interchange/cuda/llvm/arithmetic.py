@@ -1,4 +1,4 @@
-"""Operators on numbers of one type, and casts, in LLVM's language.
+"""Operators on numbers of one type, and casts, in LLVM IR.
 
 Source: LLVM Language Reference; CUDA Python Specification 0.2, "Basic Arithmetic Operations".
 """
@@ -27,7 +27,7 @@ def number(type_: ScalarType, value: float) -> Any:
 
 
 def binary(code: Writer, node: Binary) -> Any:
-    """Return an operation of two numbers."""
+    """Return a binary operation."""
     left, right = code.value(node.left), code.value(node.right)
     type_ = node.left.type
     if node.operator in COMPARISONS:
@@ -87,20 +87,20 @@ def _integer(code: Writer, operator: str, type_: ScalarType, left: Any, right: A
 
 
 def _shifted(code: Writer, operator: str, type_: ScalarType, left: Any, right: Any) -> Any:
-    """Shift; by the width or more, and by a negative number, everything is shifted out."""
+    """Shift; shifts by the width or more, and by negative numbers, shift all bits out."""
     b = code.b
     is_far = b.icmp_unsigned(">=", right, number(type_, type_.bits))
     if operator == ">>" and type_.kind == "int":
         return b.ashr(left, b.select(is_far, number(type_, type_.bits - 1), right))
-    # Not by right itself: LLVM 22 would leave the test out on GPUs, where shifts look at the lower
-    # 32 bits alone (llvm/llvm-project#201165).
+    # Not by `right` itself: LLVM 22 would omit the test on GPUs, where shifts use the lower 32 bits
+    # only (llvm/llvm-project#201165).
     near = b.and_(right, number(type_, type_.bits - 1))
     shifted = b.shl(left, near) if operator == "<<" else b.lshr(left, near)
     return b.select(is_far, number(type_, 0), shifted)
 
 
 def _divided(code: Writer, operator: str, type_: ScalarType, left: Any, right: Any) -> Any:
-    """Divide with the floor, as Python does; by 0 the result is 0."""
+    """Divide and round down, as Python does; division by 0 gives 0."""
     b, zero = code.b, number(type_, 0)
     is_zero = b.icmp_unsigned("==", right, zero)
     if type_.kind == "uint":
@@ -108,7 +108,7 @@ def _divided(code: Writer, operator: str, type_: ScalarType, left: Any, right: A
         found = b.udiv(left, safe) if operator == "//" else b.urem(left, safe)
         return b.select(is_zero, zero, found)
     minus = number(type_, -1)
-    is_negation = b.icmp_unsigned("==", right, minus)  # the lowest number by -1 runs over
+    is_negation = b.icmp_unsigned("==", right, minus)  # the lowest number divided by -1 overflows
     safe = b.select(b.or_(is_zero, is_negation), number(type_, 1), right)
     quotient, rest = b.sdiv(left, safe), b.srem(left, safe)
     is_below = b.and_(b.icmp_signed("!=", rest, zero), b.icmp_signed("<", b.xor(rest, safe), zero))
@@ -120,7 +120,7 @@ def _divided(code: Writer, operator: str, type_: ScalarType, left: Any, right: A
 
 
 def unary(code: Writer, node: Unary) -> Any:
-    """Return an operation of one number."""
+    """Return a unary operation."""
     value, type_ = code.value(node.value), node.type
     if node.operator in {"not", "~"}:
         return code.b.not_(value)
@@ -131,7 +131,7 @@ def unary(code: Writer, node: Unary) -> Any:
 
 
 def cast(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> Any:
-    """Return a number as another type."""
+    """Return a number cast to another type."""
     if source is target:
         return value
     if target.kind == "complex":
@@ -150,7 +150,7 @@ def cast(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> An
 
 
 def _to_complex(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> Any:
-    """Return a number as a complex one."""
+    """Return a number cast to a complex one."""
     part = PART_OF[target]
     if source.kind != "complex":
         return code.pair(target, cast(code, value, source, part), number(part, 0.0))
@@ -159,7 +159,7 @@ def _to_complex(code: Writer, value: Any, source: ScalarType, target: ScalarType
 
 
 def _from_float(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> Any:
-    """Return a float as another; as an integer it is cut off, and what is too large saturates."""
+    """Return a float cast to another type; integers are truncated, and saturate."""
     kind = value_type(target)
     if target.kind == "float":
         return (code.b.fpext if target.bits > source.bits else code.b.fptrunc)(value, kind)
@@ -168,7 +168,7 @@ def _from_float(code: Writer, value: Any, source: ScalarType, target: ScalarType
 
 
 def _resized(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> Any:
-    """Return an integer as wide as another type."""
+    """Return an integer extended or truncated to the width of another type."""
     kind, width = value_type(target), 1 if source is bool_ else source.bits
     if width == target.bits:
         return value
@@ -178,7 +178,7 @@ def _resized(code: Writer, value: Any, source: ScalarType, target: ScalarType) -
 
 
 def rounds(code: Writer, node: Rounds) -> Any:
-    """Return how many numbers a range has; differences may need all bits of an unsigned number."""
+    """Return the length of a range; differences may need all bits of an unsigned number."""
     b, type_ = code.b, node.start.type
     start, stop, step = (code.value(each) for each in (node.start, node.stop, node.step))
     zero, one = number(type_, 0), number(type_, 1)

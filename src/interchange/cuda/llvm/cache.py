@@ -1,8 +1,8 @@
 """Compiled kernels, kept on disk for later processes.
 
-Source: XDG Base Directory Specification (the folder); POSIX, "rename" (a file is there as a whole).
-Machine code is run, so that the folder and its files have to be this user's, and nobody else may
-write there.  Whatever goes wrong, a kernel is compiled as if there were no cache.
+Source: XDG Base Directory Specification (the folder); POSIX, "rename" (files appear complete). The
+machine code is executed, so that the folder and its files must belong to this user, and no other
+user may write there.  On any failure a kernel is compiled as without a cache.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "INTERCHANGE_CACHE_DIR"
 FORMAT: Final = 1
-"""Of the files, and of the way in which kernels are compiled."""
+"""Version of the files, and of the way in which kernels are compiled."""
 MOST_FILES: Final = 1024
 MOST_BYTES: Final = 64 << 20  # [bytes], of all files together
 _NAME: Final = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16})?")
-"""A key, and what is still being written; other files are left alone."""
+"""A key, or a file being written; other files are left alone."""
 _HEAD: Final = b"interchange kernel\n"
 _CHECKSUM: Final = 32  # [bytes]
 _READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -41,12 +41,12 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
 def get_or_compile(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
-    """Return what was made of the same parts before, by whatever process, or make it.
+    """Return the result for the same parts from an earlier call of any process, or make it.
 
     Parameters
     ----------
     parts : tuple of str
-        What the result depends on, besides versions: source, target, options.
+        Everything that the result depends on, besides versions: source, target, options.
     make : callable
         Compiles.
     """
@@ -59,7 +59,7 @@ def get_or_compile(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
 
 
 def key_of(parts: tuple[str, ...]) -> str:
-    """Return the name of a file; the length of each part is a part of it, too."""
+    """Return the name of a file; it includes the length of each part."""
     known = hashlib.sha256()
     for part in (*versions(), *parts):
         data = part.encode()
@@ -75,7 +75,7 @@ def versions() -> tuple[str, ...]:
 
 
 def load(key: str) -> bytes | None:
-    """Return what was stored, None where there is nothing, or something damaged."""
+    """Return the stored data, None if there is none, or if it is damaged."""
     with suppress(OSError, ValueError), _opened() as folder:
         if folder is None:
             return None
@@ -86,13 +86,13 @@ def load(key: str) -> bytes | None:
                 return None
             data = _unpacked(key, stream.read(MOST_BYTES))
         if data is not None:
-            os.utime(key, dir_fd=folder)  # the file that was not used for longest goes first
+            os.utime(key, dir_fd=folder)  # the least recently used file is removed first
         return data
     return None
 
 
 def store(key: str, data: bytes) -> None:
-    """Keep data for later processes, if that is possible, and make room for it."""
+    """Store data for later processes, if possible, and make room for it."""
     new = f"{key}.{os.urandom(8).hex()}"
     with suppress(OSError, ValueError), _opened(make=True) as folder:
         if folder is None:
@@ -108,7 +108,7 @@ def store(key: str, data: bytes) -> None:
 
 
 def place() -> Path | None:
-    """Return the folder that the environment asks for, None where there is to be no cache."""
+    """Return the folder in the environment, None if there is to be no cache."""
     if os.name != "posix":
         return None
     asked = os.environ.get(VARIABLE)
@@ -143,13 +143,13 @@ def _packed(key: str, data: bytes) -> bytes:
 
 
 def _unpacked(key: str, contents: bytes) -> bytes | None:
-    """Return the data of a file, None where it is not what was written under this key."""
+    """Return the data of a file, None if it differs from what was written under this key."""
     data = contents[len(_HEAD) + _CHECKSUM :]
     return data if contents == _packed(key, data) else None
 
 
 def _remove_oldest(folder: int) -> None:
-    """Remove the files that were not used for longest, where there are too many."""
+    """Remove the least recently used files, if there are too many."""
     found = []
     for name in filter(_NAME.fullmatch, os.listdir(folder)):
         with suppress(OSError):  # another process removed it

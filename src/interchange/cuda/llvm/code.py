@@ -1,8 +1,8 @@
-"""From the typed program to LLVM's language: what is the same on a GPU and on the CPU.
+"""From the typed program to LLVM IR: the part shared by GPU and CPU.
 
 Source: LLVM Language Reference; CUDA C++ Programming Guide, "Arithmetic Instructions".  What C
-leaves undefined has a result here: numbers that do not fit are cast by saturation, divisions by 0
-give 0, and shifts by more than the width shift everything out.
+leaves undefined has a result here: casts saturate, divisions by 0 give 0, and shifts by more than
+the width shift all bits out.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ if TYPE_CHECKING:
 
 
 ONE_INSTRUCTION: Final = frozenset({"fabs", "sqrt", "floor", "ceil", "copysign"})
-"""Functions that are one instruction, rounded correctly, by LLVM's names."""
+"""Functions that are one instruction, correctly rounded, by LLVM's names."""
 
 
 class Code:
-    """Writes the function of one thread; a target says where threads are and how they wait.
+    """Generates the function of one thread; a target defines thread indices and barriers.
 
     Attributes
     ----------
     module : ir.Module
-        Where functions are declared.
+        The module.
     function : ir.Function
         The function of a thread.
     arrays : dict
-        Place of an argument -> pointer, lengths and strides.
+        Index of an argument -> pointer, lengths and strides.
     numbers : dict
-        Place of an argument -> value.
+        Index of an argument -> value.
     """
 
     program: Program
@@ -71,7 +71,7 @@ class Code:
     function: Any
 
     checks = False
-    """Whether indices are looked at before they are used."""
+    """Whether indices are checked before they are used."""
 
     def __init__(self, program: Program, module: ir.Module, function: ir.Function) -> None:
         self.program, self.module, self.function = program, module, function
@@ -85,10 +85,10 @@ class Code:
         self._loops: list[tuple[Any, Any]] = []
         self._ends: list[Any] = []
 
-    # ------------------------------------------------------------ what a target says
+    # ------------------------------------------------------------ implemented by a target
 
     def special(self, name: str, axis: int) -> Any:
-        """Return a number of the hardware."""
+        """Return a special register."""
         raise NotImplementedError
 
     def barrier(self) -> None:
@@ -100,7 +100,7 @@ class Code:
         raise NotImplementedError
 
     def library_name(self, name: str, type_: ScalarType) -> str:
-        """Return what the target's library calls a function of math."""
+        """Return the name of a function of math in the target's library."""
         raise NotImplementedError
 
     def leave(self) -> None:
@@ -108,13 +108,13 @@ class Code:
         raise NotImplementedError
 
     def fail(self, place: int) -> None:
-        """End the thread where an index is out of bounds."""
+        """End the thread because an index is out of bounds."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ statements
 
     def write(self) -> None:
-        """Write the body; the block of variables falls through to it."""
+        """Generate the body; the block of variables falls through to it."""
         try:
             self.statements(self.program.body)
         except RecursionError:
@@ -125,14 +125,14 @@ class Code:
         self.slots.branch(self.start)
 
     def statements(self, body: list[Statement]) -> None:
-        """Write statements, up to the one that leaves."""
+        """Generate statements, up to the first jump."""
         for statement in body:
             if self.b.block.is_terminated:
                 return
             self._WRITERS[type(statement)](self, statement)
 
     def slot(self, slot: Slot) -> Any:
-        """Return the memory of a variable, which holds 0 at first."""
+        """Return the memory of a variable, initially 0."""
         if slot not in self._slots:
             kind = value_type(slot.type)
             memory = self.slots.alloca(kind, name=slot.name)
@@ -141,12 +141,12 @@ class Code:
         return self._slots[slot]
 
     def _write_store(self, node: Store) -> None:
-        """Set a variable."""
+        """Assign to a variable."""
         value = self.value(node.value)
         self.b.store(value, self.slot(node.slot))
 
     def _write_store_element(self, node: StoreElement) -> None:
-        """Set an element."""
+        """Assign to an element."""
         value = self.value(node.value)
         pointer = self.address(node.target)
         if node.target.type.kind == "bool":
@@ -154,7 +154,7 @@ class Code:
         self.b.store(value, pointer, align=self._alignment(node.target))
 
     def _write_if(self, node: If) -> None:
-        """Write both ways, and go on where they meet."""
+        """Generate both branches, and continue where they meet."""
         test = self.value(node.test)
         names = ("then", "else", "endif")
         then, other, end = (self.function.append_basic_block(name) for name in names)
@@ -171,7 +171,7 @@ class Code:
             self.b.unreachable()
 
     def _write_loop(self, node: Loop) -> None:
-        """Write a loop."""
+        """Generate a loop."""
         names = ("test", "body", "step", "done")
         test, body, step, done = (self.function.append_basic_block(name) for name in names)
         self.b.branch(test)
@@ -190,7 +190,7 @@ class Code:
         self.b.position_at_end(done)
 
     def _write_jump(self, node: Jump) -> None:
-        """Write a jump."""
+        """Generate a jump."""
         if node.kind == "return":
             if self._ends:
                 self.b.branch(self._ends[-1])
@@ -201,7 +201,7 @@ class Code:
         self.b.branch(done if node.kind == "break" else step)
 
     def _write_inlined(self, node: Inlined) -> None:
-        """Write the body of a function."""
+        """Generate the body of a function."""
         end = self.function.append_basic_block(f"after.{node.name}")
         kept, self._loops = self._loops, []
         self._ends.append(end)
@@ -234,15 +234,15 @@ class Code:
         return ir.Constant(value_type(node.type), int(node.value))
 
     def _compute_read(self, node: Read) -> Any:
-        """Return what a variable holds."""
+        """Return the value of a variable."""
         return self.b.load(self.slot(node.slot), typ=value_type(node.type))
 
     def _compute_argument(self, node: Argument) -> Any:
-        """Return a number that was passed."""
+        """Return a scalar argument."""
         return self.numbers[node.index]
 
     def _compute_special(self, node: Special) -> Any:
-        """Return a number of the hardware."""
+        """Return a special register."""
         return self.special(node.name, node.axis)
 
     def _compute_extent(self, node: Extent) -> Any:
@@ -264,7 +264,7 @@ class Code:
         return self.b.extract_value(self.value(node.value), node.which)
 
     def _compute_math(self, node: Math) -> Any:
-        """Return a function of math."""
+        """Return a call of a function of math."""
         values = [self.value(argument) for argument in node.arguments]
         type_ = node.arguments[0].type
         if node.name == "isnan":
@@ -275,7 +275,7 @@ class Code:
         return self.mathematics(node.name, type_, values)
 
     def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
-        """Return a function of math: LLVM's own, or one of the target's library."""
+        """Return a call of a function of math: LLVM's own, or one of the target's library."""
         is_own = name in ONE_INSTRUCTION
         called = f"llvm.{name}.f{type_.bits}" if is_own else self.library_name(name, type_)
         return self.call(called, value_type(type_), arguments)
@@ -301,7 +301,7 @@ class Code:
         return pointer
 
     def _check(self, node: Element, indices: list[Any]) -> None:
-        """Leave where an index is not below the length of its axis."""
+        """End the thread if an index is not below the length of its axis."""
         if node.array.argument is not None:
             lengths = self.arrays[node.array.argument][1]
         else:
@@ -314,7 +314,7 @@ class Code:
             self.b.position_at_end(inside)
 
     def _alignment(self, node: Element) -> int:
-        """Return what an address is a multiple of [bytes]; a complex number is two parts."""
+        """Return the alignment of an address [bytes]; a complex number is two parts."""
         size = node.type.itemsize
         return size // 2 if node.type.kind == "complex" else size
 
@@ -327,15 +327,15 @@ class Code:
     # ------------------------------------------------------------ operators: see arithmetic.py
 
     def _compute_binary(self, node: Binary) -> Any:
-        """Return an operation of two."""
+        """Return a binary operation."""
         return arithmetic.binary(self, node)
 
     def _compute_unary(self, node: Unary) -> Any:
-        """Return an operation of one."""
+        """Return a unary operation."""
         return arithmetic.unary(self, node)
 
     def _compute_cast(self, node: Cast) -> Any:
-        """Return a number as another type."""
+        """Return a number cast to another type."""
         return arithmetic.cast(self, self.value(node.value), node.value.type, node.type)
 
     def _compute_rounds(self, node: Rounds) -> Any:
@@ -351,7 +351,7 @@ class Code:
         Inlined: _write_inlined,
         Barrier: _write_barrier,
     }
-    """Kind of statement -> what writes it."""
+    """Kind of statement -> the method that generates it."""
     _COMPUTED: Final[dict[type[Any], Callable[[Any, Any], Any]]] = {
         Constant: _compute_constant,
         Read: _compute_read,
@@ -367,14 +367,14 @@ class Code:
         Cast: _compute_cast,
         Rounds: _compute_rounds,
     }
-    """Kind of expression -> what writes its value."""
+    """Kind of expression -> the method that generates its value."""
 
     def declared(self, name: str, result: Any, arguments: list[Any]) -> Any:
-        """Return a function of the module, declared at its first use."""
+        """Return a function of the module, declared on first use."""
         found = self.module.globals.get(name)
         return found or ir.Function(self.module, ir.FunctionType(result, arguments), name)
 
     def call(self, name: str, result: Any, arguments: list[Any]) -> Any:
-        """Return what a function of the target returns."""
+        """Return the result of a function of the target."""
         kinds = [argument.type for argument in arguments]
         return self.b.call(self.declared(name, result, kinds), arguments)

@@ -1,7 +1,7 @@
-"""LLVM at work: from modules to machine code of this CPU, and to PTX.
+"""Compilation by LLVM: from modules to machine code of this CPU, and to PTX.
 
-Source: llvmlite, "Execution engine" and "Pass builder".  Machine code is an object file, made or
-found on disk (`cache`), and loaded the same way in both cases.
+Source: llvmlite, "Execution engine" and "Pass builder".  Machine code is an object file, compiled
+or read from disk (`cache`), and loaded the same way in both cases.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _lock = threading.Lock()
 _LEVEL: Final = 2
 """``-O3`` takes longer, for code that is as fast (``tests/bench/kernels_compile.py``)."""
 _LEVEL_OF_COROUTINES: Final = 1
-"""More makes the code between two barriers larger, and no faster (as above)."""
+"""Higher levels make the code between two barriers larger, and no faster (as above)."""
 
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Let one thread use LLVM, which knows its targets then."""
+    """Lock LLVM for one thread, with its targets initialised."""
     with _lock:
         _initialize()
         yield
@@ -41,7 +41,7 @@ def locked() -> Iterator[None]:
 
 @functools.cache
 def _initialize() -> None:
-    """Let LLVM know its targets."""
+    """Initialise LLVM's targets."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_target()
@@ -49,7 +49,7 @@ def _initialize() -> None:
 
 
 def optimize(module: Any, machine: Any, level: int = 3) -> None:
-    """Run what ``-O3`` runs, or another level."""
+    """Run the passes of ``-O3``, or of another level."""
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = True
     options.slp_vectorization = options.loop_unrolling = level > 1
@@ -58,7 +58,7 @@ def optimize(module: Any, machine: Any, level: int = 3) -> None:
 
 
 class Host(NamedTuple):
-    """A CPU, as LLVM names it."""
+    """A CPU, by LLVM's names."""
 
     triple: str
     cpu: str
@@ -66,7 +66,7 @@ class Host(NamedTuple):
     layout: str  # of data in memory
 
     def machine(self) -> Any:
-        """Return what makes machine code for it."""
+        """Return the generator of machine code for the CPU."""
         target = llvm.Target.from_triple(self.triple)
         return target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, jit=True)
 
@@ -86,18 +86,18 @@ class HostKernel:
     Parameters
     ----------
     program : Program
-        Typed.
+        The typed program.
     checks : bool
-        Whether every index is looked at.
+        Whether every index is checked.
     level : int, optional
-        Of optimisation, 1 to 3; without one it is chosen.
+        Optimisation level, 1 to 3; chosen by default.
 
     Attributes
     ----------
     llvm : str
-        The kernel in LLVM's language, before it is optimised.
+        The LLVM IR of the kernel, before optimisation.
     frame_size : int
-        Of the coroutine of a thread [bytes], 0 where threads do not wait.
+        Size of a thread's coroutine frame [bytes], 0 if threads do not wait.
     """
 
     def __init__(self, program: Program, *, checks: bool = False, level: int | None = None) -> None:
@@ -118,13 +118,13 @@ class HostKernel:
 
     @property
     def optimized(self) -> str:
-        """What LLVM made of the kernel, in its own language."""
+        """The optimised LLVM IR."""
         with locked():
             return str(self._optimized(self._host.machine()))
 
     @property
     def assembly(self) -> str:
-        """The machine code, as the assembler writes it."""
+        """The machine code, as assembly text."""
         with locked():
             machine = self._host.machine()
             found: str = machine.emit_assembly(self._optimized(machine))
@@ -137,7 +137,7 @@ class HostKernel:
         return found
 
     def _optimized(self, machine: Any) -> Any:
-        """Return the module, optimised anew: a kernel from the cache has none."""
+        """Return the module, optimised again: a kernel from the cache has none."""
         module = llvm.parse_assembly(self.llvm)
         module.verify()
         optimize(module, machine, self._level)
@@ -152,7 +152,7 @@ class HostKernel:
 
 def _load(host: Host, code: bytes) -> Any:
     """Return an engine with the functions of an object file."""
-    empty = llvm.parse_assembly("")  # an engine begins with a module
+    empty = llvm.parse_assembly("")  # an engine needs a module
     engine = llvm.create_mcjit_compiler(empty, host.machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()

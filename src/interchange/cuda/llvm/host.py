@@ -1,9 +1,9 @@
-"""Kernels on the CPU: a loop over the threads of a block, or coroutines where they wait.
+"""Kernels on the CPU: a loop over the threads of a block, or coroutines if they wait.
 
 Source: LLVM, "Coroutines in LLVM".  Without a barrier the function of a thread is inlined in loops
-over the threads.  With one it is a coroutine that is suspended at each barrier; a block begins all
-of its threads, and goes on with them round by round.  The frames of coroutines lie one after the
-other in memory that the caller brings: `frame_size` says how large one is.
+over the threads.  With one it is a coroutine that is suspended at each barrier; a block starts all
+of its threads, and resumes them round by round.  The frames of coroutines are contiguous in memory
+that the caller provides: `frame_size` returns the size of one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
 """Each has three numbers among the parameters of a thread."""
 FRAME_ALIGNMENT: Final = 64
-"""Of the frame of a coroutine [bytes]."""
+"""Alignment of the frame of a coroutine [bytes]."""
 
 
 class _Token(ir.Type):  # type: ignore[misc]
@@ -71,7 +71,7 @@ def flat_types(
 
 
 def take_arguments(code: Code, values: list[Any]) -> None:
-    """Tell the code of a thread where its arguments are."""
+    """Set the arguments in the code of a thread."""
     rest = iter(values)
     for place, type_ in enumerate(code.program.arguments):
         if not isinstance(type_, ArrayType):
@@ -86,7 +86,7 @@ def take_arguments(code: Code, values: list[Any]) -> None:
 
 
 def _known_strides(code: Code, type_: ArrayType, lengths: list[Any], given: list[Any]) -> list[Any]:
-    """Return strides that follow from the lengths, where the type says so."""
+    """Return strides computed from the lengths, if the type implies them."""
     if not type_.in_c_order or not type_.ndim:
         return given
     strides = [ir.Constant(I64, type_.element.itemsize)]
@@ -121,7 +121,7 @@ class HostCode(Code):
         return self._specials[3 * SPECIALS.index(name) + axis]
 
     def shared(self, array: ArrayValue) -> Any:
-        """Return a place in the memory of the block."""
+        """Return an address in the memory of the block."""
         return self.b.gep(self._shared, [I64(array.offset)], source_etype=I8)
 
     def library_name(self, name: str, type_: ScalarType) -> str:
@@ -129,21 +129,21 @@ class HostCode(Code):
         return name + ("f" if type_.bits == 32 else "")
 
     def leave(self) -> None:
-        """Return, or be done."""
+        """Return, or finish the coroutine."""
         if self.program.has_barrier:
             self.b.branch(self._final)
         else:
             self.b.ret_void()
 
     def fail(self, place: int) -> None:
-        """Tell the place, and leave."""
+        """Report the position, and end the thread."""
         self.b.store(I32(place), self._status)
         self.leave()
 
     # ------------------------------------------------------------ coroutines
 
     def _begin_coroutine(self) -> None:
-        """Take a frame; without room for one, return the size of a frame instead."""
+        """Take a frame; if there is no room for one, return the size of a frame instead."""
         function, b = self.function, self.slots
         function.attributes = _Attributes()
         function.attributes.add("presplitcoroutine")
@@ -170,7 +170,7 @@ class HostCode(Code):
         self._write_ends()
 
     def _write_ends(self) -> None:
-        """Write where a suspended coroutine returns, and where it is done."""
+        """Generate the exits of a coroutine: suspended, and finished."""
         b = ir.IRBuilder(self._suspended)
         end = self.declared("llvm.coro.end", ir.VoidType(), [POINTER, I1, _TOKEN])
         b.call(end, [self._handle, I1(0), _NONE])
@@ -181,7 +181,7 @@ class HostCode(Code):
         self.b: Any = kept
 
     def _suspend(self, *, is_final: bool) -> None:
-        """Let others go on."""
+        """Suspend the coroutine."""
         suspend = self.declared("llvm.coro.suspend", I8, [_TOKEN, I1])
         state = self.b.call(suspend, [_NONE, I1(int(is_final))])
         resumed = self.function.append_basic_block("resumed")
@@ -191,7 +191,7 @@ class HostCode(Code):
         self.b.position_at_end(resumed)
 
     def barrier(self) -> None:
-        """Let the other threads come here; tell where they would wait elsewhere."""
+        """Wait for the other threads; report a barrier where not all threads wait."""
         self._barriers += 1
         waiting, elsewhere = (self.b.gep(self._status, [I32(k)], source_etype=I32) for k in (1, 2))
         first = self.b.load(waiting, typ=I32)
@@ -207,9 +207,9 @@ class HostCode(Code):
 class Blocks:
     """The function ``run(params, dims, first, last, shared, frames, handles)``, of some blocks.
 
-    It returns 0, or 1 where threads of a block wait at different places, or left.  ``dims`` has
-    room for three numbers behind the sizes of block and grid: the place of an index that is out
-    of bounds, the barrier at which threads wait, and whether they wait at another.
+    It returns 0, or 1 if threads of a block wait at different barriers, or have ended.  ``dims``
+    has room for three numbers after the sizes of block and grid: the position of an index out of
+    bounds, the barrier at which threads wait, and whether they wait at another.
     """
 
     code: HostCode
@@ -229,7 +229,7 @@ class Blocks:
         self.b: Any = ir.IRBuilder(self.function.append_basic_block("start"))
 
     def write(self) -> None:
-        """Write the loop over blocks."""
+        """Generate the loop over blocks."""
         params, dims, first, last, self.memory, self.frames, self.handles = self.function.args
         kinds = flat_types(self.code.program.arguments)
         self.arguments: list[Any] = [self._load(params, k, kind) for k, kind in enumerate(kinds)]
@@ -250,7 +250,7 @@ class Blocks:
         return self.entry.load(self.entry.load(pointer, typ=POINTER), typ=kind)
 
     def _loop(self, name: str, first: Any, last: Any, body: Callable[[Any], None]) -> None:
-        """Write a loop over int64 from first to last."""
+        """Generate a loop over int64 from first to last."""
         counter = self.entry.alloca(I64, name=name)
         self.b.store(first, counter)
         test, inside, done = (
@@ -267,7 +267,7 @@ class Blocks:
         self.b.position_at_end(done)
 
     def _one_block(self, linear: Any) -> None:
-        """Write one block."""
+        """Generate one block."""
         wide = [self.b.zext(extent, I64) for extent in self.grid]
         rest = self.b.udiv(linear, wide[0])
         places = [
@@ -282,7 +282,7 @@ class Blocks:
             self._threads(lambda thread: self._call(thread, ir.Constant(POINTER, None)))
 
     def _threads(self, act: Callable[[list[Any]], Any]) -> None:
-        """Write three loops over the threads of a block, x fastest."""
+        """Generate three loops over the threads of a block, x fastest."""
         z, y, x = (self.b.zext(extent, I64) for extent in reversed(self.block))
 
         def along_x(kz: Any, ky: Any) -> None:
@@ -293,14 +293,14 @@ class Blocks:
         )
 
     def _call(self, thread: list[Any], frames: Any) -> Any:
-        """Write a call of the function of a thread."""
+        """Generate a call of the function of a thread."""
         numbers = [*self.place, *thread, *self.block, *self.grid]
         return self.b.call(
             self.code.function, [*self.arguments, *numbers, self.memory, frames, self.status]
         )
 
     def _rounds(self) -> None:
-        """Write: begin all threads, then go on with all until they are done."""
+        """Generate: start all threads, then resume all until they are done."""
         self.b.store(self.frames, self.next_frame)
         count, self.done = (self.entry.alloca(I64, name=name) for name in ("count", "done"))
         self.b.store(I64(0), count)
@@ -334,25 +334,25 @@ class Blocks:
         self.b.position_at_end(ready)
 
     def _resume(self, number: Any) -> None:
-        """Write: go on with a thread that waits, as all do."""
+        """Generate: resume a waiting thread."""
         handle = self.b.load(self._handle(number), typ=POINTER)
         resume = self.code.declared("llvm.coro.resume", ir.VoidType(), [POINTER])
         self.b.call(resume, [handle])
         self._count_done(handle)
 
     def _count_done(self, handle: Any) -> None:
-        """Write: one more is done, if it is."""
+        """Generate: count a thread that is done."""
         is_done = self.code.declared("llvm.coro.done", I1, [POINTER])
         more = self.b.zext(self.b.call(is_done, [handle]), I64)
         self.b.store(self.b.add(self.b.load(self.done, typ=I64), more), self.done)
 
     def _handle(self, number: Any) -> Any:
-        """Return the place of a handle."""
+        """Return the address of a handle."""
         return self.b.gep(self.handles, [number], source_etype=POINTER)
 
 
 def write_frame_size(code: HostCode, module: ir.Module) -> None:
-    """Write the function that says how large the frame of a thread is [bytes]."""
+    """Generate the function that returns the size of a thread's frame [bytes]."""
     function = ir.Function(module, ir.FunctionType(I64, []), "frame_size")
     b = ir.IRBuilder(function.append_basic_block())
     if not code.program.has_barrier:

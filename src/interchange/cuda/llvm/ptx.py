@@ -56,7 +56,7 @@ class PtxCode(Code):
         self._status = function.args[-1] if checks else None
 
     def special(self, name: str, axis: int) -> Any:
-        """Return what a special register holds."""
+        """Return the value of a special register."""
         register = f"llvm.nvvm.read.ptx.sreg.{_SPECIAL[name]}.{'xyz'[axis]}"
         return self.call(register, I32, [])
 
@@ -86,13 +86,13 @@ class PtxCode(Code):
         self.b.ret_void()
 
     def fail(self, place: int) -> None:
-        """Tell the place, and leave."""
+        """Report the position, and end the thread."""
         self.b.store(I32(place), self._status)
         self.leave()
 
 
 def entry_name(program: Program) -> str:
-    """Return the name of a kernel in PTX, which has names of its own, and few letters."""
+    """Return the name of a kernel in PTX, which reserves names, and allows few characters."""
     name = program.name
     if re.fullmatch(r"[A-Za-z][0-9A-Za-z_]*", name) and name != "WARP_SZ":
         return name
@@ -108,7 +108,7 @@ def ptx_module(program: Program, *, checks: bool = False) -> ir.Module:
 
 
 ARCHITECTURES: Final = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
-"""Compute capabilities that code is made for; a GPU runs that for an earlier one, too."""
+"""Compute capabilities that code is compiled for; a GPU runs code for an earlier one, too."""
 
 
 _ARCHITECTURE: Final = re.compile(r"sm_([0-9]+)[af]?")
@@ -137,13 +137,13 @@ def to_ptx(
     Parameters
     ----------
     program : Program
-        Typed.
+        The typed program.
     architecture : str, default "sm_75"
         The GPU that it is for, and all newer ones.
     features : str
-        LLVM's, such as ``"+ptx80"``, for a later version of PTX.
+        LLVM's feature, such as ``"+ptx80"``, for a later version of PTX.
     checks : bool
-        Whether indices are looked at.  The last parameter is an address, then, at which the place
+        Whether indices are checked.  The last parameter is then an address, at which the position
         of an index out of bounds is written, as an int32.
     """
     number = _ARCHITECTURE.fullmatch(architecture)
@@ -176,7 +176,7 @@ def _compiled(text: str, kernel: str, library: bytes, architecture: str, feature
 
 
 def _link_libdevice(module: Any, kernel: str, bitcode: bytes) -> None:
-    """Bring the functions of math into a module, to be inlined."""
+    """Link the functions of math into a module, to be inlined."""
     library = llvm.parse_bitcode(bitcode)
     library.triple = module.triple
     module.link_in(library)
@@ -186,7 +186,7 @@ def _link_libdevice(module: Any, kernel: str, bitcode: bytes) -> None:
 
 
 def find_libdevice() -> Path:
-    """Return the file of NVIDIA's functions of math, of a wheel or of a toolkit."""
+    """Return the path of libdevice, from a wheel or a toolkit."""
     for folder in _folders():
         found = folder / _LIBDEVICE
         if found.exists():
@@ -196,7 +196,7 @@ def find_libdevice() -> Path:
 
 
 def _folders() -> Iterator[Path]:
-    """Yield where CUDA may be."""
+    """Yield the folders in which CUDA may be installed."""
     for entry in sys.path:
         yield from sorted(Path(entry, "nvidia").glob("cu[0-9]*"), reverse=True)
         yield Path(entry, "nvidia", "cuda_nvcc")

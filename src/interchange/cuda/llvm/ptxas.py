@@ -1,4 +1,4 @@
-"""PTX written so that NVIDIA's assembler translates it right.
+"""Workarounds in PTX for errors of NVIDIA's assembler.
 
 Source: PTX ISA, integer arithmetic instructions; ptxas 13.0, whose code for sm_80, sm_90 and sm_100
 was disassembled, and run on an H100.
@@ -16,18 +16,19 @@ _NARROW: Final = re.compile(
 
 
 def widen(text: str) -> str:
-    """Return PTX that computes in 32 bits what ptxas 13.0 gets wrong in 16.
+    """Return PTX that computes in 32 bits the operations that ptxas 13.0 gets wrong in 16.
 
-    - ``min`` and ``max``: from sm_90 on, one instruction is made of them and of a comparison with
-      the result.  That looks at the upper 16 bits of the registers, too, and tells of these.
-    - ``neg`` and ``abs``: the lowest number has itself as a result, and is taken for 32768 where
-      the result is compared or becomes wider.
+    - ``min`` and ``max``: from sm_90 on, they are merged with a comparison of the result into one
+      instruction.  It compares the upper 16 bits of the registers, too, and its result depends on
+      them.
+    - ``neg`` and ``abs``: the result for the lowest number is that number, and is treated as 32768
+      if it is compared or extended.
     """
     return _NARROW.sub(_widened, text)
 
 
 def _widened(found: re.Match[str]) -> str:
-    """Return the same in 32 bits; of a difference, only where it is one from 0."""
+    """Return the same in 32 bits; a difference only if it is one from 0."""
     name, sign, target = found["name"], found["sign"], found["target"]
     operands = [found["first"], *filter(None, [found["second"]])]
     if name == "sub" and operands[0] != "0":
@@ -42,7 +43,7 @@ def _widened(found: re.Match[str]) -> str:
 
 
 def _into(register: str, sign: str, operand: str) -> str:
-    """Return what brings a register or a number of 16 bits into a register of 32 bits."""
+    """Return code that extends a register or a number of 16 bits to a register of 32 bits."""
     if operand.startswith("%"):
         return f"cvt.{sign}32.{sign}16 {register}, {operand};"
     number = int(operand) & 0xFFFF

@@ -52,4 +52,4 @@ class Writer(Protocol):
         """Return a function of math."""
 
     def call(self, name: str, result: Any, arguments: list[Any]) -> Any:
-        """Return what a function of the target returns."""
+        """Return the result of a function of the target."""

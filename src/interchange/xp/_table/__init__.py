@@ -1,6 +1,6 @@
-"""What each function of the namespace does: the one table, of which docstrings are made.
+"""The table of the namespace's functions, from which docstrings are generated.
 
-Source: array API standard 2025.12; the words are ours.
+Source: array API standard 2025.12; the texts are ours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .extensions import EXTENSIONS
 from .parameters import KINDS, UNTYPED, words
 
 TABLE: Final = ARRAYS | ELEMENTWISE | EXTENSIONS
-"""Name -> what it does; those of extensions have the extension before a dot."""
+"""Name -> its row; functions of extensions have the extension before a dot."""
 
 FUNCTIONS: Final = tuple(name for name in TABLE if "." not in name)
 """The functions of the namespace, without those of extensions."""

@@ -1,4 +1,4 @@
-"""`Row`: a function of the namespace, in words."""
+"""`Row`: the description of a function of the namespace."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """A function of the namespace.
+    """The description of a function of the namespace.
 
     Attributes
     ----------
     summary : str
-        What it does.
+        Summary.
     example : str
         A call, after ``from interchange import xp``.
     result : str
-        What that prints.
+        The output of that call.
     parameters : mapping, optional
-        Parameter -> what it is; `parameters.COMMON` has what many functions share.
+        Parameter -> its description; `parameters.COMMON` has those of many functions.
     operands : tuple[str, ...], optional
-        Of an element-wise function: the kind of its elements, a key of `parameters.ELEMENT_KINDS`,
-        and what its operands are, if the summary is not enough.
+        For an element-wise function: the kind of its elements, a key of `parameters.ELEMENT_KINDS`,
+        and a description of its operands, if the summary is not enough.
     """
 
     summary: str

@@ -1,6 +1,6 @@
-"""What the functions do that create, cast, move, search, sort and reduce.
+"""Descriptions of functions that create, cast, move, search, sort and reduce.
 
-Source: array API standard 2025.12; the words are ours.
+Source: array API standard 2025.12; the texts are ours.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the element-wise functions do.
+"""Descriptions of the element-wise functions.
 
-Source: array API standard 2025.12; the words are ours.
+Source: array API standard 2025.12; the texts are ours.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the functions of the extensions do.
+"""Descriptions of the functions of the extensions.
 
-Source: array API standard 2025.12; the words are ours.
+Source: array API standard 2025.12; the texts are ours.
 """
 
 from __future__ import annotations

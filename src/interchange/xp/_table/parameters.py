@@ -1,6 +1,6 @@
-"""What the parameters of the functions are, those of element-wise operands aside.
+"""Descriptions of the parameters of the functions, except element-wise operands.
 
-Source: array API standard 2025.12; the words are ours.
+Source: array API standard 2025.12; the texts are ours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS: Final = {
     "complex": "number",
     "tuple[Sequence[int], Sequence[int]]": "two sequences of int",
 }
-"""Annotation -> how it is said; others are said as they are."""
+"""Annotation -> its text; others are used unchanged."""
 
 UNTYPED: Final = {
     "arrays_and_dtypes": "Array, number, DType or what names one",
@@ -43,7 +43,7 @@ UNTYPED: Final = {
     "x1": "Array or number",
     "x2": "Array or number",
 }
-"""Parameter -> its kind, where the annotation is Any or str."""
+"""Parameter -> its kind, if the annotation is Any or str."""
 
 _HOST: Final = "Device of the result; the host when left out."
 _THERE: Final = "Device of the result; that of `x` when left out."
@@ -79,7 +79,7 @@ COMMON: Final = {
     "sum.axis": _REDUCED,
     "var.axis": _REDUCED,
 }
-"""Parameter of a function, or of every one that has it -> what it is."""
+"""Parameter of a function, or of every function that has it -> its description."""
 
 
 ELEMENT_KINDS: Final = {
@@ -93,18 +93,18 @@ ELEMENT_KINDS: Final = {
     "real floating": "of a real floating-point type",
     "complex": "of a complex type",
 }
-"""Kind of element types -> how it is said."""
+"""Kind of element types -> its text."""
 
 
 def words(function: str, row: Row, parameter: str) -> str:
-    """Return what a parameter of a function is.
+    """Return the description of a parameter of a function.
 
     Parameters
     ----------
     function : str
         A key of the table, such as ``"linalg.qr"``.
     row : Row
-        What the table says of it.
+        The function's row of the table.
     parameter : str
         Its name.
     """
@@ -113,7 +113,7 @@ def words(function: str, row: Row, parameter: str) -> str:
 
 
 def _operand(operands: tuple[str, ...], parameter: str) -> str | None:
-    """Return what an operand of an element-wise function is, or None for another parameter."""
+    """Return the description of an operand of an element-wise function, or None."""
     kind, *parts = operands or ("",)
     if not kind or parameter not in {"x", "x1", "x2"}:
         return None
