@@ -95,7 +95,7 @@ def _self_test(functions: NumPyFunctions, struct: Any, name: bytes) -> None:
             capsules.deleter_at(functions.deleter)(address)
         del capsule
         if sys.getrefcount(owner) != before:
-            raise _refuse("its deleter did not let go of the owner")
+            raise _refuse("its deleter did not release the owner")
 
 
 def reference_to(owner: object) -> tuple[Any, Iterator[None]]:

@@ -107,13 +107,13 @@ def from_buffer(
         is_readonly = _decide_readonly(readonly, is_readonly=view.readonly)
         if wanted is None and extents is None and not start:
             return host.describe_buffer(view, x, Array, call, readonly=is_readonly)
-        return _read_anew(view, x, wanted, extents, start, readonly=is_readonly)
+        return _reinterpret(view, x, wanted, extents, start, readonly=is_readonly)
     except BaseException:
         view.release()  # which the traceback would keep open, and its owner with it
         raise
 
 
-def _read_anew(
+def _reinterpret(
     view: memoryview,
     x: Any,
     wanted: DType | None,

@@ -183,7 +183,7 @@ def records_of_empty_arrays_have_address_0(producer: ProducerUnderTest, case: Sh
     record = record_of(device_array(producer, case))
     version = record.get("version", 0) if isinstance(record, dict) else 0
     if is_int(version) and version < _ZERO_MEANS_EMPTY:
-        raise NotApplicable(f"version {version} does not speak of empty arrays")
+        raise NotApplicable(f"version {version} does not define empty arrays")
 
     expect(not address_in(record), f"shape {case} is at {address_in(record):#x}, due: 0")
 

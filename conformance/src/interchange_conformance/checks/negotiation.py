@@ -70,7 +70,7 @@ def arrays_have_both_methods(producer: ProducerUnderTest) -> None:
 
     there = [name for name in ("__dlpack__", "__dlpack_device__") if hasattr(x, name)]
     if not there:
-        raise NotApplicable(f"{type(x).__name__} does not speak DLPack")
+        raise NotApplicable(f"{type(x).__name__} does not support DLPack")
     expect(len(there) == 2, f"of the two methods, {type(x).__name__} has only {there[0]}")
 
 

@@ -85,15 +85,15 @@ INTERCHANGE_EXPORTED int interchange_array_get_strides_in_bytes(InterchangeArray
 /* Size of one element [bytes], rounded up for elements that share bytes. */
 INTERCHANGE_EXPORTED int interchange_array_get_itemsize(InterchangeArrayHandle array, int *out);
 
-/* 1: the memory must not be written; 0: it may be; -1: nobody said (a legacy capsule of DLPack has
- * no place for it).  Take -1 for 1 unless you know better.  This result is no error code. */
+/* 1: the memory is read-only; 0: it is writable; -1: unknown (a legacy capsule of DLPack has no flag
+ * for it).  Treat -1 as 1 unless you know better.  The result is not an error code. */
 INTERCHANGE_EXPORTED int interchange_array_get_readonly(InterchangeArrayHandle array, int *out);
 
 /* ---------------------------------------------------------------- arrays of any library */
 
 /* Bits of InterchangeView.flags. */
-#define INTERCHANGE_VIEW_READ_ONLY 1u           /* the memory must not be written */
-#define INTERCHANGE_VIEW_WRITABILITY_UNKNOWN 2u /* nobody said: take it for read-only */
+#define INTERCHANGE_VIEW_READ_ONLY 1u           /* the memory is read-only */
+#define INTERCHANGE_VIEW_WRITABILITY_UNKNOWN 2u /* unknown: treat it as read-only */
 #define INTERCHANGE_VIEW_IS_COPIED 4u           /* its library copied the elements for this view */
 #define INTERCHANGE_VIEW_PADDED 8u              /* elements below 8 bits occupy a byte each */
 #define INTERCHANGE_VIEW_UNALIGNED 16u          /* see `data` of the struct */
@@ -149,8 +149,8 @@ typedef struct InterchangeView {
  * must be ordered after what is there when interchange_view() returns: enqueue it on that stream,
  * or let your stream wait for it (record an event there), or synchronise it.  interchange_view()
  * itself orders nothing in your name: it knows none of your streams.  Where `has_stream` is 0,
- * nothing is pending, or nobody said so; memory of the host has been waited for where its library
- * could be asked to.  `stream` is a handle of the device's own API (cudaStream_t, hipStream_t);
+ * no work is known to be pending; host memory is ready, if its library could be asked to
+ * synchronise.  `stream` is a handle of the device's own API (cudaStream_t, hipStream_t);
  * on CUDA, 1 is the legacy default stream and 2 the calling thread's, as cudaStreamLegacy and
  * cudaStreamPerThread are; on ROCm, 0 is the default stream.  These are streams of the device
  * `device_id`, and for managed and pinned memory of the device that is current.  The stream lives
@@ -161,7 +161,7 @@ typedef struct InterchangeView {
  * array; what asarray() raises. */
 INTERCHANGE_EXPORTED int interchange_view(void *object, InterchangeView *out);
 
-/* Let go of the memory.  The struct can then be filled again.  A view that was never filled, or was
+/* Release the memory.  The struct can then be filled again.  A view that was never filled, or was
  * released, or is a copy of one, is an error, and nothing happens. */
 INTERCHANGE_EXPORTED int interchange_view_release(InterchangeView *view);
 

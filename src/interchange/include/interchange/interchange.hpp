@@ -39,7 +39,7 @@ inline const InterchangeAPI &api()
     return *found;
 }
 
-// Some numbers, which somebody else keeps.
+// A view of integers that another object owns.
 class Ints {
 public:
     Ints(const std::int64_t *first, std::size_t count) : first_(first), count_(count) {}
