@@ -1,7 +1,7 @@
-"""What tests of real clients stand on: the driver by cuda.bindings, cuda.core and numba-cuda.
+"""Fixtures for tests of real clients: cuda.bindings, cuda.core and numba-cuda.
 
-Source: the clients' own documentation.  All three run on the emulated driver, which stands for
-their kernels with `Emulator.fill` and `Emulator.annotate`.
+Source: the clients' own documentation.  All three run on the emulated driver, which replaces
+their kernels by `Emulator.fill` and `Emulator.annotate`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIZE = 4096  # of a producer's memory [bytes]
 
 
 class Bindings:
-    """The driver as cuda.bindings has it, with errors raised, and everything given back."""
+    """The driver as in cuda.bindings; errors are raised, and all resources are freed."""
 
     size = SIZE
 
@@ -30,19 +30,19 @@ class Bindings:
         self("cuCtxSetCurrent", self.context)
 
     def __call__(self, name: str, *args: Any) -> Any:
-        """Call the driver; return what it gives."""
+        """Call the driver; return its result."""
         error, *answer = getattr(self.api, name)(*args)
         assert not error, f"{name}{args}: {error.name}"
         return answer[0] if len(answer) == 1 else answer
 
     def stream(self) -> Any:
-        """Return a fresh stream that does not wait for the legacy one: a ``CUstream``."""
+        """Return a new stream that does not wait for the legacy one: a ``CUstream``."""
         stream = self("cuStreamCreate", 1)
         self._undo.append(("cuStreamDestroy", stream))
         return stream
 
     def memory(self, nbytes: int = SIZE, value: int = 0) -> int:
-        """Return the address of fresh device memory, every byte `value`."""
+        """Return the address of new device memory, every byte `value`."""
         ptr = int(self("cuMemAlloc", nbytes))
         self._undo.append(("cuMemFree", ptr))
         self("cuMemsetD8", ptr, value, nbytes)
@@ -50,14 +50,14 @@ class Bindings:
         return ptr
 
     def upload(self, data: bytes) -> int:
-        """Return the address of fresh device memory that holds some bytes."""
+        """Return the address of new device memory with the given bytes."""
         ptr = self.memory(len(data))
         self("cuMemcpyHtoD", ptr, data, len(data))
         self("cuCtxSynchronize")
         return ptr
 
     def pinned(self, nbytes: int = SIZE) -> int:
-        """Return the address of fresh page-locked memory, every byte 0."""
+        """Return the address of new page-locked memory, every byte 0."""
         ptr = int(self("cuMemHostAlloc", nbytes, 0))
         self._undo.append(("cuMemFreeHost", ptr))
         ctypes.memset(ptr, 0, nbytes)
@@ -68,18 +68,18 @@ class Bindings:
         self("cuMemsetD8Async", ptr, value, nbytes, stream)
 
     def read_on(self, ptr: int, stream: Any, nbytes: int = SIZE) -> bytes:
-        """Return what a copy on a stream finds in memory: it waits for that stream alone."""
+        """Return the bytes that a copy on a stream reads; it waits for this stream only."""
         target = self.pinned(nbytes)
         self("cuMemcpyAsync", target, ptr, nbytes, stream)
         self("cuStreamSynchronize", stream)
         return ctypes.string_at(target, nbytes)
 
     def synchronize(self) -> None:
-        """Let the host wait for everything on the device."""
+        """Make the host wait for all work on the device."""
         self("cuCtxSynchronize")
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         self("cuCtxSetCurrent", self.context)
         self("cuCtxSynchronize")
         for name, handle in reversed(self._undo):
@@ -88,9 +88,9 @@ class Bindings:
 
 @pytest.fixture
 def bindings(emulator: Any, need: Any) -> Any:  # noqa: ARG001 - one brings the driver
-    """Return the driver as cuda.bindings has it; the first device is current.
+    """Return the driver as in cuda.bindings; the first device is current.
 
-    No garbage is collected meanwhile: memory of an earlier test would be freed, and the host wait.
+    Garbage collection is disabled: freeing memory of an earlier test would make the host wait.
     """
     need("cuda.bindings")
     gc.disable()
@@ -102,7 +102,7 @@ def bindings(emulator: Any, need: Any) -> Any:  # noqa: ARG001 - one brings the 
 
 @pytest.fixture
 def cuda_core(bindings: Bindings, need: Any) -> Any:  # noqa: ARG001 - one makes a device current
-    """Return cuda.core: its names, ``device``, the first one, and ``View``, its view of memory."""
+    """Return cuda.core's names, with ``device``, the first device, and ``View``, a memory view."""
     need("cuda.core")
     module = importlib.import_module("cuda.core")
     utils = importlib.import_module("cuda.core.utils")
@@ -114,7 +114,7 @@ def cuda_core(bindings: Bindings, need: Any) -> Any:  # noqa: ARG001 - one makes
 
 @pytest.fixture
 def numba(bindings: Bindings, need: Any) -> Any:
-    """Return ``numba.cuda``, of numba-cuda; what it has put off freeing is freed afterwards."""
+    """Return ``numba.cuda`` of numba-cuda; its deferred deallocations run afterwards."""
     need("numba_cuda")
     module = importlib.import_module("numba.cuda")
     yield module
@@ -125,17 +125,17 @@ def numba(bindings: Bindings, need: Any) -> Any:
 
 
 class Owner:
-    """Something that memory belongs to, and that can be seen to go."""
+    """An owner of memory with weak references."""
 
 
 @pytest.fixture
 def make_owner() -> type[Owner]:
-    """Return what makes owners."""
+    """Return a function that creates owners."""
     return Owner
 
 
 class Record:
-    """An object with the interface of version 3, for memory with another owner."""
+    """An object with a version 3 record for memory of another owner."""
 
     def __init__(self, ptr: int, stream: int | None, size: int = SIZE, **entries: Any) -> None:
         self.__cuda_array_interface__ = {
@@ -150,5 +150,5 @@ class Record:
 
 @pytest.fixture
 def make_record() -> type[Record]:
-    """Return what makes objects with the interface."""
+    """Return a function that creates objects with the interface."""
     return Record

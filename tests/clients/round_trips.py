@@ -1,7 +1,7 @@
-"""10,000 round trips from numba-cuda through interchange to cuda.core and back, and what is left.
+"""10,000 round trips from numba-cuda through interchange to cuda.core and back, with counts.
 
-Run by `test_clients_growth` in a process of its own; prints what it counted, as JSON: the resident
-memory [bytes], and how much the emulated driver has of what must be given back.
+Run by `test_clients_growth` in a separate process; prints its counts as JSON: the resident
+memory [bytes], and the live resources of the emulated driver.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def resident():
 
 
 def main(kind):
-    """Go round, and print the counts before and after."""
+    """Make the round trips, and print the counts before and after."""
     from interchange_conformance.emucuda.control import load
 
     emulator = load()
@@ -38,7 +38,7 @@ def main(kind):
     first, handle = cuda.stream(), int(lane.handle)
 
     def fresh():
-        """Return what one trip begins with: an array, and the stream that it publishes."""
+        """Return the start of a trip: an array, and the stream that it publishes."""
         stream = cuda.stream() if kind == "fresh streams" else first
         return cuda.device_array(64, "f4", stream=stream)
 
@@ -56,7 +56,7 @@ def main(kind):
             raise AssertionError("the memory moved")
 
     def settle():
-        """Let go of what is only put off: garbage, Numba's frees, the detector's history."""
+        """Free what is deferred: garbage, Numba's deallocations, and the detector's history."""
         gc.collect()
         cuda.synchronize()
         context = cuda.current_context()

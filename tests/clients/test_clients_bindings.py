@@ -1,4 +1,4 @@
-"""cuda.bindings and interchange: raw addresses and raw streams, in and out."""
+"""cuda.bindings and interchange: raw addresses and raw streams, imported and exported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def describe(bindings, ptr, **options):
 
 
 def as_runtime_stream(handle):
-    """Return a stream as the runtime's bindings have it."""
+    """Return a stream as an object of the runtime's bindings."""
     runtime = pytest.importorskip("cuda.bindings.runtime", reason="cuda-bindings has no runtime")
     return runtime.cudaStream_t(int(handle))
 
@@ -37,7 +37,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_stream_is_taken_in_every_form(bindings, form):
-    """As a producer's, and as a consumer's."""
+    """Every form is accepted from a producer and from a consumer."""
     stream = bindings.stream()
     named = FORMS[form](stream)
     array = describe(bindings, bindings.memory(), stream=named)
@@ -50,7 +50,7 @@ def test_a_stream_is_taken_in_every_form(bindings, form):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_default_streams_are_their_numbers(bindings, emulator, number):
-    """The legacy and the per-thread default stream, of the current context."""
+    """The legacy and the per-thread default stream are those of the current context."""
     emulator.delay(number, SLOW)
     ptr = bindings.memory()
     bindings.fill(ptr, 7, number)
@@ -64,7 +64,7 @@ def test_default_streams_are_their_numbers(bindings, emulator, number):
 
 
 def test_a_null_stream_object_is_the_default(bindings):
-    """``CUstream(0)`` is what the driver takes for it; the number 0 is refused."""
+    """``CUstream(0)`` is the default stream, as in the driver; the int 0 is refused."""
     null = bindings.api.CUstream(0)
     array = describe(bindings, bindings.memory(), stream=null)
 
@@ -75,7 +75,7 @@ def test_a_null_stream_object_is_the_default(bindings):
 
 
 def test_a_destroyed_stream_is_refused(bindings):
-    """Where it is waited for, with the rule; nothing is left behind."""
+    """The error of the wait has the rule, and no resources are left."""
     stream = bindings("cuStreamCreate", 1)
     array = describe(bindings, bindings.memory(), stream=int(stream))
     bindings("cuStreamDestroy", stream)
@@ -87,7 +87,7 @@ def test_a_destroyed_stream_is_refused(bindings):
 
 
 def test_a_view_tells_a_pitched_copy_where_rows_are(bindings):
-    """Address and strides of a view are what ``cuMemcpy2DAsync`` takes."""
+    """``cuMemcpy2DAsync`` accepts the address and the strides of a view."""
     host = np.arange(24, dtype="u1").reshape(4, 6)
     array = ix.from_pointer(bindings.upload(host.tobytes()), (4, 6), "uint8", device="cuda:0")
     view = array[1:3, 2:5]
@@ -105,7 +105,7 @@ def test_a_view_tells_a_pitched_copy_where_rows_are(bindings):
 
 
 def test_an_event_on_the_published_stream_is_enough(bindings, emulator):
-    """What a consumer does by hand: record where the record says, wait where it works."""
+    """A manual consumer records on the record's stream and waits on its own."""
     theirs, ours = bindings.stream(), bindings.stream()
     emulator.delay(theirs, SLOW)
     ptr = bindings.memory()
@@ -122,7 +122,7 @@ def test_an_event_on_the_published_stream_is_enough(bindings, emulator):
 
 
 def test_memory_of_a_pool_is_given_back_on_its_stream(bindings, emulator):
-    """An owner that frees by ``cuMemFreeAsync`` goes when the last view has gone."""
+    """An owner that calls ``cuMemFreeAsync`` is freed with the last view."""
     stream = bindings.stream()
     ptr = int(bindings("cuMemAllocAsync", bindings.size, stream))
 
@@ -144,7 +144,7 @@ def test_memory_of_a_pool_is_given_back_on_its_stream(bindings, emulator):
 
 
 def test_an_object_with_a_record_is_kept(bindings, make_record):
-    """It owns the memory, and its stream."""
+    """The object owns the memory, and its stream."""
     x = make_record(bindings.memory(), None)
     gone = weakref.ref(x)
     array = ix.from_cai(x)
@@ -158,7 +158,7 @@ def test_an_object_with_a_record_is_kept(bindings, make_record):
 
 @pytest.mark.parametrize("readonly", [False, True])
 def test_a_record_says_whether_memory_may_be_written(bindings, make_record, readonly):
-    """And the Array repeats it in every protocol."""
+    """The Array exports the flag in every protocol."""
     ptr = bindings.memory()
 
     array = ix.asarray(make_record(ptr, None, data=(ptr, readonly)))

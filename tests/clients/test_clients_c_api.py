@@ -1,4 +1,4 @@
-"""`interchange_view` of arrays of CUDA libraries says what `asarray` says of them.
+"""`interchange_view` of arrays of CUDA libraries has the same properties as `asarray`.
 
 Source: interchange/interchange.h.
 """
@@ -17,13 +17,13 @@ pytestmark = [
 
 
 def said(array):
-    """Return what an Array says of itself."""
+    """Return the properties of an Array."""
     return array.ptr, array.shape, array.strides, array.__dlpack_device__()
 
 
 @pytest.mark.parametrize("make", ["device_array", "managed_array", "mapped_array", "pinned_array"])
 def test_arrays_of_numba(c_api, numba, make):
-    """Wherever their memory is, at the first asking and later."""
+    """The properties are the same for every kind of memory, at the first call and later."""
     x = getattr(numba, make)((2, 3), dtype="float32")
     expected = said(ix.asarray(x))
     found = [c_api.fields(x) for _ in range(3)]
@@ -33,7 +33,7 @@ def test_arrays_of_numba(c_api, numba, make):
 
 @pytest.mark.parametrize("make", ["device_array", "managed_array"])
 def test_the_stream_of_an_array_of_numba(c_api, numba, make):
-    """The one that it was made on, at every asking."""
+    """The stream is the one on which the array was made, at every call."""
     stream = numba.stream()
     x = getattr(numba, make)((2, 3), dtype="float32", stream=stream)
 
@@ -41,7 +41,7 @@ def test_the_stream_of_an_array_of_numba(c_api, numba, make):
 
 
 def test_views_of_cuda_core(c_api, cuda_core, bindings):
-    """Over device memory, from a stream."""
+    """Views of device memory with a stream are described."""
     stream = bindings.stream()
     x = ix.from_pointer(bindings.memory(), (2, 3), "float32", device="cuda:0")
     view = cuda_core.View.from_dlpack(x, stream_ptr=int(stream))

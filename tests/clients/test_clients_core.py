@@ -1,4 +1,4 @@
-"""cuda.core and interchange: views of ours, arrays of theirs, and who lives how long."""
+"""cuda.core and interchange: views of our Arrays, imports of its objects, and lifetimes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def array(bindings):
 
 @pytest.fixture
 def look(cuda_core):
-    """Return what makes a view of cuda.core, with nothing to wait for."""
+    """Return a function that creates a view of cuda.core without a wait."""
 
     def make(way, x, stream=-1):
         return getattr(cuda_core.View, way)(x, stream_ptr=stream)
@@ -45,13 +45,13 @@ def look(cuda_core):
     return make
 
 
-# ---------------------------------------------------------------- as a consumer of ours
+# ---------------------------------------------------------------- as a consumer
 
 
 @every_way
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_view_has_the_shape_and_strides_of_ours(array, look, way, layout):
-    """Whatever the layout, elements are found where we say that they are."""
+    """Elements of every layout are at the expected addresses."""
     ours = LAYOUTS[layout](array)
 
     view = look(way, ours)
@@ -63,7 +63,7 @@ def test_a_view_has_the_shape_and_strides_of_ours(array, look, way, layout):
 
 @every_way
 def test_a_view_of_no_elements_has_no_address(array, look, way):
-    """A length of 0 is no reason to refuse."""
+    """A length of 0 is accepted."""
     view = look(way, array[:0])
 
     assert (view.shape, view.ptr) == ((0, 4), 0)
@@ -72,7 +72,7 @@ def test_a_view_of_no_elements_has_no_address(array, look, way):
 @every_way
 @pytest.mark.parametrize("name", NAMED)
 def test_a_view_has_the_element_type_of_ours(bindings, look, way, name):
-    """Every type that the interface has a name for."""
+    """All element types of the interface are accepted."""
     view = look(way, ix.from_pointer(bindings.memory(), (4,), name, device="cuda:0"))
 
     assert view.dtype == np.dtype(name)
@@ -81,7 +81,7 @@ def test_a_view_has_the_element_type_of_ours(bindings, look, way, name):
 @every_way
 @pytest.mark.parametrize("readonly", [False, True])
 def test_a_view_knows_whether_ours_may_be_written(bindings, look, way, readonly):
-    """The flag is in the capsule, and in the record."""
+    """The flag is in the capsule and in the record."""
     ours = ix.from_pointer(bindings.memory(), (4,), "float32", device="cuda:0", readonly=readonly)
 
     assert look(way, ours).readonly is readonly
@@ -89,7 +89,7 @@ def test_a_view_knows_whether_ours_may_be_written(bindings, look, way, readonly)
 
 @every_way
 def test_a_view_keeps_our_memory_alive(bindings, look, make_owner, way):
-    """Until the view is gone."""
+    """The memory lives until the view is freed."""
     owner = make_owner()
     gone = weakref.ref(owner)
     ours = ix.from_pointer(bindings.memory(), (4,), "float32", device="cuda:0", owner=owner)
@@ -103,7 +103,7 @@ def test_a_view_keeps_our_memory_alive(bindings, look, make_owner, way):
 
 
 def test_a_stream_that_we_name_is_published_to_it(array, cuda_core, emulator):
-    """``to_cai(stream=)`` names a Stream object, and the view waits for no other."""
+    """``to_cai(stream=)`` publishes a Stream object, and the view waits for no other."""
     stream = cuda_core.device.create_stream()
     view = ix.to_cai(array, stream=stream)
 
@@ -115,7 +115,7 @@ def test_a_stream_that_we_name_is_published_to_it(array, cuda_core, emulator):
 
 
 def test_the_decorator_of_cuda_core_takes_ours(array, cuda_core):
-    """What its functions are decorated with asks us by DLPack."""
+    """Functions with the decorator import our Arrays through DLPack."""
     utils = pytest.importorskip("cuda.core.utils")
     stream = cuda_core.device.create_stream()
 
@@ -126,11 +126,11 @@ def test_the_decorator_of_cuda_core_takes_ours(array, cuda_core):
     assert function(array, stream).ptr == array.ptr
 
 
-# ---------------------------------------------------------------- as a producer for us
+# ---------------------------------------------------------------- as a producer
 
 
 def test_a_buffer_is_taken_as_bytes(cuda_core, emulator):
-    """Its capsule says int8, one axis, and the device."""
+    """Its capsule has int8 elements, one axis, and the device."""
     stream = cuda_core.device.create_stream()
     buffer = cuda_core.device.allocate(64, stream=stream)
 
@@ -144,7 +144,7 @@ def test_a_buffer_is_taken_as_bytes(cuda_core, emulator):
 
 @pytest.mark.parametrize("readonly", [False, True])
 def test_a_view_tells_us_whether_it_may_be_written(cuda_core, readonly):
-    """Versioned capsules have the flag, and we ask for no others."""
+    """Versioned capsules have the flag, and no other capsules are requested."""
     buffer = cuda_core.device.allocate(64, stream=cuda_core.device.default_stream)
     view = cuda_core.View.from_buffer(buffer, (4, 4), dtype=np.dtype("f4"), is_readonly=readonly)
 
@@ -154,7 +154,7 @@ def test_a_view_tells_us_whether_it_may_be_written(cuda_core, readonly):
 
 
 def test_strides_of_a_view_count_elements(cuda_core):
-    """As ours do."""
+    """Both count strides in elements."""
     buffer = cuda_core.device.allocate(64, stream=cuda_core.device.default_stream)
     view = cuda_core.View.from_buffer(buffer, (2, 3), (1, 2), dtype=np.dtype("f4"))
 
@@ -163,7 +163,7 @@ def test_strides_of_a_view_count_elements(cuda_core):
 
 @pytest.mark.parametrize("hold", ["buffer", "view"])
 def test_memory_of_cuda_core_lives_as_long_as_our_array(cuda_core, emulator, hold):
-    """The buffer is given back when the last view of it goes."""
+    """The buffer is freed when the last view of it is freed."""
     stream = cuda_core.device.create_stream()
     before = emulator.live().device
     buffer = cuda_core.device.allocate(64, stream=stream)
@@ -181,7 +181,7 @@ def test_memory_of_cuda_core_lives_as_long_as_our_array(cuda_core, emulator, hol
 
 
 def test_a_stream_lives_as_long_as_what_is_ready_on_it(cuda_core, bindings):
-    """An Array that names a Stream keeps it, and so does what it is handed out as."""
+    """An Array that was made ready on a Stream keeps it alive, and so do its exports."""
     stream = cuda_core.device.create_stream()
     gone = weakref.ref(stream)
     array = ix.from_pointer(bindings.memory(), (4,), "uint8", device="cuda:0", stream=stream)
@@ -196,7 +196,7 @@ def test_a_stream_lives_as_long_as_what_is_ready_on_it(cuda_core, bindings):
 
 @pytest.mark.parametrize("name", ["LEGACY_DEFAULT_STREAM", "PER_THREAD_DEFAULT_STREAM"])
 def test_default_streams_of_cuda_core_are_1_and_2(cuda_core, bindings, name):
-    """The numbers of the standard."""
+    """The numbers are those of the standard."""
     stream = getattr(cuda_core, name)
     array = ix.from_pointer(bindings.memory(), (4,), "uint8", device="cuda:0", stream=stream)
 
@@ -205,7 +205,7 @@ def test_default_streams_of_cuda_core_are_1_and_2(cuda_core, bindings, name):
 
 
 def test_a_stream_of_another_library_orders_cuda_core(cuda_core, bindings, emulator):
-    """A loan on a Stream: the producer's next write waits for what the Stream read."""
+    """After a loan on a Stream, the producer's next write waits for the read on it."""
     theirs, ours = cuda_core.device.create_stream(), cuda_core.device.create_stream()
     buffer = cuda_core.device.allocate(bindings.size, stream=theirs)
     buffer.fill(7, stream=theirs)
@@ -226,7 +226,7 @@ def test_a_stream_of_another_library_orders_cuda_core(cuda_core, bindings, emula
 
 @pytest.mark.parametrize("back", [True, False], ids=["named", "not named"])
 def test_a_loan_of_a_buffer_is_handed_back(cuda_core, bindings, emulator, back):
-    """A Buffer cannot name its stream: the borrower does, or the host waits."""
+    """A Buffer does not know its stream: the borrower passes it, or the host waits."""
     theirs, ours = cuda_core.device.create_stream(), cuda_core.device.create_stream()
     buffer = cuda_core.device.allocate(bindings.size, stream=theirs)
     theirs.sync()
@@ -244,7 +244,7 @@ def test_a_loan_of_a_buffer_is_handed_back(cuda_core, bindings, emulator, back):
 
 
 def test_an_event_of_cuda_core_orders_what_we_cannot(cuda_core, bindings, emulator):
-    """A stream that waited for an Event may take a Buffer."""
+    """A stream that waited for an Event may use a Buffer."""
     theirs, ours = cuda_core.device.create_stream(), cuda_core.device.create_stream()
     buffer = cuda_core.device.allocate(bindings.size, stream=theirs)
     emulator.delay(theirs.handle, 0.005)
@@ -265,7 +265,7 @@ def test_an_event_of_cuda_core_orders_what_we_cannot(cuda_core, bindings, emulat
     ],
 )
 def test_memory_that_the_host_reaches_is_told_apart(cuda_core, resource, device):
-    """Page-locked and managed buffers are not taken for device memory."""
+    """Page-locked and managed buffers are not treated as device memory."""
     stream = cuda_core.device.default_stream
     buffer = getattr(cuda_core, resource)().allocate(64, stream=stream)
     stream.sync()
@@ -274,7 +274,7 @@ def test_memory_that_the_host_reaches_is_told_apart(cuda_core, resource, device)
 
 
 def test_a_closed_stream_is_refused(cuda_core, bindings):
-    """cuda.core's own error comes through, and no wait is left behind."""
+    """The error of cuda.core is raised, and no wait is left pending."""
     stream = cuda_core.device.create_stream()
     array = ix.from_pointer(bindings.memory(), (4,), "uint8", device="cuda:0")
     stream.close()
@@ -284,7 +284,7 @@ def test_a_closed_stream_is_refused(cuda_core, bindings):
 
 
 def test_a_round_trip_is_the_same_memory(array, cuda_core):
-    """Out and in again, both ways."""
+    """An export followed by an import keeps the memory, in both directions."""
     out = cuda_core.View.from_dlpack(array[1:, ::2], stream_ptr=1)
 
     back = ix.from_dlpack(out)

@@ -1,6 +1,6 @@
-"""What clients do that the rules do not say: each row of the table that is about devices, seen.
+"""Deviations of clients from the rules: each row of the table about devices is reproduced.
 
-A test here that fails says that a client has changed: then its row and its releases change, too.
+If a test fails here, a client has changed: then its row and its releases change as well.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from interchange._types.library import all_deviations
 pytestmark = [pytest.mark.clients, pytest.mark.emulated]
 
 of_stream_0 = pytest.mark.filterwarnings("ignore:__int__ returned non-int:DeprecationWarning")
-"""Numba makes a number of its stream in a way that Python is about to give up."""
+"""Numba converts its stream to a number in a way that Python deprecates."""
 SLOW = 0.005  # before each operation of a stream [seconds]
 
 
 @pytest.fixture
 def buffer(cuda_core, bindings):
-    """Return a buffer of cuda.core, and the stream that it was allocated on."""
+    """Return a buffer of cuda.core, and the stream on which it was allocated."""
     stream = cuda_core.device.create_stream()
     found = cuda_core.device.allocate(bindings.size, stream=stream)
     stream.sync()
@@ -28,7 +28,7 @@ def buffer(cuda_core, bindings):
 
 
 def test_the_rows_of_clients_are_here():
-    """Every row about these clients names the release that the tests below ran."""
+    """Every row about these clients has the release that the tests below use."""
     rows = [row for row in all_deviations() if row.library in {"cuda.core", "numba"}]
 
     assert {row.releases for row in rows} == {"1.2.2", "numba-cuda 0.30.4"}
@@ -40,7 +40,7 @@ def test_the_rows_of_clients_are_here():
 @pytest.mark.parametrize("kind", ["buffer", "view"])
 @pytest.mark.parametrize("stream", [None, 1, 2, 0, "own"], ids=str)
 def test_cuda_core_exports_without_a_wait(cuda_core, bindings, emulator, buffer, kind, stream):
-    """Whatever ``stream`` says, 0 included: a buffer and a view track no work (DLP-STREAM-6)."""
+    """For every ``stream``, 0 included: a buffer and a view track no work (DLP-STREAM-6)."""
     x, theirs = buffer
     if kind == "view":
         x = cuda_core.View.from_buffer(x, (bindings.size,), dtype=np.dtype("u1"))
@@ -55,7 +55,7 @@ def test_cuda_core_exports_without_a_wait(cuda_core, bindings, emulator, buffer,
 
 
 def test_interchange_refuses_stream_0_before_it_asks(buffer):
-    """The remedy: no producer sees it."""
+    """The workaround: the stream is refused before a producer sees it."""
     with pytest.raises(ix.StreamError) as caught:
         ix.from_dlpack(buffer[0], stream=0)
 
@@ -63,7 +63,7 @@ def test_interchange_refuses_stream_0_before_it_asks(buffer):
 
 
 def test_cuda_core_sends_streams_to_page_locked_memory(cuda_core, bindings):
-    """-1 as well as numbers (DLP-STREAM-1); `convert` knows a number that it drops."""
+    """-1 and other numbers are passed (DLP-STREAM-1); `convert` drops the number."""
     locked = ix.from_pointer(bindings.pinned(), (4,), "float32", device="cuda_host")
 
     with pytest.raises(ix.StreamError) as caught:
@@ -75,7 +75,7 @@ def test_cuda_core_sends_streams_to_page_locked_memory(cuda_core, bindings):
 
 @pytest.mark.parametrize("stream", [0, -1])
 def test_cuda_core_asserts_on_bad_streams(cuda_core, bindings, make_record, stream):
-    """A record with stream 0 (CAI-STREAM-1); ours refuses it with a rule."""
+    """A record with stream 0 (CAI-STREAM-1) fails an assertion; interchange refuses it by rule."""
     record = make_record(bindings.memory(), stream)
 
     with pytest.raises(AssertionError):
@@ -88,7 +88,7 @@ def test_cuda_core_asserts_on_bad_streams(cuda_core, bindings, make_record, stre
 
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_cuda_core_refuses_old_records(cuda_core, bindings, make_record, version):
-    """Below version 3 (CAI-VER-1): through `to_cai` they are of version 3."""
+    """Below version 3 (CAI-VER-1); `to_cai` converts them to version 3."""
     record = make_record(bindings.memory(), None, version=version)
 
     with pytest.raises(BufferError, match="v3 or above"):
@@ -99,7 +99,7 @@ def test_cuda_core_refuses_old_records(cuda_core, bindings, make_record, version
 
 
 def test_cuda_core_makes_void_of_bfloat16(cuda_core, bindings):
-    """By the record (CAI-TYPESTR-2); `convert` goes by DLPack."""
+    """The record has a void type (CAI-TYPESTR-2); `convert` uses DLPack."""
     pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
     array = ix.from_pointer(bindings.memory(), (4,), "bfloat16", device="cuda:0")
 
@@ -114,7 +114,7 @@ def test_cuda_core_makes_void_of_bfloat16(cuda_core, bindings):
 
 
 def test_numba_speaks_no_dlpack(numba):
-    """Nor takes it (DLP-NEG-1): `asarray` and `convert` go by the record."""
+    """Numba neither exports nor imports DLPack (DLP-NEG-1): the record is used."""
     x = numba.device_array(4, "f4")
 
     assert not hasattr(x, "__dlpack__")
@@ -124,7 +124,7 @@ def test_numba_speaks_no_dlpack(numba):
 
 @of_stream_0
 def test_numba_publishes_stream_0(numba):
-    """Of `default_stream` (CAI-STREAM-1): refused, and the legacy stream is the fix."""
+    """The record of `default_stream` (CAI-STREAM-1) is refused; the legacy stream is the fix."""
     x = numba.device_array(4, "f4", stream=numba.default_stream())
     y = numba.device_array(4, "f4", stream=numba.legacy_default_stream())
 
@@ -138,7 +138,7 @@ def test_numba_publishes_stream_0(numba):
 
 @pytest.mark.parametrize("remedy", [False, True], ids=["as it is", "record with stream 1"])
 def test_numba_publishes_none_for_the_legacy_stream(numba, bindings, emulator, remedy):
-    """Work launched without a stream is pending there (CAI-STREAM-2): a race for other streams."""
+    """Work launched without a stream is pending there (CAI-STREAM-2): a race with other streams."""
     x = numba.device_array(bindings.size, "u1")
     record = x.__cuda_array_interface__
     emulator.delay(1, SLOW)
@@ -158,7 +158,7 @@ def test_numba_publishes_none_for_the_legacy_stream(numba, bindings, emulator, r
 
 
 def test_numba_tells_no_stride_of_0(numba, bindings, make_record):
-    """Of an array that repeats a row (CAI-STRIDES-1): its record says C order."""
+    """The record of an array that repeats a row claims C order (CAI-STRIDES-1)."""
     record = make_record(bindings.memory(), None, shape=(3, 4), typestr="<f4", strides=(0, 4))
     x = numba.as_cuda_array(record)
 
@@ -172,7 +172,7 @@ def test_numba_tells_no_stride_of_0(numba, bindings, make_record):
     ("make", "device"), [("managed_array", "cuda_managed:0"), ("mapped_array", "cuda_host:0")]
 )
 def test_numba_says_that_managed_memory_is_on_the_cpu(numba, bindings, emulator, make, device):
-    """By DLPack, which orders nothing then (DLP-STREAM-9); `asarray` goes by their record."""
+    """DLPack then orders nothing (DLP-STREAM-9); `asarray` uses the record."""
     x = getattr(numba, make)(bindings.size, "u1")
 
     assert x.__dlpack_device__() == (1, 0)
@@ -182,7 +182,7 @@ def test_numba_says_that_managed_memory_is_on_the_cpu(numba, bindings, emulator,
 
 
 def test_numba_forgets_read_only(numba, bindings):
-    """`as_cuda_array` takes it, and the array's record says writable (DLP-RO-3)."""
+    """`as_cuda_array` accepts it, and the array's record is writable (DLP-RO-3)."""
     array = ix.from_pointer(bindings.memory(), (4,), "uint8", device="cuda:0", readonly=True)
 
     x = numba.as_cuda_array(array)
@@ -193,7 +193,7 @@ def test_numba_forgets_read_only(numba, bindings):
 
 @of_stream_0
 def test_numba_takes_stream_0(numba, bindings, make_record):
-    """And publishes it again (CAI-STREAM-1)."""
+    """Numba also publishes it again (CAI-STREAM-1)."""
     x = numba.as_cuda_array(make_record(bindings.memory(), 0))
 
     assert x.__cuda_array_interface__["stream"] == 0
@@ -201,7 +201,7 @@ def test_numba_takes_stream_0(numba, bindings, make_record):
 
 @pytest.mark.parametrize("options", [{"version": 2}, {}], ids=["version 2", "sync=False"])
 def test_numba_waits_for_nothing(numba, bindings, emulator, make_record, options):
-    """Where the record cannot say what is pending, or the user says not to (CAI-STREAM-2)."""
+    """The record cannot express pending work, or the user disables waiting (CAI-STREAM-2)."""
     stream = bindings.stream()
     emulator.delay(stream, SLOW)
     ptr = bindings.memory()
@@ -218,7 +218,7 @@ def test_numba_waits_for_nothing(numba, bindings, emulator, make_record, options
 
 
 def test_a_record_of_version_2_is_safe_from_us(numba, bindings, emulator):
-    """The remedy: the host waits before the record is handed out."""
+    """The workaround: the host waits before the record is returned."""
     stream = bindings.stream()
     emulator.delay(stream, SLOW)
     ptr = bindings.memory()
@@ -232,7 +232,7 @@ def test_a_record_of_version_2_is_safe_from_us(numba, bindings, emulator):
 
 
 def test_numba_makes_void_of_bfloat16(numba, bindings):
-    """By the record (CAI-TYPESTR-2); `convert` gives the array its dtype."""
+    """The record has a void type (CAI-TYPESTR-2); `convert` sets the dtype of the array."""
     pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
     array = ix.from_pointer(bindings.memory(), (4,), "bfloat16", device="cuda:0")
 
@@ -245,7 +245,7 @@ def test_numba_makes_void_of_bfloat16(numba, bindings):
 
 @pytest.mark.parametrize("taken_for", ["the legacy stream", "another"])
 def test_tvm_passes_on_without_a_wait(need, bindings, emulator, taken_for):
-    """Its tensors let the legacy stream wait, and are exported for any (DLP-STREAM-6)."""
+    """The legacy stream waits, and the tensors are exported for any stream (DLP-STREAM-6)."""
     need("tvm_ffi")
     import tvm_ffi
 

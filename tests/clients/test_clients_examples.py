@@ -1,7 +1,7 @@
-"""Every example of the CUDA Array Interface's text that two libraries take part in.
+"""All examples of the CUDA Array Interface's specification with two libraries.
 
-Source: CUDA Array Interface, version 3.  interchange stands where the text has a fictitious
-consumer, and `Emulator.fill` and `Emulator.annotate` stand for kernels.
+Source: CUDA Array Interface, version 3.  interchange replaces the fictitious consumer of the
+text, and `Emulator.fill` and `Emulator.annotate` replace kernels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SLOW = 0.005  # before each operation of a stream [seconds]
 
 
 def address(x):
-    """Return where an object with the interface is."""
+    """Return the address in an object's record."""
     return x.__cuda_array_interface__["data"][0]
 
 
@@ -27,7 +27,7 @@ def address(x):
 
 
 def test_producers_and_a_consumer_that_launches_a_kernel(numba, bindings, emulator):
-    """``add[1, 32](a, b, out)``: three producers, and Numba as the consumer."""
+    """``add[1, 32](a, b, out)`` has three producers, and Numba as the consumer."""
     streams = [bindings.stream() for _ in range(3)]
     memory = [bindings.memory() for _ in streams]
     for ptr, stream in zip(memory, streams, strict=True):
@@ -49,7 +49,7 @@ def test_producers_and_a_consumer_that_launches_a_kernel(numba, bindings, emulat
 
 
 def test_an_array_of_a_stream_and_a_kernel_on_another(numba, bindings, emulator):
-    """Launching on an array's non-default stream, with the event; interchange consumes it."""
+    """A launch on an array's non-default stream, with the event; interchange imports it."""
     array_stream, kernel_stream = numba.stream(), numba.stream()
     count = 16384
     x = numba.device_array(count, dtype=np.uint8, stream=array_stream)
@@ -67,7 +67,7 @@ def test_an_array_of_a_stream_and_a_kernel_on_another(numba, bindings, emulator)
 
 
 def test_the_same_without_the_event_is_a_race(numba, bindings, emulator):
-    """The risk that the text names: the consumer works while the kernel still runs."""
+    """As the specification warns, the consumer works while the kernel still runs."""
     array_stream, kernel_stream = numba.stream(), numba.stream()
     x = numba.device_array(16384, dtype=np.uint8, stream=array_stream)
     emulator.delay(kernel_stream, SLOW)
@@ -92,7 +92,7 @@ class Busy:
         self.part = bindings.size // 3
 
     def write(self, value):
-        """Enqueue a value on the three streams, a third of the memory on each."""
+        """Enqueue a value on the three streams, each for a third of the memory."""
         ends = [*range(0, self.bindings.size - self.part, self.part), self.bindings.size]
         for stream, start, end in zip(self.streams, ends, ends[1:], strict=False):
             self.bindings.fill(self.ptr + start, value, stream, end - start)
@@ -115,7 +115,7 @@ class Busy:
 
 @pytest.mark.parametrize("consumer", ["another", "legacy", "per-thread", "the published"])
 def test_three_streams_and_a_fourth_that_is_published(bindings, emulator, consumer):
-    """Streams 7, 9 and 15, with an event on each, and stream 3: it is enough to wait for 3."""
+    """Streams 7, 9 and 15 have events for stream 3: waiting for stream 3 is sufficient."""
     producer = Busy(bindings)
     stream = {"another": int(bindings.stream()), "legacy": 1, "per-thread": 2}.get(
         consumer, int(producer.published)
@@ -130,7 +130,7 @@ def test_three_streams_and_a_fourth_that_is_published(bindings, emulator, consum
 
 
 def test_work_that_is_enqueued_after_the_import_counts(bindings, emulator):
-    """The attribute is read again when the memory is taken, and publishes what is pending then."""
+    """The attribute is read again at the export, and publishes the stream of pending work."""
     producer = Busy(bindings)
     array = ix.from_cai(producer)
     for busy in producer.streams:
@@ -144,7 +144,7 @@ def test_work_that_is_enqueued_after_the_import_counts(bindings, emulator):
 
 
 def test_a_producer_that_leaves_out_the_events_races(bindings, emulator):
-    """Then synchronisation on stream 3 is not sufficient: no consumer can mend that."""
+    """Synchronisation on stream 3 is not sufficient, and no consumer can correct that."""
     producer = Busy(bindings, waits=False)
     for busy in producer.streams:
         emulator.delay(busy, SLOW)
@@ -158,7 +158,7 @@ def test_a_producer_that_leaves_out_the_events_races(bindings, emulator):
 
 
 def test_a_consumer_that_enqueues_in_the_provided_stream(numba, bindings, emulator):
-    """It may return at once: the producer's next kernel comes after it, in the same stream."""
+    """It may return at once: the producer's next kernel runs later in the same stream."""
     stream = numba.stream()
     x = numba.to_device(np.full(bindings.size, 7, "u1"), stream=stream)
     emulator.delay(stream, SLOW)
@@ -176,7 +176,7 @@ def test_a_consumer_that_enqueues_in_the_provided_stream(numba, bindings, emulat
 def test_a_consumer_that_works_elsewhere_places_a_wait_in_the_provided_stream(
     numba, bindings, emulator
 ):
-    """The other way to keep the duty is `borrow`, which places it on exit."""
+    """Alternatively `borrow` makes the provided stream wait on exit."""
     stream, elsewhere = numba.stream(), bindings.stream()
     x = numba.to_device(np.full(bindings.size, 7, "u1"), stream=stream)
     emulator.delay(elsewhere, SLOW)
@@ -191,7 +191,7 @@ def test_a_consumer_that_works_elsewhere_places_a_wait_in_the_provided_stream(
 
 
 def test_a_consumer_that_forgets_the_wait_races(numba, bindings, emulator):
-    """The same without `borrow`: the producer overwrites what is still read."""
+    """Without `borrow`, the producer overwrites memory that is still read."""
     stream, elsewhere = numba.stream(), bindings.stream()
     x = numba.to_device(np.full(bindings.size, 7, "u1"), stream=stream)
     target = bindings.pinned()
@@ -206,11 +206,11 @@ def test_a_consumer_that_forgets_the_wait_races(numba, bindings, emulator):
 
 @pytest.mark.parametrize("way", ["interchange", "Numba"])
 def test_a_user_may_have_the_stream_ignored(numba, bindings, emulator, monkeypatch, way):
-    """``sync=False``, and Numba's option: neither waits, and the user orders."""
+    """With ``sync=False`` and Numba's option no wait is made, and the user orders the streams."""
     stream = bindings.stream()
     ptr = bindings.memory()
     bindings.fill(ptr, 7, stream)
-    bindings("cuStreamSynchronize", stream)  # the user's order
+    bindings("cuStreamSynchronize", stream)  # ordered by the user
     made = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=stream)
     monkeypatch.setattr("numba.cuda.core.config.CUDA_ARRAY_INTERFACE_SYNC", 0)
     other = int(bindings.stream())
@@ -230,7 +230,7 @@ def test_a_user_may_have_the_stream_ignored(numba, bindings, emulator, monkeypat
 
 
 def test_reading_the_attribute_keeps_nothing_alive(bindings, make_owner):
-    """The record has no slot for an owner."""
+    """The record has no field for an owner."""
     owner = make_owner()
     gone = weakref.ref(owner)
     array = ix.from_pointer(bindings.memory(), (4,), "float32", device="cuda:0", owner=owner)
@@ -243,7 +243,7 @@ def test_reading_the_attribute_keeps_nothing_alive(bindings, make_owner):
 
 @pytest.mark.parametrize("way", ["as_cuda_array", "owner=", "no owner"])
 def test_what_numba_makes_of_ours_holds_it_as_the_text_says(numba, bindings, make_owner, way):
-    """``as_cuda_array`` holds the object; ``from_cuda_array_interface`` what ``owner=`` names."""
+    """``as_cuda_array`` keeps the object alive; ``from_cuda_array_interface`` keeps ``owner=``."""
     owner = make_owner()
     gone = weakref.ref(owner)
     ours = ix.from_pointer(bindings.memory(), (4,), "float32", device="cuda:0", owner=owner)
@@ -264,7 +264,7 @@ def test_what_numba_makes_of_ours_holds_it_as_the_text_says(numba, bindings, mak
 
 @pytest.mark.parametrize("way", ["the object", "owner=", "no owner"])
 def test_what_we_make_of_numbas_holds_it_alike(numba, way):
-    """`from_cai` of an object holds it; of a dict what ``owner=`` names."""
+    """`from_cai` keeps an object alive, and ``owner=`` for a dict."""
     x = numba.device_array(4, "f4")
     gone = weakref.ref(x)
     if way == "the object":
@@ -282,7 +282,7 @@ def test_what_we_make_of_numbas_holds_it_alike(numba, way):
 
 
 def test_a_stream_lives_as_long_as_the_object_that_exports_it(numba, bindings):
-    """Numba's own streams through ours: the view holds what its record names."""
+    """A view keeps the stream of its record alive, also a stream of Numba."""
     stream = numba.stream()
     gone = weakref.ref(stream)
     made = ix.from_pointer(bindings.memory(), (4,), "float32", device="cuda:0")
@@ -299,7 +299,7 @@ def test_a_stream_lives_as_long_as_the_object_that_exports_it(numba, bindings):
 
 
 def test_the_driver_is_asked_what_an_address_is(numba):
-    """Device, managed and mapped memory of Numba, as ``cuPointerGetAttribute`` tells them."""
+    """``cuPointerGetAttribute`` describes device, managed and mapped memory of Numba."""
     found = [
         str(ix.from_cai(make(4, "f4")).device)
         for make in (numba.device_array, numba.managed_array, numba.mapped_array)

@@ -1,4 +1,4 @@
-"""10,000 round trips from numba-cuda through interchange to cuda.core and back leave nothing."""
+"""10,000 round trips from numba-cuda through interchange to cuda.core and back leak nothing."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ pytestmark = [pytest.mark.clients, pytest.mark.emulated, pytest.mark.isolated]
 
 SCRIPT = Path(__file__).with_name("round_trips.py")
 KINDS = ("one array", "fresh arrays", "fresh streams")
-MOST = 20  # of growth, per trip [bytes]; one lost object of Python is larger
+MOST = 20  # growth per trip [bytes]; one leaked Python object is larger
 
 
 @pytest.fixture(scope="module")
 def counts(run_isolated: Any, need: Any) -> Any:
-    """Return what each kind of trip left behind, each in a process of its own."""
+    """Return the resources left by each kind of trip, each in a separate process."""
     found: dict[str, Any] = {}
 
     def count(kind: str) -> Any:
         need("cuda.core")
         need("numba_cuda")
         if kind not in found:
-            # freed device memory is held back, up to so much [bytes], and counts as resident
+            # freed device memory is held back up to this size [bytes], and counts as resident
             found[kind] = json.loads(
                 run_isolated(str(SCRIPT), kind, env={"EMUCUDA_QUARANTINE": "65536"})
             )
@@ -35,7 +35,7 @@ def counts(run_isolated: Any, need: Any) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_does_not_grow(counts: Any, kind: str) -> None:
-    """The resident memory after 10,000 trips is that after 2,000."""
+    """The resident memory after 10,000 trips equals that after 2,000."""
     told = counts(kind)
 
     assert told["trips"] == 10_000
@@ -44,7 +44,7 @@ def test_memory_does_not_grow(counts: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_of_the_driver_is_left(counts: Any, kind: str) -> None:
-    """As many allocations, events and streams as before, and no report."""
+    """The numbers of allocations, events and streams are unchanged, and there is no report."""
     told = counts(kind)
 
     assert told["after"]["live"] == told["before"]["live"]

@@ -1,4 +1,4 @@
-"""nanoarrow carries columns on a device, with the event that belongs to them, out and back in."""
+"""nanoarrow passes device columns on with their event, exported and imported again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [
 
 @pytest.fixture
 def carry(need):
-    """Return what makes nanoarrow's device array of an export."""
+    """Return a function that creates nanoarrow's device array of an export."""
     need("nanoarrow")
     from nanoarrow.device import c_device_array
 
@@ -23,7 +23,7 @@ def carry(need):
 
 
 def test_it_reads_where_memory_is(bindings, carry):
-    """Device, type and shape arrive; nothing is copied."""
+    """Device, type and shape are kept; nothing is copied."""
     memory = bindings.memory()
     array = ix.from_pointer(memory, (16, 4), "float32", device="cuda:0")
     found = carry(ix.to_arrow(array))
@@ -34,7 +34,7 @@ def test_it_reads_where_memory_is(bindings, carry):
 
 
 def test_what_it_hands_back_is_waited_for(bindings, emulator, carry):
-    """The event goes along, and is destroyed when the last Array of it dies."""
+    """The event is passed on, and is destroyed when the last Array is freed."""
     producer, stream = bindings.stream(), bindings.stream()
     memory = bindings.memory()
     before = emulator.live().events
@@ -53,7 +53,7 @@ def test_what_it_hands_back_is_waited_for(bindings, emulator, carry):
 
 
 def test_nothing_but_the_event_keeps_the_order(bindings, emulator, carry):
-    """The same where waits of streams order nothing is found wrong."""
+    """The same program has a race if waits of streams have no effect."""
     producer, stream, memory = bindings.stream(), bindings.stream(), bindings.memory()
     with emulator.without_waits():
         emulator.fill(producer, memory, bindings.size, 7)

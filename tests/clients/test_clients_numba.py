@@ -1,4 +1,4 @@
-"""numba-cuda and interchange: arrays in and out, their streams, and who lives how long."""
+"""numba-cuda and interchange: imports and exports of arrays, their streams, and lifetimes."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def array(bindings):
 
 
 def address(x):
-    """Return where an array of Numba is."""
+    """Return the address of an array of Numba."""
     return x.__cuda_array_interface__["data"][0]
 
 
-# ---------------------------------------------------------------- as a producer for us
+# ---------------------------------------------------------------- as a producer
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_what_numba_uploaded_is_read(numba, order):
-    """Shape, strides and elements of ``to_device``."""
+    """``to_device`` keeps shape, strides and elements."""
     host = np.arange(12, dtype="f4").reshape(3, 4, order=order)
 
     array = ix.asarray(numba.to_device(host))
@@ -57,7 +57,7 @@ def test_what_numba_uploaded_is_read(numba, order):
 
 
 def test_a_slice_of_numba_keeps_its_strides(numba):
-    """And starts where it starts."""
+    """The start of the slice is kept as well."""
     host = np.arange(12, dtype="i4").reshape(3, 4)
     x = numba.to_device(host)
 
@@ -69,7 +69,7 @@ def test_a_slice_of_numba_keeps_its_strides(numba):
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (1, 1, 5)], ids=str)
 def test_odd_shapes_of_numba_are_taken(numba, shape):
-    """No axes, no elements, axes of one."""
+    """Arrays without axes, without elements, and with axes of one are accepted."""
     array = ix.asarray(numba.device_array(shape, "f4"))
 
     assert (array.shape, array.ptr == 0) == (shape, 0 in shape)
@@ -77,12 +77,12 @@ def test_odd_shapes_of_numba_are_taken(numba, shape):
 
 @pytest.mark.parametrize("name", NAMED)
 def test_element_types_of_numba_are_ours(numba, name):
-    """Every type that the interface has a name for."""
+    """All element types of the interface are accepted."""
     assert ix.asarray(numba.device_array(4, name)).dtype.name == name
 
 
 def test_bfloat16_of_numba_is_told_by_its_dtype(numba):
-    """The record says two bytes, and the array's dtype what they are."""
+    """The record has elements of two bytes, and the array's dtype gives the type."""
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
 
     assert ix.asarray(numba.device_array(4, ml_dtypes.bfloat16)).dtype.name == "bfloat16"
@@ -90,7 +90,7 @@ def test_bfloat16_of_numba_is_told_by_its_dtype(numba):
 
 @pytest.mark.parametrize("dtype", [">i4", "M8[s]", "S4", [("a", "i4"), ("b", "f4")]], ids=str)
 def test_elements_that_no_one_else_has_are_refused(numba, dtype):
-    """Foreign byte order, times, text, structs."""
+    """Foreign byte order, times, strings and structs are refused."""
     with pytest.raises(ix.UnsupportedDTypeError):
         ix.asarray(numba.device_array(4, dtype))
 
@@ -100,7 +100,7 @@ def test_elements_that_no_one_else_has_are_refused(numba, dtype):
     [("legacy_default_stream", 1), ("per_thread_default_stream", 2), ("stream", None)],
 )
 def test_the_stream_of_an_array_is_passed_on(numba, make, number):
-    """What ``device_array(stream=)`` was told is what we publish."""
+    """The stream of ``device_array(stream=)`` is published."""
     stream = getattr(numba, make)()
     x = numba.device_array(4, "f4", stream=stream)
 
@@ -110,12 +110,12 @@ def test_the_stream_of_an_array_is_passed_on(numba, make, number):
 
 
 def test_an_array_without_a_stream_publishes_none(numba):
-    """Numba says that nothing is pending, and so do we."""
+    """Numba reports no pending work, and interchange reports none either."""
     assert ix.asarray(numba.device_array(4, "f4")).__cuda_array_interface__["stream"] is None
 
 
 def test_a_stream_that_is_bound_later_counts(numba):
-    """``bind`` makes another array with another stream; the record is read when it is needed."""
+    """``bind`` returns a new array with another stream; the record is read at the export."""
     first, second = numba.stream(), numba.stream()
     x = numba.device_array(4, "f4", stream=first)
     array = ix.asarray(x)
@@ -129,14 +129,14 @@ def test_a_stream_that_is_bound_later_counts(numba):
     ("make", "device"), [("managed_array", "cuda_managed:0"), ("mapped_array", "cuda_host:0")]
 )
 def test_memory_that_the_host_reaches_is_told_apart(numba, make, device):
-    """The record is of managed or page-locked memory, and `from_cai` asks the driver."""
+    """The record describes managed or page-locked memory, and `from_cai` queries the driver."""
     x = getattr(numba, make)(4, "f4")
 
     assert str(ix.from_cai(x).device) == device
 
 
 def test_our_array_keeps_numbas_alive(numba):
-    """Its memory, and the stream that it publishes."""
+    """The memory and the published stream are kept alive."""
     stream = numba.stream()
     x = numba.device_array(4, "f4", stream=stream)
     gone, stream_gone = weakref.ref(x), weakref.ref(stream)
@@ -150,7 +150,7 @@ def test_our_array_keeps_numbas_alive(numba):
 
 
 def test_the_stream_of_an_array_waits_for_a_copy_of_ours(numba, bindings, emulator):
-    """Also where the array was made ready on another stream: its next write comes after."""
+    """The next write runs after the copy, even if the array was made ready on another stream."""
     stream, ours = numba.stream(), bindings.stream()
     x = numba.to_device(np.full(bindings.size, 7, "u1"), stream=stream)
     emulator.delay(ours, SLOW)
@@ -162,7 +162,7 @@ def test_the_stream_of_an_array_waits_for_a_copy_of_ours(numba, bindings, emulat
 
 
 def test_a_loan_orders_numbas_next_kernel(numba, bindings, emulator):
-    """What the borrower reads is not overwritten: the array's stream waits for it."""
+    """The array's stream waits for the borrower's read before it overwrites the memory."""
     stream, ours = numba.stream(), bindings.stream()
     x = numba.to_device(np.full(bindings.size, 7, "u1"), stream=stream)
     emulator.delay(ours, SLOW)
@@ -177,7 +177,7 @@ def test_a_loan_orders_numbas_next_kernel(numba, bindings, emulator):
 
 
 def test_a_loan_for_writing_is_seen_by_numba(numba, bindings, emulator):
-    """``copy_to_host`` on the array's stream finds what the borrower wrote."""
+    """``copy_to_host`` on the array's stream reads what the borrower wrote."""
     stream, ours = numba.stream(), numba.external_stream(int(bindings.stream()))
     x = numba.device_array(bindings.size, "u1", stream=stream)
     emulator.delay(ours, SLOW)
@@ -189,7 +189,7 @@ def test_a_loan_for_writing_is_seen_by_numba(numba, bindings, emulator):
 
 
 def test_the_per_thread_stream_of_numba_is_the_callers(numba, bindings, emulator):
-    """2 is another stream in another thread: the one that reads waits for the one that wrote."""
+    """Stream 2 differs in each thread: the reading stream waits for the writing one."""
     writer = bindings.stream()
     emulator.delay(writer, SLOW)
     ptr = bindings.memory()
@@ -209,12 +209,12 @@ def test_the_per_thread_stream_of_numba_is_the_callers(numba, bindings, emulator
     assert set(found[0].tolist()) == {7}
 
 
-# ---------------------------------------------------------------- as a consumer of ours
+# ---------------------------------------------------------------- as a consumer
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_numba_finds_our_elements(array, numba, layout):
-    """Whatever the layout."""
+    """Elements are found for every layout."""
     ours = LAYOUTS[layout](array)
 
     x = numba.as_cuda_array(ours)
@@ -225,7 +225,7 @@ def test_numba_finds_our_elements(array, numba, layout):
 
 @pytest.mark.parametrize("name", NAMED)
 def test_our_element_types_are_numbas(bindings, numba, name):
-    """Every type that the interface has a name for."""
+    """All element types of the interface are accepted."""
     ours = ix.from_pointer(bindings.memory(), (4,), name, device="cuda:0")
 
     assert numba.as_cuda_array(ours).dtype == np.dtype(name)
@@ -233,7 +233,7 @@ def test_our_element_types_are_numbas(bindings, numba, name):
 
 @pytest.mark.usefixtures("numba")
 def test_our_bfloat16_is_numbas_where_convert_hands_it_over(bindings):
-    """A record has no name for it: `convert` gives the array its dtype."""
+    """A record cannot express bfloat16: `convert` sets the dtype of the array."""
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
     ours = ix.from_pointer(bindings.memory(), (4,), "bfloat16", device="cuda:0")
 
@@ -242,7 +242,7 @@ def test_our_bfloat16_is_numbas_where_convert_hands_it_over(bindings):
 
 @pytest.mark.usefixtures("numba")
 def test_read_only_memory_is_not_handed_to_numba(bindings):
-    """Its arrays have no such flag: `convert` refuses, or copies."""
+    """Numba's arrays cannot be read-only: `convert` refuses, or copies."""
     ptr = bindings.upload(bytes(range(16)))
     ours = ix.from_pointer(ptr, (16,), "uint8", device="cuda:0", readonly=True)
 
@@ -256,7 +256,7 @@ def test_read_only_memory_is_not_handed_to_numba(bindings):
 
 
 def test_as_cuda_array_keeps_our_memory_alive(bindings, numba, make_owner):
-    """It refers to what gave the record (CAI, Lifetime management in Numba)."""
+    """The array keeps the exporter alive (CAI, Lifetime management in Numba)."""
     owner = make_owner()
     gone = weakref.ref(owner)
     ours = ix.from_pointer(bindings.memory(), (4,), "float32", device="cuda:0", owner=owner)
@@ -270,7 +270,7 @@ def test_as_cuda_array_keeps_our_memory_alive(bindings, numba, make_owner):
 
 
 def test_sync_waits_for_the_stream_that_we_publish(bindings, numba, emulator):
-    """The host does, so that any stream may read; nothing else is waited for."""
+    """The host waits for the published stream only, so that any stream may read."""
     stream = bindings.stream()
     emulator.delay(stream, SLOW)
     ptr = bindings.memory()
@@ -287,7 +287,7 @@ def test_sync_waits_for_the_stream_that_we_publish(bindings, numba, emulator):
 
 
 def test_without_sync_another_stream_races(bindings, numba, emulator):
-    """As Numba documents: a caller that passes ``sync=False`` orders the streams."""
+    """As Numba documents, a caller that passes ``sync=False`` must order the streams."""
     stream = bindings.stream()
     emulator.delay(stream, SLOW)
     ptr = bindings.memory()
@@ -302,7 +302,7 @@ def test_without_sync_another_stream_races(bindings, numba, emulator):
 
 @pytest.mark.usefixtures("numba")
 def test_convert_without_a_stream_lets_the_host_wait(bindings, emulator):
-    """Nobody said where the array will be used: any stream may."""
+    """Without a stream the array may be used on any, so the host waits."""
     stream = bindings.stream()
     emulator.delay(stream, SLOW)
     ptr = bindings.memory()
@@ -317,7 +317,7 @@ def test_convert_without_a_stream_lets_the_host_wait(bindings, emulator):
 
 
 def test_convert_for_a_stream_lets_only_it_wait(bindings, numba, emulator):
-    """One event, and the host goes on; the array's stream is the one that was named."""
+    """One event is recorded, the host does not wait, and the array has the stream passed."""
     stream, mine = bindings.stream(), numba.stream()
     ptr = bindings.memory()
     ours = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=stream)
@@ -328,7 +328,7 @@ def test_convert_for_a_stream_lets_only_it_wait(bindings, numba, emulator):
         waiting = emulator.pending(stream)
 
     assert int(x.stream) == int(mine)
-    assert waiting > 0  # the host came this far while the producer was held
+    assert waiting > 0  # reached while the producer was held
     assert (trace.names.count("cuStreamWaitEvent"), "cuStreamSynchronize" in trace.names) == (
         1,
         False,
@@ -337,7 +337,7 @@ def test_convert_for_a_stream_lets_only_it_wait(bindings, numba, emulator):
 
 
 def test_a_copy_is_made_on_the_stream_that_is_named(bindings, numba, emulator):
-    """``copy=True``: other memory, filled after the producer's write."""
+    """``copy=True`` returns new memory, filled after the producer's write."""
     stream, mine = bindings.stream(), numba.stream()
     emulator.delay(stream, SLOW)
     ptr = bindings.memory()
@@ -352,7 +352,7 @@ def test_a_copy_is_made_on_the_stream_that_is_named(bindings, numba, emulator):
 
 @pytest.mark.usefixtures("numba")
 def test_host_memory_reaches_numba_as_a_copy():
-    """`convert` says what to pass, and then moves it."""
+    """The error of `convert` names the argument that allows the copy."""
     host = np.arange(6, dtype="f4").reshape(2, 3)
 
     with pytest.raises(ix.UnsupportedDeviceError, match="pass `copy=True`") as caught:
@@ -363,7 +363,7 @@ def test_host_memory_reaches_numba_as_a_copy():
 
 
 def test_a_round_trip_is_the_same_memory(numba):
-    """Out and in again."""
+    """An export followed by an import keeps the memory."""
     x = numba.to_device(np.arange(12, dtype="f4").reshape(3, 4))
 
     back = numba.as_cuda_array(ix.asarray(x)[1:, ::2])
@@ -376,7 +376,7 @@ def test_a_round_trip_is_the_same_memory(numba):
 
 
 def test_host_memory_is_uploaded_on_the_stream_that_is_named(numba, bindings, emulator):
-    """And is ready there: Numba's array says so."""
+    """Numba's array publishes the stream on which it is ready."""
     host, stream = np.arange(12, dtype="f4"), bindings.stream()
 
     with emulator.trace() as trace:
@@ -390,7 +390,7 @@ def test_host_memory_is_uploaded_on_the_stream_that_is_named(numba, bindings, em
 
 @pytest.mark.parametrize("where", ["host", "device"])
 def test_a_copy_runs_on_a_stream(array, where):
-    """-1 is no stream (DLP-STREAM-2): a consumer of the copy could not know when it is done."""
+    """-1 is refused (DLP-STREAM-2): a consumer of the copy could not know when it is done."""
     x = np.arange(3, dtype="f4") if where == "host" else array
 
     with pytest.raises(ix.StreamError) as caught:

@@ -1,7 +1,7 @@
-"""Every client hands busy memory to every client, through interchange, and each sees it written.
+"""Every client passes memory with pending work to every client, through interchange.
 
-A producer's stream is slow, and its write is pending when the memory changes hands.  The consumer
-reads on its own stream; its bytes are right, and the detector has nothing to say.
+A producer's stream is slow, and its write is pending at the transfer.  The consumer reads on its
+own stream; it reads the right bytes, and the detector reports nothing.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class World(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a producer made: the object, its memory, and the stream that it writes on."""
+    """The result of a producer: the object, its memory, and the stream on which it writes."""
 
     x: Any
     ptr: int
     stream: int
-    is_tracked: bool = True  # else the client does not know its stream, and its user orders
+    is_tracked: bool = True  # otherwise the client does not know its stream, and the user orders it
     keep: Any = None
 
 
@@ -57,7 +57,7 @@ def world(emulator, bindings, cuda_core, numba):
 
 
 def bindings_pointer(world):
-    """Raw memory and a raw stream, described by `from_pointer`."""
+    """Memory from an address, with a stream, described by `from_pointer`."""
     cuda, stream = world.bindings, world.bindings.stream()
     ptr = cuda.memory()
     world.emulator.delay(stream, SLOW)
@@ -67,17 +67,17 @@ def bindings_pointer(world):
 
 
 def core_buffer(world):
-    """A Buffer of cuda.core, filled on a Stream: it does not know on which."""
+    """A Buffer of cuda.core, filled on a Stream that the Buffer does not know."""
     stream = world.core.device.create_stream()
     buffer = world.core.device.allocate(world.bindings.size, stream=stream)
-    stream.sync()  # the allocation, which is enqueued, too
+    stream.sync()  # the allocation, which is also enqueued
     world.emulator.delay(stream, SLOW)
     buffer.fill(VALUE, stream=stream)
     return Made(buffer, int(buffer.handle), int(stream.handle), is_tracked=False, keep=stream)
 
 
 def core_view(world):
-    """A StridedMemoryView of a Buffer: nor does that."""
+    """A StridedMemoryView of a Buffer, which does not know the Stream either."""
     made = core_buffer(world)
     view = world.core.View.from_buffer(made.x, (world.bindings.size,), dtype=np.dtype("u1"))
     return made._replace(x=view)
@@ -94,7 +94,7 @@ def numba_kernel(world):
 
 
 def numba_upload(world):
-    """What ``to_device`` of Numba uploads on a stream."""
+    """An array that ``to_device`` of Numba uploads on a stream."""
     stream = world.numba.stream()
     world.emulator.delay(stream, SLOW)
     host = np.full(world.bindings.size, VALUE, "u1")
@@ -158,7 +158,7 @@ def core_convert(world, x, stream):
 
 
 def numba_unsynced(world, x, stream):
-    """An array of Numba whose stream is the one that `to_cai` named: the host does not wait."""
+    """An array of Numba with the stream that `to_cai` published: the host does not wait."""
     array = world.numba.as_cuda_array(ix.to_cai(x, stream=stream), sync=False)
     return array, lambda _: array.copy_to_host().tobytes()
 
@@ -198,7 +198,7 @@ def pick(world, made, consumer):
 
 
 def order_by_hand(world, made, stream):
-    """Do what users of cuda.core are told to: a Buffer and a view know of no stream."""
+    """Order the streams as users of cuda.core must: a Buffer and a view have no stream."""
     if not made.is_tracked and stream != made.stream:
         world.core_stream(stream).wait(world.core_stream(made.stream))
 
@@ -210,7 +210,7 @@ def order_by_hand(world, made, stream):
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("producer", PRODUCERS)
 def test_a_consumer_sees_what_a_busy_producer_wrote(world, producer, consumer, stream):
-    """The bytes are right on every stream, at the producer's address, and nothing is reported."""
+    """The bytes are right on every stream, at the producer's address, and no race is reported."""
     made = PRODUCERS[producer](world)
     handle = pick(world, made, stream)
 
@@ -226,7 +226,7 @@ def test_a_consumer_sees_what_a_busy_producer_wrote(world, producer, consumer, s
 @pytest.mark.parametrize("consumer", BY_EVENT)
 @pytest.mark.parametrize("producer", PRODUCERS)
 def test_without_the_wait_it_is_a_race(world, producer, consumer):
-    """The same hand-overs with the waits taken away: the detector reports each."""
+    """Without the waits, the detector reports each of these transfers."""
     made = PRODUCERS[producer](world)
     handle = pick(world, made, "another")
 
@@ -242,7 +242,7 @@ def test_without_the_wait_it_is_a_race(world, producer, consumer):
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("producer", ["cuda.core Buffer", "cuda.core view"])
 def test_what_knows_of_no_stream_is_not_waited_for(world, producer, consumer):
-    """cuda.core tracks no work on memory, and ``__dlpack__(stream=)`` inserts no wait: a race."""
+    """cuda.core tracks no work, and ``__dlpack__(stream=)`` inserts no wait: a race."""
     made = PRODUCERS[producer](world)
     handle = pick(world, made, "another")
 
@@ -256,7 +256,7 @@ def test_what_knows_of_no_stream_is_not_waited_for(world, producer, consumer):
 @pytest.mark.parametrize("producer", ["cuda.core Buffer", "cuda.core view"])
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_a_loan_whose_producer_is_named_needs_no_order_by_hand(world, producer, consumer):
-    """``from_pointer(stream=)`` is how memory of cuda.core is told where its work is pending."""
+    """``from_pointer(stream=)`` states the stream of pending work for memory of cuda.core."""
     made = PRODUCERS[producer](world)
     handle = pick(world, made, "another")
     stream = world.core_stream(made.stream)

@@ -1,4 +1,4 @@
-"""Chromium for tests of pages: what drives it, and the fixture that starts it once.
+"""Chromium for tests of pages: its driver, and the fixture that starts it once.
 
 Source: W3C WebDriver; Chrome DevTools Protocol, "Emulation".
 """
@@ -26,7 +26,7 @@ DESKTOP = (1280, 900)  # [pixels]
 
 
 def lacking() -> str:
-    """Return what there is not, for tests in a browser."""
+    """Return what is missing for tests in a browser."""
     programs = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     modules = [
         name
@@ -42,7 +42,7 @@ class Browser:
     Attributes
     ----------
     driver : selenium.webdriver.Chrome
-        What it is driven by.
+        The driver of the browser.
     """
 
     def __init__(self, profile: Path) -> None:
@@ -71,7 +71,7 @@ class Browser:
         media: Mapping[str, str] | None = None,
         script: bool = True,
     ) -> None:
-        """Load a page afresh."""
+        """Load a page again."""
         self.driver.get("about:blank")
         self.logs()
         width, height = size
@@ -87,11 +87,11 @@ class Browser:
         self.driver.get(page.as_uri() + (f"#{fragment}" if fragment else ""))
 
     def run(self, script: str, *arguments: object) -> Any:
-        """Run the body of a function in the page, and return what it returns."""
+        """Run a function body in the page, and return its result."""
         return self.driver.execute_script(script, *arguments)
 
     def press(self, *keys: str, control: bool = False) -> None:
-        """Press keys, one after the other, wherever the focus is."""
+        """Press keys in sequence, in the focused element."""
         from selenium.webdriver import ActionChains, Keys
 
         chain = ActionChains(self.driver)
@@ -104,7 +104,7 @@ class Browser:
         chain.perform()
 
     def logs(self) -> tuple[list[str], list[str]]:
-        """Return what was logged since the last call: messages, and addresses asked for."""
+        """Return the log since the last call: messages, and requested addresses."""
         messages = [entry["message"] for entry in self.driver.get_log("browser")]
         events = [
             json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
@@ -117,7 +117,7 @@ class Browser:
         return messages, asked
 
     def texts(self, selector: str, what: str = "textContent") -> list[str]:
-        """Return the texts, or something else, of the elements that are seen."""
+        """Return the texts, or another property, of the visible elements."""
         script = (
             "return [...document.querySelectorAll(arguments[0])]"
             f".filter((element) => element.checkVisibility()).map((element) => element.{what})"
@@ -126,25 +126,25 @@ class Browser:
         return found
 
     def count(self, selector: str) -> int:
-        """Return how many elements are seen."""
+        """Return the number of visible elements."""
         return len(self.texts(selector))
 
     def choose(self, *values: str) -> None:
-        """Click on boxes of the filters."""
+        """Click on checkboxes of the filters."""
         for value in values:
             self.run("document.querySelector(`#filters [value='${arguments[0]}']`).click()", value)
 
     def fragment(self) -> str:
-        """Return what the address has after its page."""
+        """Return the fragment of the address."""
         found: str = self.run("return decodeURIComponent(location.hash)")
         return found
 
     def wait(self) -> None:
-        """Let the page do what it was about to do."""
+        """Wait until the page has handled its pending events."""
         self.run("return new Promise((done) => setTimeout(done, 50))")
 
     def axe(self) -> list[str]:
-        """Return what axe finds wrong with the page as it stands."""
+        """Return the violations that axe finds in the current page."""
         found = importlib.util.find_spec("axe_playwright_python")
         folder = Path(next(iter(found.submodule_search_locations)))
         self.run((folder / "axe.min.js").read_text(encoding="utf-8"))
@@ -158,7 +158,7 @@ class Browser:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Chromium; skipped where it is not installed, failed where it was demanded."""
+    """Chromium; skipped if it is not installed, failed if it is required."""
     if missing := lacking():
         if "browser" in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(","):
             pytest.fail(f"a browser is required here, and there is no {missing}")

@@ -1,4 +1,4 @@
-"""What tests of the kit stand on: subjects that misbehave, written for one test, pools of them."""
+"""Fixtures for tests of the kit: subjects that misbehave, written for one test, and their pools."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def write_subject(tmp_path, monkeypatch) -> Callable[..., str]:
 
 @pytest.fixture
 def check(capsys) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs the command in this process: exit code, output, errors."""
+    """Return a function that runs the command in this process: exit code, output and errors."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
         capsys.readouterr()
         try:
             code = command.main(["check", *map(str, arguments)])
-        except SystemExit as end:  # argparse ends so
+        except SystemExit as end:  # argparse raises SystemExit
             code = end.code
         return code, *capsys.readouterr()
 
@@ -84,13 +84,13 @@ def pool_of(write_subject) -> Callable[..., Pool]:
 
 @pytest.fixture
 def is_gone() -> Callable[[int], bool]:
-    """Return a function that says whether a process runs no longer."""
+    """Return a function that returns whether a process has ended."""
 
     def gone(process: int) -> bool:
         try:
             status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
         except (FileNotFoundError, ProcessLookupError):
             return True
-        return "State:\tZ" in status  # nobody waits for it, which is not ours to mend
+        return "State:\tZ" in status  # zombies are not reaped here
 
     return gone

@@ -1,4 +1,4 @@
-"""The pytest plugin: a test for each item, with the verdict as its outcome."""
+"""The pytest plugin adds a test for each item, with its result as the outcome."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ link = "https://example.org/1"
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Return a function that runs pytest in a process of its own, in an empty directory."""
+    """Return a function that runs pytest in a separate process, in an empty directory."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(mylib=SUBJECT)
 
@@ -49,7 +49,7 @@ def run(pytester, monkeypatch):
 
 
 def test_each_item_is_a_test(run):
-    """Its id is the subject's and the item's."""
+    """Its id consists of the names of the subject and the item."""
     done = run(ONLY, "-v")
 
     done.stdout.fnmatch_lines_random(
@@ -64,7 +64,7 @@ def test_each_item_is_a_test(run):
 
 
 def test_a_failure_tells_all(run):
-    """What was found and printed, what is due, what to do, and how to see it again."""
+    """The failure has evidence, output, requirement, advice and the command."""
     done = run(ONLY, "-k", "float64 or bool")
 
     done.stdout.fnmatch_lines_random(
@@ -83,7 +83,7 @@ def test_a_failure_tells_all(run):
 
 
 def test_what_is_not_applicable_is_skipped(run, pytester):
-    """With the reason."""
+    """The reason is shown."""
     text = SUBJECT.replace('print("made one")', "raise CannotMakeError('no integers')")
     text += "\nfrom interchange_conformance.findings import CannotMakeError"
     pytester.makepyfile(mylib=text)
@@ -95,7 +95,7 @@ def test_what_is_not_applicable_is_skipped(run, pytester):
 
 
 def test_a_known_failure_is_an_expected_one(run, pytester):
-    """And has its reason and link."""
+    """The test is xfailed, with its reason and link."""
     pytester.path.joinpath("known.toml").write_text(KNOWN, encoding="utf-8")
 
     done = run(ONLY, "-rx", "--interchange-expected=known.toml")
@@ -105,7 +105,7 @@ def test_a_known_failure_is_an_expected_one(run, pytester):
 
 
 def test_a_known_failure_that_passes_fails(run, pytester):
-    """So that somebody takes it out."""
+    """The user is asked to remove the entry."""
     text = KNOWN.replace("bool", "float32")
     pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
 
@@ -116,7 +116,7 @@ def test_a_known_failure_that_passes_fails(run, pytester):
 
 
 def test_another_failure_than_the_known_one_fails(run, pytester):
-    """Where the entry says which one is known."""
+    """The entry may name the known status."""
     text = f"{KNOWN}status = 'hang'"
     pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
 
@@ -124,19 +124,19 @@ def test_another_failure_than_the_known_one_fails(run, pytester):
 
 
 def test_the_tests_of_a_project_run_too(run, pytester):
-    """And are chosen from with the same options."""
+    """The usual options select from both."""
     pytester.makepyfile("def test_float32(): pass\ndef test_other(): pass")
 
     run(ONLY, "-k", "float32").assert_outcomes(passed=2, deselected=6)
 
 
 def test_the_first_failure_may_be_the_last(run):
-    """With -x."""
+    """This is pytest's -x."""
     run(ONLY, "-x").assert_outcomes(passed=1, failed=1)
 
 
 def test_a_report_of_junit_has_each_item(run, pytester):
-    """With the evidence of those that failed."""
+    """Failures have their evidence."""
     run(ONLY, "--junitxml=report.xml")
 
     cases = ET.parse(pytester.path / "report.xml").getroot().findall(".//testcase")  # noqa: S314
@@ -145,7 +145,7 @@ def test_a_report_of_junit_has_each_item(run, pytester):
 
 
 def test_items_are_spread_over_processes(run):
-    """With pytest-xdist, each with a pool of its own."""
+    """Each process of pytest-xdist has a separate pool."""
     pytest.importorskip("xdist")
 
     done = run(ONLY, "-p", "xdist", "-n", "2")
@@ -154,7 +154,7 @@ def test_items_are_spread_over_processes(run):
 
 
 def test_a_subject_that_cannot_be_judged_fails_one_test(run, pytester):
-    """And the others run."""
+    """The other subjects are judged."""
     pytester.makepyfile(broken="import no_such_module_here")
 
     done = run(ONLY, "--interchange-subject=broken:subject")
@@ -164,7 +164,7 @@ def test_a_subject_that_cannot_be_judged_fails_one_test(run, pytester):
 
 
 def test_items_can_be_listed(run):
-    """Without being run."""
+    """The items are not run."""
     done = run(ONLY, "--collect-only", "-q")
 
     done.stdout.fnmatch_lines([f"mylib:subject::{CHECK}[[]float32]"])
@@ -182,7 +182,7 @@ def test_items_can_be_listed(run):
     ],
 )
 def test_what_cannot_be_done_is_told(run, arguments, words):
-    """As a mistake in the command line, and without a traceback."""
+    """The message is a usage error without a traceback."""
     done = run(*arguments)
 
     assert done.ret == pytest.ExitCode.USAGE_ERROR
@@ -190,7 +190,7 @@ def test_what_cannot_be_done_is_told(run, arguments, words):
 
 
 def test_a_stale_entry_is_told(run, pytester):
-    """In a whole run."""
+    """This holds for a complete run."""
     text = KNOWN.replace(CHECK, "no_such_check")
     pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
 
@@ -205,7 +205,7 @@ def test_a_stale_entry_is_told(run, pytester):
     "--interchange-fail-on-quirks",
 ])  # fmt: skip
 def test_options_without_a_subject_are_refused(run, pytester, option):
-    """They would judge nothing, and the run would end well."""
+    """Otherwise the run would succeed without judging anything."""
     pytester.makepyfile("def test_one(): pass")
 
     done = run(option, subject=None)
@@ -215,7 +215,7 @@ def test_options_without_a_subject_are_refused(run, pytester, option):
 
 
 def test_a_quirk_is_an_expected_failure(run, pytester):
-    """The standards allow it; unless it is to fail."""
+    """The standards allow it, unless an option makes it fail."""
     text = """
         class Any:
             def __init__(self, x): self.x = x
@@ -234,7 +234,7 @@ def test_a_quirk_is_an_expected_failure(run, pytester):
 
 
 def test_arrays_that_are_of_no_use_are_one_test(run, pytester):
-    """Every other would tell the same."""
+    """All other tests would have the same result."""
     pytester.makepyfile(mylib=SUBJECT.replace("return host(", "os.abort(); return host("))
 
     done = run("--interchange-only=MUST", "-v")
@@ -244,14 +244,14 @@ def test_arrays_that_are_of_no_use_are_one_test(run, pytester):
 
 
 def test_without_a_subject_nothing_is_added(run, pytester):
-    """The plugin is loaded by every run where it is installed."""
+    """pytest loads the plugin in every run if it is installed."""
     pytester.makepyfile("def test_one(): pass")
 
     run(subject=None).assert_outcomes(passed=1)
 
 
 def test_to_load_the_plugin_costs_little():
-    """It imports pytest, and none of the checks nor NumPy."""
+    """It imports pytest, but neither the checks nor NumPy."""
     text = "import sys, interchange_conformance.plugin; print(*sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""A small CUDA for tests: streams, memory, gates and producers, on whichever driver was chosen.
+"""CUDA fixtures for tests: streams, memory, gates and producers, on the chosen driver.
 
 Source: CUDA driver API.  Nothing here calls the emulated driver's own functions, so that the same
 tests run on a GPU (``--cuda=real``).
@@ -17,7 +17,7 @@ SIZE = 4096  # of a producer's memory [bytes]
 
 
 class Cuda:
-    """The driver, with errors raised, and everything given back at the end."""
+    """The driver, with errors raised as exceptions; all resources are freed at the end."""
 
     def __init__(self, api: Any) -> None:
         self.api = api
@@ -29,19 +29,19 @@ class Cuda:
         self("cuCtxSetCurrent", self.contexts[0])
 
     def __call__(self, name: str, *args: Any) -> Any:
-        """Call the driver; return what it gives."""
+        """Call the driver; return its result."""
         error, *answer = getattr(self.api, name)(*args)
         assert not error, f"{name}{args}: {error.name}"
         return answer[0] if len(answer) == 1 else answer
 
     def stream(self, *, blocking: bool = False) -> int:
-        """Return a fresh stream."""
+        """Return a new stream."""
         stream = int(self("cuStreamCreate", 0 if blocking else 1))
         self._undo.append(("cuStreamDestroy", stream))
         return stream
 
     def memory(self, nbytes: int = SIZE, value: int = 0) -> int:
-        """Return the address of fresh device memory, every byte `value`."""
+        """Return the address of new device memory, every byte `value`."""
         ptr = int(self("cuMemAlloc", nbytes))
         self._undo.append(("cuMemFree", ptr))
         self("cuMemsetD8", ptr, value, nbytes)
@@ -49,13 +49,13 @@ class Cuda:
         return ptr
 
     def managed(self, nbytes: int = SIZE) -> int:
-        """Return the address of fresh managed memory."""
+        """Return the address of new managed memory."""
         ptr = int(self("cuMemAllocManaged", nbytes, 1))
         self._undo.append(("cuMemFree", ptr))
         return ptr
 
     def pinned(self, nbytes: int = SIZE) -> int:
-        """Return the address of fresh page-locked memory, every byte 0."""
+        """Return the address of new page-locked memory, every byte 0."""
         ptr = int(self("cuMemHostAlloc", nbytes, 0))
         self._undo.append(("cuMemFreeHost", ptr))
         ctypes.memset(ptr, 0, nbytes)
@@ -70,18 +70,18 @@ class Cuda:
         self("cuMemcpyAsync", target, source, nbytes, stream)
 
     def synchronize(self) -> None:
-        """Let the host wait for everything on the first device."""
+        """Make the host wait for all work on the first device."""
         self("cuCtxSynchronize")
 
     def synchronize_all(self) -> None:
-        """Let the host wait for everything on every device."""
+        """Make the host wait for all work on every device."""
         for context in self.contexts:
             self("cuCtxPushCurrent", context)
             self("cuCtxSynchronize")
             self("cuCtxPopCurrent")
 
     def read(self, ptr: int, nbytes: int = SIZE) -> set[int]:
-        """Return the values of the bytes, when all is done."""
+        """Return the values of the bytes when all work is done."""
         self.synchronize()
         block = bytearray(nbytes)
         self(
@@ -93,7 +93,7 @@ class Cuda:
         return set(block)
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         self("cuCtxSetCurrent", self.contexts[0])
         self.synchronize_all()
         for name, handle in reversed(self._undo):
@@ -101,9 +101,9 @@ class Cuda:
 
 
 class Producer:
-    """Device memory with the interface of version 3: busy on some streams, publishing one.
+    """Device memory with a version 3 record: busy on some streams, of which it publishes one.
 
-    As the specification asks, the published stream is made to wait for the others when the
+    As the specification requires, the published stream is made to wait for the others when the
     attribute is read.
     """
 
@@ -145,7 +145,7 @@ class Producer:
 
 @pytest.fixture
 def cuda(cuda_driver: str) -> Any:  # noqa: ARG001 - it loads the driver
-    """Return the driver, the first device current; everything is given back afterwards."""
+    """Return the driver with the first device current; all resources are freed afterwards."""
     api = pytest.importorskip("cuda.bindings.driver", reason="cuda-python is not installed")
     found = Cuda(api)
     yield found
@@ -154,7 +154,7 @@ def cuda(cuda_driver: str) -> Any:  # noqa: ARG001 - it loads the driver
 
 @pytest.fixture
 def produce(cuda: Cuda) -> Any:
-    """Return what makes a producer that is busy on given streams."""
+    """Return a function that creates a producer which is busy on the given streams."""
 
     def make(*streams: int, published: int | None = None) -> Producer:
         return Producer(cuda, list(streams), published)
@@ -164,7 +164,7 @@ def produce(cuda: Cuda) -> Any:
 
 @pytest.fixture(scope="session")
 def gate() -> type[Gate]:
-    """Return what holds a stream until it is opened, on any driver."""
+    """Return a function that holds a stream until its gate is opened, on any driver."""
     return Gate
 
 
@@ -181,13 +181,13 @@ class Exporter:
 
 @pytest.fixture(scope="session")
 def exporter() -> type[Exporter]:
-    """Return what makes an object of a record."""
+    """Return a function that creates an object with a record."""
     return Exporter
 
 
 @pytest.fixture
 def record(cuda: Cuda) -> Any:
-    """Return what makes a record over fresh memory; keys with Ellipsis are left out."""
+    """Return a function that creates a record of new memory; keys set to Ellipsis are left out."""
 
     def make(**changes: Any) -> dict[str, Any]:
         entries = {
@@ -205,7 +205,7 @@ def record(cuda: Cuda) -> Any:
 
 
 class Event:
-    """A producer's event, recorded on a stream, and the word that holds its handle."""
+    """An event of a producer, recorded on a stream, and the word that contains its handle."""
 
     def __init__(self, cuda: Cuda, stream: int) -> None:
         self.cuda = cuda
@@ -215,14 +215,14 @@ class Event:
         self.address = ctypes.addressof(self.word)
 
     def destroy(self) -> None:
-        """Destroy it, also if a stream waits for it."""
+        """Destroy the event, even if a stream waits for it."""
         self.cuda("cuEventDestroy", self.handle)
         self.word.value = None
 
 
 @pytest.fixture
 def record_event(cuda: Cuda) -> Any:
-    """Return what records an event on a stream; all are destroyed afterwards."""
+    """Return a function that records an event on a stream; all events are destroyed afterwards."""
     made: list[Event] = []
 
     def record(stream: int) -> Event:

@@ -1,4 +1,4 @@
-"""Imports by DLPack: the stream that the memory is ready on."""
+"""Imports by DLPack: the stream on which the memory is ready."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ SIZE = 4096
 
 @pytest.fixture
 def memory(cuda):
-    """Return the address of memory that is busy on its own stream, which is returned too."""
+    """Return the address of memory with pending work on a stream, and this stream."""
     return cuda.memory(), cuda.stream()
 
 
 def export(memory, device="cuda:0", **keywords):
-    """Return a capsule of busy memory."""
+    """Return a capsule of memory with pending work."""
     ptr, stream = memory
     array = ix.from_pointer(ptr, (SIZE,), "uint8", device=device, stream=stream)
     return array.__dlpack__(**keywords)
 
 
 def test_a_producer_without_the_keyword_is_ready_on_the_default_stream(cuda, memory, gate):
-    """It was told of no stream: ours waits for the standard's default."""
+    """A producer without ``stream=`` is ready on the default stream, so our stream waits for it."""
 
     class NoStream:
         def __dlpack_device__(self):
@@ -51,7 +51,7 @@ def test_a_producer_without_the_keyword_is_ready_on_the_default_stream(cuda, mem
 
 
 def test_a_capsule_is_believed_about_its_device(cuda, memory, gate):
-    """Said to be page-locked, and on the device: a stream was not sent, and is ordered here."""
+    """The capsule says CUDA, not page-locked memory: no stream was sent, and the import orders."""
 
     class SaysPinned:
         def __dlpack_device__(self):
@@ -74,7 +74,7 @@ def test_a_capsule_is_believed_about_its_device(cuda, memory, gate):
 
 @pytest.mark.parametrize("keywords", ["named", "any"])
 def test_a_producer_that_does_not_move_is_moved_after_its_work(cuda, memory, keywords):
-    """Asked for the host it shares device memory: the copy waits for what it was not told."""
+    """The producer shares device memory for ``dl_device`` of the host: the copy waits first."""
 
     def share(_, *, stream=None, max_version=None):
         return export(memory, stream=stream, max_version=max_version)
@@ -96,7 +96,7 @@ def test_a_producer_that_does_not_move_is_moved_after_its_work(cuda, memory, key
 
 @pytest.mark.parametrize("stream", [0, -2, 2**64, 10**30])
 def test_a_capsule_is_not_consumed_by_a_wrong_argument(cuda, memory, stream):
-    """It can be imported afterwards."""
+    """The capsule can be imported afterwards."""
     capsule = export(memory, stream=-1, max_version=(1, 1))
     with pytest.raises(ix.StreamError):
         ix.from_dlpack(capsule, stream=stream)
@@ -106,7 +106,7 @@ def test_a_capsule_is_not_consumed_by_a_wrong_argument(cuda, memory, stream):
 
 
 def test_numpy_reads_managed_memory_after_the_work(cuda, produce, gate):
-    """It takes such memory as the host's, and names no stream (P66)."""
+    """NumPy treats managed memory as host memory, and names no stream (P66)."""
     import threading
 
     import numpy as np
@@ -126,7 +126,7 @@ def test_numpy_reads_managed_memory_after_the_work(cuda, produce, gate):
 
 @pytest.mark.parametrize("stream", [None, 1])
 def test_the_host_waits_for_managed_memory_that_no_stream_is_named_for(emulator, cuda, stream):
-    """A consumer of the host names none (DLP-STREAM-9); one that names a stream has that wait."""
+    """A host consumer names no stream (DLP-STREAM-9); if it names one, the stream waits."""
     own = cuda.stream()
     array = ix.from_pointer(
         cuda.managed(), (SIZE,), "uint8", device="cuda_managed", stream=own, owner=cuda
@@ -141,7 +141,7 @@ def test_the_host_waits_for_managed_memory_that_no_stream_is_named_for(emulator,
 
 @pytest.mark.parametrize("way", ["__dlpack__", "from_cai", "borrow"])
 def test_default_streams_of_managed_memory_are_the_current_devices(cuda, produce, way):
-    """The number 1 means another stream while another device is current."""
+    """Stream 1 is a different stream while another device is current."""
     if len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     producer = produce(cuda.stream())
@@ -166,7 +166,7 @@ def test_default_streams_of_managed_memory_are_the_current_devices(cuda, produce
 
 
 def test_viewable_orders_page_locked_memory_too(cuda, produce, gate):
-    """Streams work on it, though DLPack sends none."""
+    """Streams use page-locked memory, although DLPack sends no stream for it."""
     producer, stream, target = produce(cuda.stream()), cuda.stream(), cuda.memory()
     producer.ptr = cuda.pinned()
 
@@ -183,7 +183,7 @@ def test_viewable_orders_page_locked_memory_too(cuda, produce, gate):
 
 
 def test_viewable_orders_the_per_thread_stream_of_another_thread(cuda):
-    """2 here is not 2 there."""
+    """Stream 2 is a different stream in each thread."""
     import threading
 
     ptr, target = cuda.memory(), cuda.pinned()
@@ -207,7 +207,7 @@ def test_viewable_orders_the_per_thread_stream_of_another_thread(cuda):
 
 
 def test_a_producer_that_wants_its_device_current_is_asked_there(cuda):
-    """P84: it would refuse while another is, is asked once, and ours is restored afterwards."""
+    """The producer is called once, with its device current, and ours is restored (P84)."""
     if len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     ptr, asked = cuda.memory(), []
@@ -233,7 +233,7 @@ def test_a_producer_that_wants_its_device_current_is_asked_there(cuda):
 
 
 def test_a_copy_names_the_stream_object_that_it_was_made_on(cuda):
-    """And keeps it alive (CAI: a stream lives at least as long as what names it)."""
+    """The copy keeps its stream object alive (CAI: a stream outlives its publisher)."""
     import gc
     import weakref
 
@@ -257,7 +257,7 @@ def test_a_copy_names_the_stream_object_that_it_was_made_on(cuda):
 
 @pytest.mark.parametrize("error", [BufferError, RuntimeError, NotImplementedError, ValueError])
 def test_a_producer_that_cannot_move_its_memory_has_it_moved(error):
-    """NumPy and libraries for the host refuse ``dl_device`` in words of their own."""
+    """NumPy and other host libraries refuse ``dl_device`` with their own errors."""
 
     class OnTheHost:
         def __init__(self):

@@ -1,4 +1,4 @@
-"""Exports as Arrow on the emulated driver: events are neither left behind nor destroyed early."""
+"""Exports as Arrow on the emulated driver: events are neither leaked nor destroyed early."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METHODS = ("__arrow_c_device_array__", "__arrow_c_device_stream__")
 
 @pytest.fixture
 def busy(cuda):
-    """Return an Array with work pending on a stream."""
+    """Return an Array with pending work on a stream."""
     array = ix.from_pointer(cuda.memory(), (SIZE,), "uint8", device="cuda:0", stream=cuda.stream())
     if ix.core_name == "native":
         ix.to_arrow(array)
@@ -37,12 +37,12 @@ class Once:
 
 
 def struct_of(capsule):
-    """Return the struct in a capsule, which stays there."""
+    """Return the struct of a capsule without consuming the capsule."""
     return ArrowDeviceArray.from_address(capsule_pointer(capsule, ARROW_DEVICE_ARRAY))
 
 
 def write_and_hand_over(cuda, emulator):
-    """Write on one stream, export, and read on another stream, which waits for what came."""
+    """Write on one stream, export, and read on another stream, which waits for the event."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     array = ix.from_pointer(memory, (SIZE,), "uint8", device="cuda:0", stream=producer)
     emulator.fill(producer, memory, SIZE, 7)
@@ -55,7 +55,7 @@ def write_and_hand_over(cuda, emulator):
 
 @NATIVE
 def test_who_waits_for_the_event_reads_after_the_write(cuda, emulator):
-    """The detector finds nothing."""
+    """The detector reports nothing."""
     write_and_hand_over(cuda, emulator)
 
     assert emulator.reports() == []
@@ -63,7 +63,7 @@ def test_who_waits_for_the_event_reads_after_the_write(cuda, emulator):
 
 @NATIVE
 def test_an_export_that_records_no_event_is_caught(cuda, emulator, monkeypatch):
-    """Nothing else keeps the order."""
+    """Only the event keeps the order, so the detector reports the race."""
     monkeypatch.setattr(arrow_out, "recorded_event_of", lambda *_: None)
     write_and_hand_over(cuda, emulator)
 
@@ -73,7 +73,7 @@ def test_an_export_that_records_no_event_is_caught(cuda, emulator, monkeypatch):
 @NATIVE
 @pytest.mark.parametrize("method", METHODS)
 def test_an_event_lives_as_long_as_the_export(emulator, busy, method):
-    """Whoever made it may be gone; release destroys it."""
+    """The release callback destroys the event, even if the Array is freed before."""
     before = emulator.live().events
     capsules = getattr(ix.to_arrow(busy), method)()
     gc.collect()
@@ -86,7 +86,7 @@ def test_an_event_lives_as_long_as_the_export(emulator, busy, method):
 @NATIVE
 @pytest.mark.parametrize("method", METHODS)
 def test_an_event_lives_as_long_as_what_was_taken(emulator, busy, method):
-    """A consumer holds the struct, and its Array dies last."""
+    """The event is kept while a consumer holds the struct, and its Array is freed last."""
     export = ix.to_arrow(busy)
     before = emulator.live().events
     back = ix.from_arrow(type("One", (), {method: lambda _: getattr(export, method)()})())
@@ -99,7 +99,7 @@ def test_an_event_lives_as_long_as_what_was_taken(emulator, busy, method):
 
 @NATIVE
 def test_release_may_come_from_any_thread(emulator, busy):
-    """From one that has neither the GIL nor a context."""
+    """The release callback may run in a thread without the GIL and without a context."""
     before = emulator.live().events
     _schema, capsule = ix.to_arrow(busy).__arrow_c_device_array__()
     struct = struct_of(capsule)
@@ -115,7 +115,7 @@ def test_release_may_come_from_any_thread(emulator, busy):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("taken", [False, True])
 def test_exports_leave_nothing_on_the_driver(cuda, emulator, busy, method, taken):
-    """A hundred, taken or not: no event and no memory is left."""
+    """A hundred exports, consumed or not, leave no event and no memory."""
     export = ix.to_arrow({"x": busy, "y": busy.copy()})
     one = type("One", (), {method: lambda _: getattr(export, method)()})()
     single = ix.to_arrow(busy)
@@ -126,7 +126,7 @@ def test_exports_leave_nothing_on_the_driver(cuda, emulator, busy, method, taken
             getattr(export, method)()
             if taken:
                 ix.from_arrow(other, stream=1)
-                with pytest.raises(ix.InterchangeError):  # a table of two columns is no array
+                with pytest.raises(ix.InterchangeError):  # a table cannot be an Array
                     ix.from_arrow(one)
         gc.collect()
 
@@ -140,7 +140,7 @@ def test_exports_leave_nothing_on_the_driver(cuda, emulator, busy, method, taken
 
 @NATIVE
 def test_threads_hand_over_side_by_side(cuda, emulator, busy):
-    """Each exports and imports for itself, without a context of its own; nothing is left."""
+    """Threads without a context export and import concurrently, and no resources are left."""
     export, failed = ix.to_arrow(busy), []
     streams = [cuda.stream() for _ in range(4)]
     ix.from_arrow(Once(export), stream=streams[0])
@@ -165,7 +165,7 @@ def test_threads_hand_over_side_by_side(cuda, emulator, busy):
 
 @NATIVE
 def test_a_refused_export_leaves_no_event(emulator, busy, monkeypatch):
-    """Where the core cannot make a capsule now."""
+    """The core fails to create a capsule, and the event is destroyed."""
 
     def refuse(*_):
         raise MemoryError
@@ -180,12 +180,12 @@ def test_a_refused_export_leaves_no_event(emulator, busy, monkeypatch):
 
 @pytest.mark.readable
 def test_the_readable_core_exports_nothing(emulator, busy):
-    """It says what to install, and leaves no event."""
+    """The ctypes core names the package to install, and leaves no event."""
     before = emulator.live().events
     with pytest.raises(ix.BackendUnavailableError) as caught:
         ix.to_arrow(busy)
     rule = caught.value.rule
     del caught
-    gc.collect()  # what the traceback kept
+    gc.collect()  # objects kept by the traceback
 
     assert (rule, emulator.live().events) == ("ARROW-CORE-1", before)

@@ -1,4 +1,4 @@
-"""Columns of Arrow on a device: who waits for the producer's event, and what is released when."""
+"""Columns of Arrow on a device: which stream waits for the event, and when memory is released."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = ("array", "stream")
 
 
 def column_at(ptr, event=None, *, kind="array", device_type=CUDA, device_id=0, text="C", **said):
-    """Return a producer of a column of `SIZE` bytes of a device."""
+    """Return a producer of a column of `SIZE` bytes on a device."""
     chunk = Chunk(length=SIZE, buffers=(None, ptr))
     place = Place(device_type, device_id, None if event is None else event.address)
     source = DeviceArraySource(Field(text), (chunk,), place=place)
@@ -36,13 +36,13 @@ def column_at(ptr, event=None, *, kind="array", device_type=CUDA, device_id=0, t
 
 
 def pick(cuda, consumer):
-    """Return what is passed for a consumer's stream, and the stream that it stands for."""
+    """Return the `stream` argument of a consumer, and the stream to which it refers."""
     named = {"own": cuda.stream(), "per-thread": 2, "legacy": 1, "default": None}[consumer]
     return named, 1 if named is None else named
 
 
 def refusal(kind, function, *args, **keywords):
-    """Return the rule by which a call is refused."""
+    """Return the rule id of the error that a call raises."""
     with pytest.raises(kind) as caught:
         function(*args, **keywords)
     assert str(caught.value).startswith("from_arrow(): ")
@@ -50,7 +50,7 @@ def refusal(kind, function, *args, **keywords):
     return caught.value.rule
 
 
-# ---------------------------------------------------------------- who waits
+# ---------------------------------------------------------------- waits
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -58,7 +58,7 @@ def refusal(kind, function, *args, **keywords):
 def test_a_consumer_sees_what_was_written_before_the_event(
     cuda, record_event, gate, consumer, kind
 ):
-    """Its stream waits (ARROW-DEVICE-2), and the host does not: the producer's stream is held."""
+    """The consumer's stream waits (ARROW-DEVICE-2); the host does not wait for the held stream."""
     producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
     named, stream = pick(cuda, consumer)
     shut = gate(producer)
@@ -74,7 +74,7 @@ def test_a_consumer_sees_what_was_written_before_the_event(
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_memory_without_an_event_is_ready(cuda, gate, consumer):
-    """Nothing is waited for, whatever streams are busy."""
+    """No wait is made, whatever streams are busy."""
     memory, target = cuda.memory(value=7), cuda.pinned()
     named, stream = pick(cuda, consumer)
     with gate(cuda.stream()):
@@ -100,7 +100,7 @@ def test_no_sync_waits_for_nothing(cuda, record_event, gate):
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_the_next_protocol_waits_for_the_consumers_stream(cuda, record_event, gate, consumer):
-    """A column goes on as a capsule of DLPack: the event is waited for by way of that stream."""
+    """A column is exported as a DLPack capsule: the event is waited for through that stream."""
     producer, then, memory = cuda.stream(), cuda.stream(), cuda.memory()
     target = cuda.pinned()
     named, stream = pick(cuda, consumer)
@@ -117,7 +117,7 @@ def test_the_next_protocol_waits_for_the_consumers_stream(cuda, record_event, ga
 
 
 def test_stream_objects_are_kept(cuda, record_event):
-    """As by every import: an Array keeps the stream that it was given."""
+    """As in every import, an Array keeps the stream object that was passed."""
 
     class Stream:
         """A stream of a library."""
@@ -135,7 +135,7 @@ def test_stream_objects_are_kept(cuda, record_event):
 
 
 def test_the_column_of_another_device_waits_there(cuda, record_event, gate):
-    """Default streams are those of the memory's device."""
+    """The default streams are those of the memory's device."""
     if len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     cuda("cuCtxPushCurrent", cuda.contexts[1])
@@ -155,7 +155,7 @@ def test_the_column_of_another_device_waits_there(cuda, record_event, gate):
 
 
 def test_the_host_waits_for_page_locked_memory(cuda, record_event):
-    """Where no stream is named it is filled when the import returns."""
+    """Without a stream, the memory is filled when the import returns."""
     producer, memory = cuda.stream(), cuda.pinned()
     cuda.fill(memory, 7, producer)
     array = ix.from_arrow(column_at(memory, record_event(producer), device_type=PINNED))
@@ -164,7 +164,7 @@ def test_the_host_waits_for_page_locked_memory(cuda, record_event):
 
 
 def test_managed_memory_is_read_by_the_host_when_it_is_ready(cuda, record_event):
-    """By the default stream, for which the host waits when it reads."""
+    """The event is waited for on the default stream, and the host waits for it when it reads."""
     producer, memory = cuda.stream(), cuda.managed()
     cuda.fill(memory, 7, producer)
     array = ix.from_arrow(column_at(memory, record_event(producer), device_type=MANAGED))
@@ -172,11 +172,11 @@ def test_managed_memory_is_read_by_the_host_when_it_is_ready(cuda, record_event)
     assert (array.device, set(array.tolist())) == ("cuda_managed", {7})
 
 
-# ---------------------------------------------------------------- shapes, and places
+# ---------------------------------------------------------------- shapes and addresses
 
 
 def test_a_column_of_lists_is_a_matrix_on_the_device(cuda):
-    """The addresses are the device's, and the shape is read from the structs on the host."""
+    """The addresses are on the device; the shape is read from the structs on the host."""
     memory = cuda.memory()
     inner = Chunk(length=SIZE // 4, buffers=(None, memory))
     outer = Chunk(length=SIZE // 16 - 1, offset=1, buffers=(None,), children=(inner,))
@@ -190,7 +190,7 @@ def test_a_column_of_lists_is_a_matrix_on_the_device(cuda):
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_column_is_moved_to_the_host(cuda, record_event, kind, consumer):
-    """By a copy on the stream, which waits for the event, and for which the host waits."""
+    """The copy runs on the stream that waits for the event, and the host waits for the copy."""
     producer, memory = cuda.stream(), cuda.memory()
     cuda.fill(memory, 7, producer)
     source, (named, _) = column_at(memory, record_event(producer), kind=kind), pick(cuda, consumer)
@@ -200,7 +200,7 @@ def test_a_column_is_moved_to_the_host(cuda, record_event, kind, consumer):
 
 
 def test_a_move_runs_on_a_stream(cuda, record_event):
-    """-1 is none, as for every copy."""
+    """-1 is not accepted for a move, as for every copy."""
     source = column_at(cuda.memory(), record_event(cuda.stream()))
 
     assert refusal(ix.StreamError, ix.from_arrow, source, device="cpu", stream=-1) == "DLP-STREAM-2"
@@ -209,7 +209,7 @@ def test_a_move_runs_on_a_stream(cuda, record_event):
 @pytest.mark.parametrize("device", [None, "cuda:0"])
 @pytest.mark.parametrize("consumer", ["own", "default"])
 def test_a_copy_is_made_after_the_event(cuda, record_event, gate, device, consumer):
-    """It is the user's, who may write it, and lives without the producer's memory."""
+    """The copy is writable and does not depend on the producer's memory."""
     producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
     named, _ = pick(cuda, consumer)
     then = cuda.stream()
@@ -228,7 +228,7 @@ def test_a_copy_is_made_after_the_event(cuda, record_event, gate, device, consum
 
 
 def test_a_copy_is_not_made_where_it_is_forbidden(cuda, record_event):
-    """To another device; where it is, nothing is to be copied."""
+    """A move to another device requires a copy; on the same device nothing is copied."""
     memory, event = cuda.memory(), record_event(cuda.stream())
 
     assert ix.from_arrow(column_at(memory, event), copy=False).ptr == memory
@@ -238,7 +238,7 @@ def test_a_copy_is_not_made_where_it_is_forbidden(cuda, record_event):
 
 
 def test_several_chunks_become_one_copy(cuda, record_event):
-    """Each is waited for."""
+    """The events of all chunks are waited for."""
     producer = cuda.stream()
     memory = [cuda.memory(), cuda.memory()]
     for i, ptr in enumerate(memory):
@@ -257,7 +257,7 @@ def test_several_chunks_become_one_copy(cuda, record_event):
 
 
 def bits_on_device(cuda, bits, stream):
-    """Return the address of a bitmap on the device, enqueued on a stream."""
+    """Return the address of a bitmap on the device, written on a stream."""
     host, device = cuda.pinned(), cuda.memory()
     ctypes.memmove(host, bytes(bits), len(bits))
     cuda.copy(device, host, stream, len(bits))
@@ -266,7 +266,7 @@ def bits_on_device(cuda, bits, stream):
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_nulls_and_their_mask_stay_on_the_device(cuda, record_event, consumer):
-    """The bitmap is read by the host, after the event; the mask goes back as bytes."""
+    """The host reads the bitmap after the event; the mask is returned as bytes on the device."""
     producer, memory = cuda.stream(), cuda.memory(value=3)
     bitmap = bits_on_device(cuda, [0b1011_0101], producer)
     chunk = Chunk(length=6, offset=1, null_count=-1, buffers=(bitmap, memory))
@@ -282,7 +282,7 @@ def test_nulls_and_their_mask_stay_on_the_device(cuda, record_event, consumer):
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_bits_become_bytes_on_the_device(cuda, record_event, consumer):
-    """By a copy, which may be forbidden."""
+    """Bits are expanded to bytes in a copy, which may be forbidden."""
     producer = cuda.stream()
     memory = bits_on_device(cuda, [0b1011_0101], producer)
     chunk = Chunk(length=5, offset=2, buffers=(None, memory))
@@ -301,7 +301,7 @@ def test_bits_become_bytes_on_the_device(cuda, record_event, consumer):
     ("device_type", "name"), [(PINNED, "cuda_host"), (MANAGED, "cuda_managed")]
 )
 def test_what_is_made_of_bits_is_in_memory_of_their_kind(cuda, device_type, name, stream):
-    """Masks and bools of memory that the host reads, which devices reach, too."""
+    """Masks and bools of memory that the host can read are in memory that devices reach as well."""
     memory = cuda.pinned() if device_type == PINNED else cuda.managed()
     ctypes.memset(memory, 0b0101_0011, SIZE)
     chunk = Chunk(length=8, null_count=-1, buffers=(memory, memory))
@@ -314,7 +314,7 @@ def test_what_is_made_of_bits_is_in_memory_of_their_kind(cuda, device_type, name
 
 @pytest.mark.parametrize("device_type", [PINNED, MANAGED])
 def test_several_chunks_become_one_of_their_kind(cuda, device_type):
-    """Filled by the host."""
+    """The host fills the memory of the copy."""
     memory = [cuda.pinned() if device_type == PINNED else cuda.managed() for _ in range(2)]
     for i, ptr in enumerate(memory):
         ctypes.memset(ptr, i, SIZE)
@@ -327,7 +327,7 @@ def test_several_chunks_become_one_of_their_kind(cuda, device_type):
 
 
 def test_a_count_of_no_nulls_is_believed_on_a_device(cuda, record_event, gate):
-    """A look at the bitmap would let the host wait for the producer."""
+    """Reading the bitmap would make the host wait for the producer."""
     producer, memory = cuda.stream(), cuda.memory()
     chunk = Chunk(length=8, null_count=0, buffers=(cuda.memory(), memory))
     with gate(producer):
@@ -338,7 +338,7 @@ def test_a_count_of_no_nulls_is_believed_on_a_device(cuda, record_event, gate):
 
 
 def test_bytes_of_bools_are_shared(cuda, record_event):
-    """They are looked at first: others than 0 and 1 are refused."""
+    """Bytes are checked first: values other than 0 and 1 are refused."""
     memory, event = cuda.memory(value=1), record_event(cuda.stream())
     field = {"metadata": extension("arrow.bool8")}
     array = ix.from_arrow(column_at(memory, event, text="c", field=field))
@@ -355,7 +355,7 @@ def test_bytes_of_bools_are_shared(cuda, record_event):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_everything_is_released_once(cuda, record_event, kind):
-    """Schema and stream at once, the chunk with the last Array of it."""
+    """Schema and stream are released at once, and the chunk with its last Array."""
     source = column_at(cuda.memory(), record_event(cuda.stream()), kind=kind)
     array = ix.from_arrow(source)
     view = array[::2]
@@ -367,7 +367,7 @@ def test_everything_is_released_once(cuda, record_event, kind):
 
 
 def test_release_comes_after_the_wait(cuda, record_event, gate):
-    """A producer that destroys its event on release has been waited for by then."""
+    """A producer may destroy its event in the release callback, so the wait precedes it."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     target = cuda.pinned()
     shut = gate(producer)
@@ -384,12 +384,12 @@ def test_release_comes_after_the_wait(cuda, record_event, gate):
     shut.open()
     cuda.synchronize()
 
-    assert spoilt.value != event.handle  # the callback has run
+    assert spoilt.value != event.handle  # the release callback has run
     assert set(ctypes.string_at(target, SIZE)) == {7}
 
 
 def test_a_copy_lets_the_producer_go_when_it_was_made(cuda, record_event, gate):
-    """Not before: the stream still reads there, which is asked with the garbage."""
+    """The producer is released only after the copy, which is checked at garbage collection."""
     producer, memory = cuda.stream(), cuda.memory()
     shut = gate(producer)
     cuda.fill(memory, 7, producer)
@@ -404,12 +404,12 @@ def test_a_copy_lets_the_producer_go_when_it_was_made(cuda, record_event, gate):
     del copied
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- invalid arguments
 
 
 @pytest.mark.parametrize("device_type", [0, -1, 5, 6, 99, 2**31 - 1])
 def test_an_unknown_device_type_is_refused(cuda, device_type):
-    """DLPack's numbers are Arrow's, and the rest mean nothing; the memory is given back."""
+    """DLPack's device types are those of Arrow; others are refused, and the memory is released."""
     source = column_at(cuda.memory(), device_type=device_type)
 
     assert refusal(ix.ExchangeError, ix.from_arrow, source) == "ARROW-DEVICE-1"
@@ -418,7 +418,7 @@ def test_an_unknown_device_type_is_refused(cuda, device_type):
 
 @pytest.mark.parametrize("device_id", [-1, -2, 2**31, 2**62])
 def test_an_impossible_device_id_is_refused(cuda, device_id):
-    """A device that counts devices has a number of its own."""
+    """A device type with several devices requires a valid device id."""
     source = column_at(cuda.memory(), device_id=device_id)
 
     assert refusal(ix.ExchangeError, ix.from_arrow, source) == "ARROW-DEVICE-1"
@@ -426,7 +426,7 @@ def test_an_impossible_device_id_is_refused(cuda, device_id):
 
 
 def test_a_device_that_is_not_there_is_found_out_by_its_event(cuda, record_event):
-    """The driver is asked to wait there."""
+    """The driver returns an error for the wait on a missing device."""
     source = column_at(cuda.memory(), record_event(cuda.stream()), device_id=99)
 
     assert refusal(ix.ExchangeError, ix.from_arrow, source) == "IX-DRIVER-2"
@@ -435,7 +435,7 @@ def test_a_device_that_is_not_there_is_found_out_by_its_event(cuda, record_event
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_null_for_an_event_is_refused(cuda, kind):
-    """A producer without an event has no address of one."""
+    """A producer without an event must pass NULL, not the address of a NULL event."""
     word = ctypes.c_void_p(0)
     source = column_at(cuda.memory(), kind=kind)
     source = source.but(place=Place(CUDA, 0, ctypes.addressof(word)))
@@ -446,7 +446,7 @@ def test_null_for_an_event_is_refused(cuda, kind):
 
 @pytest.mark.parametrize("stream", [0, -2, 2**64])
 def test_what_is_no_stream_is_refused(cuda, record_event, stream):
-    """Before anything is waited for."""
+    """The stream is checked before any wait."""
     source = column_at(cuda.memory(), record_event(cuda.stream()))
 
     assert refusal(ix.StreamError, ix.from_arrow, source, stream=stream) == "DLP-STREAM-2"
@@ -454,7 +454,7 @@ def test_what_is_no_stream_is_refused(cuda, record_event, stream):
 
 
 def test_a_capturing_stream_is_refused_and_its_capture_stays_whole(cuda, record_event):
-    """An event of outside is no part of it."""
+    """The event is not part of the capture, which stays valid."""
     event, stream, memory = record_event(cuda.stream()), cuda.stream(), cuda.memory()
     cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(0))
     source = column_at(memory, event)
@@ -464,11 +464,11 @@ def test_a_capturing_stream_is_refused_and_its_capture_stays_whole(cuda, record_
     assert (rule, source.counts) == ("DLP-STREAM-8", source.due)
 
 
-# ---------------------------------------------------------------- which method is asked
+# ---------------------------------------------------------------- selected method
 
 
 def test_the_method_of_devices_is_asked_first(cuda, record_event):
-    """A producer that has all of them says where its memory is by that one alone."""
+    """Only the device method is called if a producer has all of them."""
     chunk = Chunk(length=SIZE, buffers=(None, cuda.memory()))
     place = Place(CUDA, 0, record_event(cuda.stream()).address)
     source = EverySource(Field("C"), (chunk,), place=place)
@@ -479,7 +479,7 @@ def test_the_method_of_devices_is_asked_first(cuda, record_event):
 
 
 def test_a_library_is_asked_by_asarray(cuda, record_event, gate):
-    """An object that speaks Arrow alone is taken as by `from_arrow`."""
+    """An object that only implements Arrow is imported as by `from_arrow`."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     target = cuda.pinned()
     shut = gate(producer)

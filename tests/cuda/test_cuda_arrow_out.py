@@ -1,4 +1,4 @@
-"""Arrays on a device as columns of Arrow: the event that consumers wait for, and how long it is."""
+"""Device Arrays as columns of Arrow: the event for consumers, and its lifetime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Only:
 
     @classmethod
     def of(cls, export, method):
-        """Return one of a class of its own."""
+        """Return a producer of a separate class."""
         return type("Only", (cls,), {})(export, method)
 
 
@@ -39,28 +39,28 @@ def array_of(ptr, device="cuda:0", stream=-1):
 
 
 def struct_of(capsule):
-    """Return the struct in a capsule, which stays there."""
+    """Return the struct of a capsule without consuming the capsule."""
     return ArrowDeviceArray.from_address(capsule_pointer(capsule, ARROW_DEVICE_ARRAY))
 
 
 def event_of(struct):
-    """Return the handle of the event of a struct."""
+    """Return the handle of the event in a struct."""
     return ctypes.c_void_p.from_address(struct.sync_event).value
 
 
 def refusal(kind, function, *args):
-    """Return the rule by which a call is refused."""
+    """Return the rule id of the error that a call raises."""
     with pytest.raises(kind) as caught:
         function(*args)
     assert "__arrow_c_device_array__(): " in str(caught.value)
     return caught.value.rule
 
 
-# ---------------------------------------------------------------- what the struct says
+# ---------------------------------------------------------------- fields of the struct
 
 
 def test_the_struct_says_where_memory_is(cuda):
-    """Device type and id are DLPack's, the buffer is the array's, and the rest is zero."""
+    """Device type and id are those of DLPack, the buffer is the array's, and the rest is zero."""
     array = array_of(cuda.memory())
     _schema, capsule = ix.to_arrow(array).__arrow_c_device_array__()
     struct = struct_of(capsule)
@@ -72,7 +72,7 @@ def test_the_struct_says_where_memory_is(cuda):
 
 @pytest.mark.parametrize(("device", "number"), [("cuda_host", 3), ("cuda_managed", 13)])
 def test_memory_that_the_host_reads_goes_out_by_both_methods(cuda, device, number):
-    """As memory of its kind, and as memory of the host."""
+    """Such memory is exported as memory of its kind, and as host memory."""
     array = array_of(cuda.pinned() if number == 3 else cuda.managed(), device, None)
     export = ix.to_arrow(array)
     struct = struct_of(export.__arrow_c_device_array__()[1])
@@ -82,7 +82,7 @@ def test_memory_that_the_host_reads_goes_out_by_both_methods(cuda, device, numbe
 
 
 def test_memory_of_a_device_is_not_the_hosts(cuda):
-    """A consumer without devices is refused."""
+    """A consumer without device support is refused."""
     export = ix.to_arrow(array_of(cuda.memory()))
     with pytest.raises(ix.UnsupportedDeviceError) as caught:
         export.__arrow_c_array__()
@@ -90,12 +90,12 @@ def test_memory_of_a_device_is_not_the_hosts(cuda):
     assert caught.value.rule == "DLP-DEV-6"
 
 
-# ---------------------------------------------------------------- who waits
+# ---------------------------------------------------------------- waits
 
 
 @pytest.mark.parametrize("busy", BUSY)
 def test_who_waits_for_the_event_sees_what_was_written(cuda, produce, gate, busy):
-    """All of it, on however many streams; without pending work there is no event."""
+    """The event is behind the work of all streams; without pending work there is no event."""
     producer = produce(*(cuda.stream() for _ in range(busy)))
     target, stream = cuda.pinned(), cuda.stream()
     held = [gate(producer.streams[-1])] if busy else []
@@ -117,7 +117,7 @@ def test_who_waits_for_the_event_sees_what_was_written(cuda, produce, gate, busy
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_work_on_a_default_stream_is_behind_an_event(cuda, gate, stream):
-    """As on any."""
+    """The event is behind work on a default stream as well."""
     memory, target, consumer = cuda.memory(), cuda.pinned(), cuda.stream()
     shut = gate(stream)
     cuda.fill(memory, 7, stream)
@@ -133,7 +133,7 @@ def test_work_on_a_default_stream_is_behind_an_event(cuda, gate, stream):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["array", "table"])
 def test_a_column_comes_back(cuda, gate, method, kind):
-    """The event that is recorded here is waited for here; nothing is copied."""
+    """The recorded event is waited for in this process; nothing is copied."""
     memory, target = cuda.memory(), cuda.pinned()
     producer, stream = cuda.stream(), cuda.stream()
     shut = gate(producer)
@@ -151,7 +151,7 @@ def test_a_column_comes_back(cuda, gate, method, kind):
 
 
 def test_a_table_has_one_event_behind_all_columns(cuda, gate):
-    """Each column is written on a stream of its own."""
+    """Each column is written on a separate stream."""
     streams = [cuda.stream(), cuda.stream(), 2]
     memory = [cuda.memory() for _ in streams]
     target, consumer = cuda.pinned(3 * SIZE), cuda.stream()
@@ -173,7 +173,7 @@ def test_a_table_has_one_event_behind_all_columns(cuda, gate):
 
 
 def test_a_copy_on_its_way_goes_out(cuda, produce, gate):
-    """Its stream is the producer's, who may be gone before the copy is made."""
+    """The copy is pending on the producer's stream; the producer may be freed before it runs."""
     producer, target, stream = produce(cuda.stream()), cuda.pinned(), cuda.stream()
     shut = gate(producer.published)
     producer.write(7)
@@ -189,7 +189,7 @@ def test_a_copy_on_its_way_goes_out(cuda, produce, gate):
 
 @pytest.mark.parametrize("method", [*METHODS, "__arrow_c_array__", "__arrow_c_stream__"])
 def test_page_locked_memory_is_filled_when_it_goes_out(cuda, method):
-    """The host reads it: it has waited, and there is no event."""
+    """The host has waited for the memory, so there is no event."""
     memory, stream = cuda.pinned(), cuda.stream()
     array = ix.from_cai(
         type("Pinned", (), {"__cuda_array_interface__": {
@@ -205,7 +205,7 @@ def test_page_locked_memory_is_filled_when_it_goes_out(cuda, method):
 
 @pytest.mark.parametrize("method", ["__arrow_c_array__", "__arrow_c_stream__"])
 def test_managed_memory_is_filled_when_the_host_is_to_read_it(cuda, method):
-    """There is no event in the struct of the host."""
+    """The struct for the host has no event."""
     memory, stream = cuda.managed(), cuda.stream()
     cuda.fill(memory, 7, stream)
     getattr(ix.to_arrow(array_of(memory, "cuda_managed", stream)), method)()
@@ -213,11 +213,11 @@ def test_managed_memory_is_filled_when_the_host_is_to_read_it(cuda, method):
     assert set(ctypes.string_at(memory, SIZE)) == {7}
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- invalid arguments
 
 
 def test_work_in_a_capture_does_not_go_out(cuda):
-    """Nobody outside could wait for it, and the capture stays whole."""
+    """A consumer outside of the capture could not wait for it, and the capture stays valid."""
     stream = cuda.stream()
     export = ix.to_arrow(array_of(cuda.memory(), stream=stream))
     cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(0))
@@ -228,7 +228,7 @@ def test_work_in_a_capture_does_not_go_out(cuda):
 
 
 def test_columns_on_several_devices_are_no_table(cuda):
-    """One struct says where all of them are."""
+    """One struct has one device for all columns."""
     arrays = {"x": array_of(cuda.memory()), "y": array_of(cuda.pinned(), "cuda_host", None)}
     with pytest.raises(ix.ViewError) as caught:
         ix.to_arrow(arrays)

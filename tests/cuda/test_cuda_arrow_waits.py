@@ -1,4 +1,4 @@
-"""Columns of Arrow on the emulated driver: its detector, its calls, its counts."""
+"""Columns of Arrow on the emulated driver: race detection, driver calls and resource counts."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ CUDA, PINNED, MANAGED = 2, 3, 13
 
 
 def forget(tensor, _event, *rest):
-    """Note the stream as an import does, and wait for no event."""
+    """Record the stream as an import does, without waiting for the event."""
     wait_for_foreign_event(tensor, 0, *rest)
 
 
 class Program:
-    """Work on one stream, a column of it that is imported, and its use on another stream."""
+    """A program that writes on one stream, imports the column, and uses it on another stream."""
 
     def __init__(self, cuda, emulator, record_event):
         self.cuda, self.emulator, self.record_event = cuda, emulator, record_event
         self.producer, self.stream = cuda.stream(), cuda.stream()
 
     def written(self, memory, nbytes=SIZE):
-        """Write memory on the producer's stream, and return the address."""
+        """Write memory on the producer's stream, and return its address."""
         self.emulator.fill(self.producer, memory, nbytes, 0x55)
         return memory
 
     def column(self, text, chunk, device_type=CUDA):
-        """Return a producer whose event is behind what was written."""
+        """Return a producer whose event is recorded after the write."""
         place = Place(device_type, 0, self.record_event(self.producer).address)
         return DeviceArraySource(Field(text), (chunk,), place=place)
 
     def use_on_stream(self):
-        """Share, and read on a stream."""
+        """Share the memory, and read it on a stream."""
         memory = self.written(self.cuda.memory())
         source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)))
         array = ix.from_arrow(source, stream=self.stream)
@@ -61,25 +61,25 @@ class Program:
         ix.from_arrow(source, device="cpu", stream=self.stream)
 
     def look_for_nulls(self):
-        """Read a bitmap on the host, to count what is null."""
+        """Read a bitmap on the host, to count the nulls."""
         memory, bitmap = self.cuda.memory(), self.cuda.memory()
         chunk = Chunk(length=8, null_count=-1, buffers=(self.written(bitmap), memory))
         ix.from_arrow(self.column("C", chunk), nulls="separate", stream=self.stream)
 
     def spread_bits(self):
-        """Read bools on the host, whose bits become bytes."""
+        """Read bools on the host, with bits expanded to bytes."""
         memory = self.written(self.cuda.memory())
         ix.from_arrow(self.column("b", Chunk(length=8, buffers=(None, memory))), stream=self.stream)
 
     def read_page_locked(self):
-        """Read on the host, without a copy."""
+        """Read page-locked memory on the host, without a copy."""
         memory = self.written(self.cuda.pinned())
         source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)), PINNED)
         ix.from_arrow(source)
         self.emulator.host_access(memory, SIZE, write=False)
 
     def read_managed(self):
-        """Read on the host by way of the default stream."""
+        """Read managed memory on the host through the default stream."""
         memory = self.written(self.cuda.managed())
         source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)), MANAGED)
         ix.from_arrow(source)[0].item()
@@ -115,7 +115,7 @@ def test_whatever_is_done_comes_after_the_event(program, use):
 
 @pytest.mark.parametrize("use", USES)
 def test_an_import_that_forgets_the_event_is_caught(program, use, monkeypatch):
-    """Nothing else keeps the order: the same programs are wrong without the wait."""
+    """The same programs have a race if the import does not wait for the event."""
     monkeypatch.setattr(arrow_columns, "wait_for_foreign_event", forget)
     getattr(program, use)()
 
@@ -124,7 +124,7 @@ def test_an_import_that_forgets_the_event_is_caught(program, use, monkeypatch):
 
 @pytest.mark.parametrize("use", BY_STREAM)
 def test_it_is_the_wait_of_a_stream_that_keeps_the_order(program, use):
-    """The same where waits of streams order nothing."""
+    """The same programs have a race if waits of streams have no effect."""
     with program.emulator.without_waits():
         getattr(program, use)()
 
@@ -132,12 +132,12 @@ def test_it_is_the_wait_of_a_stream_that_keeps_the_order(program, use):
 
 
 OTHER_PROTOCOLS = {"from_cai", "from_dlpack", "xp.from_dlpack"}
-"""Functions that take no Arrow."""
+"""Functions that do not accept Arrow."""
 
 
 @pytest.mark.parametrize("forgetful", [False, True])
 def test_every_function_waits_for_the_event(program, taking_stream, forgetful, monkeypatch):
-    """Columns go in wherever arrays do; an import that forgets the event is caught there, too."""
+    """Functions that accept arrays accept columns; an import without the wait is detected."""
     if forgetful:
         monkeypatch.setattr(arrow_columns, "wait_for_foreign_event", forget)
     memory = program.written(program.cuda.memory())
@@ -158,7 +158,7 @@ def test_every_function_waits_for_the_event(program, taking_stream, forgetful, m
 
 
 def test_an_import_is_one_wait_beside_questions(program):
-    """The stream waits for the event itself: nothing is recorded, and the host goes on."""
+    """The stream waits for the event: nothing is recorded, and the host does not wait."""
     memory = program.written(program.cuda.memory())
     source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
     with program.emulator.trace() as trace:
@@ -170,7 +170,7 @@ def test_an_import_is_one_wait_beside_questions(program):
 
 
 def test_an_import_of_what_is_ready_makes_no_call(program):
-    """Nor does one with -1: captures are not disturbed."""
+    """An import of ready memory, or with -1, makes no call, so captures are not affected."""
     chunk = Chunk(length=SIZE, buffers=(None, program.cuda.memory()))
     ready = DeviceArraySource(Field("C"), (chunk,), place=Place(CUDA))
     vouched = program.column("C", chunk)
@@ -182,7 +182,7 @@ def test_an_import_of_what_is_ready_makes_no_call(program):
 
 
 def test_an_event_that_is_gone_is_refused(program):
-    """The producer destroyed it before release."""
+    """The producer destroyed the event before the release callback."""
     event = program.record_event(program.producer)
     word = ctypes.c_void_p(event.handle)
     event.destroy()
@@ -208,7 +208,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["array", "stream"])
 def test_imports_leave_nothing_on_the_driver(program, way, kind):
-    """A hundred of each: no event, no memory, and every struct was released once."""
+    """A hundred imports of each kind leave no event and no memory, and release each struct once."""
     buffers = program.cuda.memory(value=255), program.cuda.memory()
     source = program.column("C", Chunk(length=SIZE, null_count=-1, buffers=buffers))
     source = source if kind == "array" else source.as_device_stream()
@@ -228,7 +228,7 @@ def test_imports_leave_nothing_on_the_driver(program, way, kind):
 
 
 def test_a_failure_gives_nothing_back_that_a_stream_still_reads(program, monkeypatch):
-    """The copy that was begun is given up first, which waits for it, and then its source."""
+    """A copy that was started is waited for and freed first, and then its source."""
     memory = program.written(program.cuda.memory())
     source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
     alive, free = [], CudaDriver.free
@@ -246,4 +246,4 @@ def test_a_failure_gives_nothing_back_that_a_stream_still_reads(program, monkeyp
         ix.from_arrow(source, copy=True, nulls="separate", stream=program.stream)
     gc.collect()
 
-    assert (alive, source.counts) == ([2], source.due)  # the column, and its type
+    assert (alive, source.counts) == ([2], source.due)  # the column and its type

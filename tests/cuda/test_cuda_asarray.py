@@ -1,4 +1,4 @@
-"""`asarray` with a stream: ordered as by `from_dlpack`, whichever protocol is spoken."""
+"""`asarray` with a stream: the order is that of `from_dlpack`, for every protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZE = 4096
 
 
 class ByDLPack:
-    """Speaks DLPack for an Array."""
+    """Implements DLPack for an Array."""
 
     def __init__(self, array):
         self.array = array
@@ -27,7 +27,7 @@ class ByDLPack:
 
 
 class ByRecord:
-    """Speaks the CUDA Array Interface for an Array."""
+    """Implements the CUDA Array Interface for an Array."""
 
     def __init__(self, array):
         self.array = array
@@ -38,7 +38,7 @@ class ByRecord:
 
 
 class Described:
-    """Describes itself by an Array."""
+    """Returns an Array that describes it."""
 
     def __init__(self, array):
         self.array = array
@@ -58,19 +58,19 @@ SPEAK = {
 
 @pytest.fixture
 def memory(cuda):
-    """Return the address of device memory, and the stream of its producer."""
+    """Return the address of device memory, and the producer's stream."""
     return cuda.memory(), cuda.stream()
 
 
 def busy(memory):
-    """Return an Array of memory whose work is pending on the producer's stream."""
+    """Return an Array whose work is pending on the producer's stream."""
     ptr, own = memory
     return ix.from_pointer(ptr, (SIZE,), "uint8", device="cuda:0", stream=own)
 
 
 @pytest.mark.parametrize("speak", [word for word in SPEAK if word != "a capsule"])
 def test_the_stream_waits_for_the_producer(cuda, memory, gate, speak):
-    """What is enqueued on it reads what the producer wrote, and the host does not wait."""
+    """Work enqueued on the stream reads what the producer wrote, and the host does not wait."""
     ptr, own = memory
     stream, target = cuda.stream(), cuda.pinned()
     shut = gate(own)
@@ -86,7 +86,7 @@ def test_the_stream_waits_for_the_producer(cuda, memory, gate, speak):
 
 @pytest.mark.parametrize("speak", SPEAK)
 def test_who_takes_it_next_waits_for_the_stream(cuda, memory, speak):
-    """The Array publishes the stream that it was made ready on."""
+    """The Array publishes the stream on which it is ready."""
     stream = cuda.stream()
 
     array = ix.asarray(SPEAK[speak](busy(memory)), stream=stream)
@@ -95,7 +95,7 @@ def test_who_takes_it_next_waits_for_the_stream(cuda, memory, speak):
 
 
 def test_an_array_itself_is_left_as_it_was(cuda, memory):
-    """The stream is noted on an alias."""
+    """The stream is recorded on an alias."""
     array = busy(memory)
 
     ix.asarray(array, stream=cuda.stream())
@@ -107,7 +107,7 @@ def test_an_array_itself_is_left_as_it_was(cuda, memory):
 @pytest.mark.parametrize("stream", [0, -2, 2**64, 10**30])
 @pytest.mark.parametrize("speak", SPEAK)
 def test_a_wrong_stream_is_refused_as_by_from_dlpack(cuda, memory, speak, stream):
-    """With the same class, by the same rule."""
+    """The class and the rule of the error are those of `from_dlpack`."""
     with pytest.raises(ix.StreamError) as expected:
         ix.from_dlpack(ByDLPack(busy(memory)), stream=stream)
     with pytest.raises(ix.StreamError) as caught:
@@ -121,7 +121,7 @@ def test_a_wrong_stream_is_refused_as_by_from_dlpack(cuda, memory, speak, stream
 @pytest.mark.parametrize("speak", [word for word in SPEAK if word != "a capsule"])
 @pytest.mark.parametrize("keywords", [{"copy": True}, {"device": "cpu"}], ids=["copied", "moved"])
 def test_what_is_moved_is_moved_after_the_work(cuda, memory, speak, keywords):
-    """On the stream that is named."""
+    """The move runs on the stream that is passed."""
     ptr, own = memory
     cuda.fill(ptr, 1, own)
 

@@ -1,4 +1,4 @@
-"""`from_cai`: what is wrong in a record or an argument is refused, before any call."""
+"""`from_cai` refuses invalid records and arguments before any call of the driver."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BYTES = 4096
 
 
 def refusal(call, kind):
-    """Return the rule by which a call is refused with an error of a kind."""
+    """Return the rule id of the error of a class that a call raises."""
     with pytest.raises(kind) as caught:
         call()
     assert f"[{caught.value.rule}]" in str(caught.value)
     return caught.value.rule
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- invalid arguments
 
 ONE = [
     ("a mask", {"mask": object()}, ix.ExchangeError, "CAI-MASK-1"),
@@ -73,7 +73,7 @@ NO_QUERY = {"CAI-DATA-3", "CAI-DATA-4"}
 @pytest.mark.parametrize("as_object", [True, False], ids=["object", "dict"])
 @pytest.mark.parametrize(("changes", "kind", "rule"), WRONG)
 def test_a_wrong_record_is_refused(record, changes, kind, rule, as_object, exporter):
-    """With its rule and class."""
+    """The error has the expected rule and class."""
     entries = record(**changes)
     x = exporter(**entries) if as_object else entries
 
@@ -82,7 +82,7 @@ def test_a_wrong_record_is_refused(record, changes, kind, rule, as_object, expor
 
 @pytest.mark.parametrize("record_is", [None, 7, [1, 2], "shape", b"", print], ids=repr)
 def test_what_is_no_dict_is_refused(record_is):
-    """CAI-DICT-1, and None is no attribute at all."""
+    """A record that is not a dict is refused (CAI-DICT-1); None means no attribute."""
 
     class Odd:
         __cuda_array_interface__ = record_is
@@ -94,7 +94,7 @@ def test_what_is_no_dict_is_refused(record_is):
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, KeyError, TypeError])
 def test_what_the_property_raises_comes_through(error):
-    """A torch tensor that requires grad raises RuntimeError: the producer's own words."""
+    """A torch tensor that requires grad raises RuntimeError, which is not replaced."""
 
     class Raising:
         @property
@@ -106,12 +106,12 @@ def test_what_the_property_raises_comes_through(error):
 
 
 def test_an_object_without_the_attribute_speaks_no_protocol():
-    """Both of the standard's classes."""
+    """The error belongs to both classes of the standard."""
     assert refusal(lambda: ix.from_cai(object()), ix.NoProtocolError) == "CAI-ATTR-1"
 
 
 def test_a_property_that_raises_attribute_error_is_no_attribute():
-    """As JAX's on the host."""
+    """JAX arrays on the host raise AttributeError."""
 
     class Hostly:
         @property
@@ -122,7 +122,7 @@ def test_a_property_that_raises_attribute_error_is_no_attribute():
 
 
 def test_plain_host_memory_is_refused(record):
-    """The driver does not know it."""
+    """The driver does not know the memory."""
     block = bytearray(BYTES)
     import ctypes
 
@@ -149,13 +149,13 @@ def test_plain_host_memory_is_refused(record):
     ids=str,
 )
 def test_a_wrong_argument_is_refused(record, options, kind, rule):
-    """Whatever the record is."""
+    """The argument is refused for every record."""
     assert refusal(lambda: ix.from_cai(record(), **options), kind) == rule
 
 
 @pytest.mark.parametrize("version", [4, -1, "3", None, True])
 def test_a_version_that_no_record_has_is_refused(record, version):
-    """Records are of version 2 or 3."""
+    """Records have version 2 or 3."""
     array = ix.from_cai(record())
 
     assert refusal(lambda: ix.to_cai(array, version=version), ix.ArgumentError) == "IX-ARGUMENT-1"
@@ -163,7 +163,7 @@ def test_a_version_that_no_record_has_is_refused(record, version):
 
 @pytest.mark.usefixtures("emulator")
 def test_a_destroyed_stream_is_refused(cuda, record):
-    """The driver knows; without it the address could not be checked."""
+    """The driver detects the destroyed stream; without a driver the address cannot be checked."""
     stream = int(cuda("cuStreamCreate", 1))
     cuda("cuStreamDestroy", stream)
     alive = cuda.stream()
@@ -175,7 +175,7 @@ def test_a_destroyed_stream_is_refused(cuda, record):
 
 @pytest.mark.usefixtures("emulator")
 def test_a_destroyed_consumer_is_refused(cuda, record):
-    """And no wait is left behind: the next order works."""
+    """No wait is left pending, and the next order succeeds."""
     stream = int(cuda("cuStreamCreate", 1))
     cuda("cuStreamDestroy", stream)
     array = ix.from_cai(record(stream=cuda.stream()))
@@ -185,14 +185,14 @@ def test_a_destroyed_consumer_is_refused(cuda, record):
     assert array.__dlpack__(stream=cuda.stream(), max_version=(1, 1)) is not None
 
 
-# ---------------------------------------------------------------- nothing before, nothing after
+# ---------------------------------------------------------------- no other effects
 
 
 @pytest.mark.parametrize(("changes", "kind", "rule"), WRONG)
 def test_no_call_is_made_before_the_check(emulator, cuda, record, changes, kind, rule):
-    """What is wrong in the record itself is refused without asking the driver."""
+    """An invalid record is refused without calling the driver."""
     entries = record(**changes)
-    ix.from_cai(record())  # the driver is there
+    ix.from_cai(record())  # the driver is available
     with emulator.trace() as trace, pytest.raises(kind or ix.UnsupportedDTypeError):
         ix.from_cai(entries, stream=cuda.stream())
 
@@ -201,7 +201,7 @@ def test_no_call_is_made_before_the_check(emulator, cuda, record, changes, kind,
 
 
 def test_a_refusal_keeps_nothing_alive(record, exporter):
-    """Neither the exporter nor its memory."""
+    """Neither the exporter nor its memory is kept alive."""
     source = exporter(**record(typestr=">f4"))
     gone = weakref.ref(source)
     with pytest.raises(ix.UnsupportedDTypeError):
@@ -214,7 +214,7 @@ def test_a_refusal_keeps_nothing_alive(record, exporter):
 
 @pytest.mark.parametrize("shape", [(4.0, 8), (True, 8), (4, 8.0)])
 def test_numbers_that_only_equal_ints_are_refused(record, exporter, shape):
-    """By both cores, also after a record that they equal."""
+    """Both cores refuse them, also after an equal valid record."""
     for good in ((4, 8), (1, 8)):
         assert ix.from_cai(exporter(**record(shape=good))).shape == good
 
@@ -227,7 +227,7 @@ def test_numbers_that_only_equal_ints_are_refused(record, exporter, shape):
 @pytest.mark.parametrize("version", [0, 1, 2])
 @pytest.mark.parametrize("stream", [0, "own", "text"])
 def test_a_stream_below_version_3_is_ignored(cuda, record, exporter, version, stream):
-    """`unsynced` says what is waited for."""
+    """`unsynced` selects what is waited for."""
     named = cuda.stream() if stream == "own" else stream
     x = ix.from_cai(exporter(**record(version=version, stream=named)))
 

@@ -1,4 +1,4 @@
-"""The end of a borrowing: earlier users of the memory wait, whether they named a stream or not."""
+"""The end of `borrow`: earlier users of the memory wait, whether they named a stream or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 
 class Dlpack:
-    """A producer that is busy on a stream which DLPack has no word for."""
+    """A producer with pending work on a stream that DLPack cannot express."""
 
     def __init__(self, cuda, stream):
         self.cuda, self.stream, self.ptr, self.size = cuda, stream, cuda.memory(), 4096
@@ -42,7 +42,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_dlpack_producer_finds_its_memory_done(cuda, way):
-    """It named no stream, so the host waits, however the memory came to `borrow`."""
+    """The producer named no stream, so the host waits, by whichever protocol it was imported."""
     producer, stream = Dlpack(cuda, cuda.stream()), cuda.stream()
     with ix.borrow(WAYS[way](producer, cuda.stream()), stream=stream, writable=True) as array:
         cuda.fill(array.ptr, 1, stream, array.size)
@@ -53,7 +53,7 @@ def test_a_dlpack_producer_finds_its_memory_done(cuda, way):
 
 @pytest.mark.parametrize("way", ["from_cai", "from_cai(stream)", "from_dlpack of it"])
 def test_a_producer_that_names_its_stream_waits_itself(cuda, produce, gate, way):
-    """Also where the memory was made ready on another stream in between, which waits too."""
+    """The producer's stream waits, and so does one on which the memory was ready in between."""
     producer, stream, between = produce(cuda.stream()), cuda.stream(), cuda.stream()
     array = {
         "from_cai": lambda: ix.from_cai(producer),
@@ -71,7 +71,7 @@ def test_a_producer_that_names_its_stream_waits_itself(cuda, produce, gate, way)
 
 
 def test_a_producer_lives_until_it_was_served(cuda):
-    """One that only the loan holds frees its memory in its own stream, after our work."""
+    """A producer that only the loan keeps alive frees its memory in its stream, after our work."""
 
     class Temporary:
         def __init__(self):
@@ -102,7 +102,7 @@ def test_a_producer_lives_until_it_was_served(cuda):
 
 
 def test_where_an_order_fails_the_host_waits(emulator, cuda, produce):
-    """The producer's stream is gone: what was enqueued is done when the error is raised."""
+    """If the producer's stream is destroyed, the work is done when the error is raised."""
     own = int(cuda("cuStreamCreate", 1))
     producer, stream = produce(own), cuda.stream()
     loan = ix.borrow(producer, stream=stream, writable=True)
@@ -117,7 +117,7 @@ def test_where_an_order_fails_the_host_waits(emulator, cuda, produce):
 
 
 def test_what_was_lent_counts_as_before_afterwards(cuda, produce):
-    """A view that outlives its loan is ordered after the producer's later work."""
+    """A view that outlives its loan is ordered after later work of the producer."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     with ix.borrow(producer, stream=stream) as array:
         during = array.__cuda_array_interface__["stream"]
@@ -130,7 +130,7 @@ def test_what_was_lent_counts_as_before_afterwards(cuda, produce):
 
 @pytest.mark.parametrize("kind", ["coroutine", "generator", "asynchronous generator"])
 def test_what_runs_later_is_not_lent_to(kind):
-    """The loan would have ended before the body begins."""
+    """The loan would end before the body of a coroutine or generator begins."""
 
     async def coroutine(x, s):
         return x, s
@@ -147,7 +147,7 @@ def test_what_runs_later_is_not_lent_to(kind):
 
 
 def test_a_record_that_cannot_be_read_leaves_dlpack(cuda):
-    """`borrow` takes whatever `asarray` takes."""
+    """`borrow` accepts every object that `asarray` accepts."""
 
     class Both(Dlpack):
         @property
@@ -160,7 +160,7 @@ def test_a_record_that_cannot_be_read_leaves_dlpack(cuda):
 
 
 def test_every_stream_in_between_is_served(cuda, produce):
-    """What was made ready on one stream, and then on another, goes back to both."""
+    """All streams on which the memory was made ready wait at the end."""
     producer, first, second, stream = produce(cuda.stream()), *(cuda.stream() for _ in range(3))
     one = ix.from_cai(producer, stream=first)
     two = ix.from_dlpack(one, stream=second)
@@ -174,7 +174,7 @@ def test_every_stream_in_between_is_served(cuda, produce):
 
 
 def test_a_loan_that_is_lent_on_by_its_record_goes_back_to_both(cuda, produce):
-    """Through `to_cai`, on another stream than it was lent on."""
+    """A loan that is exported with `to_cai` on another stream is returned to both streams."""
     producer, outer, between, inner = produce(cuda.stream()), *(cuda.stream() for _ in range(3))
     with ix.borrow(producer, stream=outer, writable=True) as array:
         view = ix.to_cai(array, stream=between)
@@ -187,7 +187,7 @@ def test_a_loan_that_is_lent_on_by_its_record_goes_back_to_both(cuda, produce):
 
 
 def test_all_earlier_users_of_the_memory_are_waited_for(cuda, produce):
-    """Also work that was enqueued after the Array was made ready elsewhere."""
+    """Work that was enqueued after the Array was made ready elsewhere is waited for as well."""
     producer, first, second, stream = produce(cuda.stream()), *(cuda.stream() for _ in range(3))
     one = ix.from_cai(producer, stream=first)
     two = ix.from_dlpack(one, stream=second)
@@ -200,7 +200,7 @@ def test_all_earlier_users_of_the_memory_are_waited_for(cuda, produce):
 
 
 def test_a_stream_that_is_named_for_the_way_back_is_waited_for_first(cuda, produce):
-    """It is the producer's own."""
+    """The named stream belongs to the producer."""
     producer, own, stream = produce(), cuda.stream(), cuda.stream()
     cuda.fill(producer.ptr, 1, own)
     with ix.borrow(producer, stream=stream, writable=True, back=own) as array:
@@ -213,7 +213,7 @@ def test_a_stream_that_is_named_for_the_way_back_is_waited_for_first(cuda, produ
 def test_both_streams_are_served_where_the_producer_names_one_and_the_borrower_another(
     cuda, produce
 ):
-    """`back` adds to what is published."""
+    """`back` is added to the published stream."""
     producer, own, stream = produce(cuda.stream()), cuda.stream(), cuda.stream()
     producer.write(1)
     with ix.borrow(producer, stream=stream, writable=True, back=own) as array:

@@ -1,4 +1,4 @@
-"""`borrow`: the way in and the way back, also when the body raises."""
+"""`borrow` orders the streams on entry and on exit, also if the body raises."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pick(cuda, producer, consumer):
 @pytest.mark.parametrize("consumer", STREAMS)
 @pytest.mark.parametrize("busy_on", [1, 3])
 def test_the_body_sees_what_the_producer_wrote(cuda, produce, gate, consumer, busy_on):
-    """On entry the stream waits for the producer's, which was held."""
+    """On entry the stream waits for the producer's held stream."""
     producer = produce(*(cuda.stream() for _ in range(busy_on)), published=cuda.stream())
     stream, target = pick(cuda, producer, consumer), cuda.pinned()
     shut = gate(producer.streams[0])
@@ -43,7 +43,7 @@ def test_the_body_sees_what_the_producer_wrote(cuda, produce, gate, consumer, bu
 @pytest.mark.parametrize("consumer", STREAMS)
 @pytest.mark.parametrize("raises", [False, True], ids=["returns", "raises"])
 def test_the_producer_sees_what_the_body_wrote(cuda, produce, gate, consumer, raises):
-    """On exit the producer's stream waits for ours, also when the body raises."""
+    """On exit the producer's stream waits for the consumer's, also if the body raises."""
     producer = produce(cuda.stream())
     stream, target = pick(cuda, producer, consumer), cuda.pinned()
     shut = []
@@ -69,7 +69,7 @@ def test_the_producer_sees_what_the_body_wrote(cuda, produce, gate, consumer, ra
 
 
 def test_where_no_stream_is_named_the_host_waits(cuda, produce):
-    """An idle producer may use any stream afterwards, so nothing may be pending then."""
+    """An idle producer may use any stream afterwards, so the host waits for pending work."""
     producer, stream = produce(), cuda.stream()
 
     with ix.borrow(producer, stream=stream, writable=True) as array:
@@ -96,7 +96,7 @@ def test_back_names_the_stream_that_waits(cuda, produce, gate):
 
 
 def test_several_arrays_are_borrowed_at_once(cuda, produce):
-    """One call gives a tuple, and every producer is served."""
+    """One call returns a tuple, and the stream of every producer waits at the end."""
     producers = [produce(cuda.stream()) for _ in range(3)]
     stream = cuda.stream()
     for value, producer in enumerate(producers):
@@ -114,7 +114,7 @@ def test_several_arrays_are_borrowed_at_once(cuda, produce):
 
 
 def test_loans_nest(cuda, produce):
-    """What is borrowed can be lent on: the inner stream goes between."""
+    """A borrowed Array can be borrowed again: the inner stream is ordered in between."""
     producer, outer, inner = produce(cuda.stream()), cuda.stream(), cuda.stream()
     target = cuda.pinned()
     producer.write(1)
@@ -131,7 +131,7 @@ def test_loans_nest(cuda, produce):
 
 
 def test_what_was_taken_is_handed_back_when_the_next_cannot_be(cuda, produce):
-    """An error on entry leaves no producer without its wait."""
+    """If an import fails on entry, the earlier producers' streams still wait."""
     producer, stream = produce(cuda.stream()), cuda.stream()
 
     with (
@@ -145,7 +145,7 @@ def test_what_was_taken_is_handed_back_when_the_next_cannot_be(cuda, produce):
 
 
 def test_the_array_is_ready_on_the_stream(cuda, produce):
-    """In the body it is handed on to the same stream without another wait."""
+    """Within the body, a transfer to the same stream needs no further wait."""
     producer, stream = produce(cuda.stream()), cuda.stream()
 
     with ix.borrow(producer, stream=stream) as array:
@@ -165,7 +165,7 @@ def test_a_loan_is_read_only_unless_told(cuda, produce):
 
 
 def test_no_sync_orders_nothing(cuda, produce, gate):
-    """-1 means that the caller sees to it, in both directions."""
+    """With -1 the caller is responsible for the order in both directions."""
     producer = produce(cuda.stream())
     shut = gate(producer.published)
 
@@ -181,7 +181,7 @@ def test_no_sync_orders_nothing(cuda, produce, gate):
 def test_where_streams_do_not_count_they_are_as_if_not_named(
     emulator, cuda, produce, monkeypatch, way, back
 ):
-    """Nothing waits on entry; on exit the host does, unless `back` names who does instead."""
+    """No stream waits on entry; on exit the host waits, unless `back` names a stream."""
     producer, stream, own = produce(cuda.stream()), cuda.stream(), cuda.stream()
     source = producer
     if way == "the switch":
@@ -207,7 +207,7 @@ def test_where_streams_do_not_count_they_are_as_if_not_named(
 
 
 def test_viewable_borrows(cuda, produce, gate):
-    """The decorator hands arguments back when the function returns."""
+    """The decorator returns borrowed arguments when the function returns."""
     producer, out = produce(cuda.stream()), produce(cuda.stream())
     stream, target = cuda.stream(), cuda.pinned()
 

@@ -1,4 +1,4 @@
-"""Objects with DLPack and a CUDA record, which says where work is, and of a mask."""
+"""Objects with DLPack and a CUDA record, which publishes a stream and a mask."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COUNT = 4096
 
 
 class Both:
-    """An array as CuPy's are: DLPack makes the consumer's stream wait for the one of the record."""
+    """An array like CuPy's: DLPack makes the consumer's stream wait for that of the record."""
 
     def __init__(self, cuda, *, mask=None, version=3):
         self.stream = cuda.stream()
@@ -41,7 +41,7 @@ class Both:
 
 
 class OfTheInstance(Both):
-    """Its record is an attribute of the object, and its class knows none."""
+    """The record is an attribute of the instance, not of its class."""
 
     __cuda_array_interface__ = None
 
@@ -60,7 +60,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("publish", PUBLISHED)
 def test_the_stream_of_the_record_is_published(emulator, cuda, publish):
-    """It is the producer's, which continues there; no stream waits before an export."""
+    """The published stream is the producer's; no stream waits before an export."""
     producer = Both(cuda)
     with emulator.trace() as trace:
         found = PUBLISHED[publish](producer).__cuda_array_interface__["stream"]
@@ -74,7 +74,7 @@ def test_the_stream_of_the_record_is_published(emulator, cuda, publish):
     "copy", [lambda x: ix.asarray(x, copy=True), lambda x: ix.asarray(x).copy()]
 )
 def test_a_copy_runs_on_the_stream_of_the_record(emulator, cuda, copy):
-    """And not on the default stream, which would have to wait for it."""
+    """The copy does not run on the default stream, which would have to wait."""
     producer = Both(cuda)
     with emulator.trace() as trace:
         copied = copy(producer)
@@ -86,7 +86,7 @@ def test_a_copy_runs_on_the_stream_of_the_record(emulator, cuda, copy):
 
 
 def test_a_consumer_that_keeps_its_duties_does_not_race(cuda, gate):
-    """It waits for the stream that is published, and makes that one wait for its read."""
+    """A correct consumer waits for the published stream, and makes it wait for the read."""
     producer, consumer, target = Both(cuda), cuda.stream(), cuda.pinned(COUNT)
     view = ix.to_cai(producer)
     cuda.fill(producer.ptr, 7, producer.stream, COUNT)
@@ -111,7 +111,7 @@ COPIES = {
 @pytest.mark.parametrize("copy", COPIES)
 @pytest.mark.parametrize("is_named", [False, True])
 def test_the_producer_waits_for_a_copy(cuda, gate, copy, is_named):
-    """By whichever protocol the memory came."""
+    """The producer waits, whichever protocol was used for the import."""
     producer = Both(cuda)
     stream = cuda.stream() if is_named else None
     shut = gate(stream) if is_named else None
@@ -126,7 +126,7 @@ def test_the_producer_waits_for_a_copy(cuda, gate, copy, is_named):
 
 
 def test_a_record_of_version_2_does_not_go_before_dlpack(cuda):
-    """It says nothing of streams, and the producer orders them."""
+    """A record of version 2 has no stream; the DLPack producer orders the streams."""
     producer = Both(cuda, version=2)
 
     ix.asarray(producer)
@@ -150,20 +150,20 @@ def _launch(x):
 @pytest.mark.parametrize("kind", [Both, OfTheInstance])
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_mask_is_not_lost(cuda, taking, version, kind):
-    """Whichever protocol is asked: DLPack would not tell of it."""
+    """Every import checks the mask, which DLPack does not describe."""
     _refuses_mask(taking, kind(cuda, mask=Both(cuda), version=version))
 
 
 @pytest.mark.parametrize("kind", [Both, OfTheInstance])
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_kernel_does_not_lose_a_mask(cuda, version, kind):
-    """An argument of a kernel is imported as `asarray` does."""
+    """An argument of a kernel is imported as by `asarray`."""
     _refuses_mask(_launch, kind(cuda, mask=Both(cuda), version=version))
 
 
 def _refuses_mask(function, producer):
-    """Assert that a function refuses an array for its mask, without asking for its memory."""
-    for _ in range(2):  # the second time the type is known
+    """Assert that a function refuses an array because of its mask, before importing its memory."""
+    for _ in range(2):  # the type is cached for the second call
         with pytest.raises(ix.InterchangeError) as caught:
             function(producer)
 
@@ -172,7 +172,7 @@ def _refuses_mask(function, producer):
 
 
 def test_a_mask_of_an_array_of_the_host_is_not_lost(cuda):
-    """A subclass of ndarray is asked by its fields, unless it has a record."""
+    """A subclass of ndarray without a record is checked by its fields."""
     np = pytest.importorskip("numpy")
 
     class Managed(np.ndarray):
@@ -188,7 +188,7 @@ def test_a_mask_of_an_array_of_the_host_is_not_lost(cuda):
 
 
 def test_data_and_mask_are_had_apart(cuda):
-    """As the error advises."""
+    """Data and mask are imported separately, as the error recommends."""
     producer = Both(cuda, mask=Both(cuda))
 
     data, mask = ix.from_cai(producer, mask="separate")

@@ -1,4 +1,4 @@
-"""`interchange_view` of device memory: where it is, and on which stream work may be pending.
+"""`interchange_view` of device memory: its device, and the stream of pending work.
 
 Source: interchange/interchange.h; CUDA Array Interface, version 3, Synchronization.
 """
@@ -17,7 +17,7 @@ pytestmark = [
 
 
 def test_a_record_is_told(c_api, exporter, record):
-    """Shape, strides in elements, device, and no stream where none is named."""
+    """The view has the shape, strides in elements and device; no stream if none is published."""
     found = c_api.fields(exporter(**record(strides=(64, 8))))
 
     assert (found["shape"], found["strides"], found["device"]) == ((4, 8), (16, 2), (2, 0))
@@ -25,14 +25,14 @@ def test_a_record_is_told(c_api, exporter, record):
 
 
 def test_a_read_only_record_is_flagged(c_api, cuda, exporter, record):
-    """As on the host."""
+    """The read-only flag is the same as for host memory."""
     found = c_api.fields(exporter(**record(data=(cuda.memory(), True))))
 
     assert found["flags"] == c_api.READ_ONLY
 
 
 def test_the_stream_of_a_record_is_told(c_api, cuda, produce):
-    """The handle that the producer publishes."""
+    """The stream is the handle that the producer publishes."""
     stream = cuda.stream()
 
     assert c_api.fields(produce(stream))["stream"] == stream
@@ -40,17 +40,17 @@ def test_the_stream_of_a_record_is_told(c_api, cuda, produce):
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_default_streams_of_records_are_told(c_api, exporter, record, stream):
-    """By CUDA's own numbers."""
+    """Default streams have the numbers of CUDA."""
     assert c_api.fields(exporter(**record(stream=stream)))["stream"] == stream
 
 
 def test_a_record_below_version_3_is_pending_on_the_default_stream(c_api, exporter, record):
-    """It says nothing of streams: what asarray assumes, a view tells."""
+    """A record without streams is pending on the default stream, as in asarray."""
     assert c_api.fields(exporter(**record(version=2)))["stream"] == 1
 
 
 def test_work_that_is_ordered_after_the_stream_is_safe(c_api, cuda, produce, gate):
-    """A producer's write is done before the work of a C caller, which waits as the header says."""
+    """The write of a producer precedes the work of a C caller that waits as the header requires."""
     producer_stream, ours = cuda.stream(), cuda.stream()
     producer = produce(producer_stream)
     target = cuda.memory()
@@ -69,7 +69,7 @@ def test_work_that_is_ordered_after_the_stream_is_safe(c_api, cuda, produce, gat
 
 
 def test_work_that_is_not_ordered_is_reported(c_api, cuda, produce, emulator):
-    """The wait above is needed: without it the detector sees a race."""
+    """Without the wait above, the detector reports a race."""
     producer_stream, ours = cuda.stream(), cuda.stream()
     producer = produce(producer_stream)
     target = cuda.memory()
@@ -84,7 +84,7 @@ def test_work_that_is_not_ordered_is_reported(c_api, cuda, produce, emulator):
 
 
 def test_an_array_that_was_made_ready_is_pending_on_that_stream(c_api, cuda, produce):
-    """Imported for a stream, it is ready there."""
+    """An Array that was imported for a stream is ready on this stream."""
     stream = cuda.stream()
     array = ix.from_dlpack(ix.from_cai(produce(cuda.stream())), stream=stream)
 
@@ -92,7 +92,7 @@ def test_an_array_that_was_made_ready_is_pending_on_that_stream(c_api, cuda, pro
 
 
 def test_work_on_several_streams_is_told_by_one(c_api, cuda, gate):
-    """A producer that names another stream now: the one told waits for the other."""
+    """If the producer publishes another stream, the returned stream waits for it."""
     first, second = cuda.stream(), cuda.stream()
 
     class Moving:

@@ -1,4 +1,4 @@
-"""What the driver is asked: nothing that is not needed, seen from its call log."""
+"""Calls of the driver: only necessary ones are made, as its call log shows."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import interchange as ix
 pytestmark = pytest.mark.emulated
 
 QUERY = "cuPointerGetAttributes"
-CURRENT = "cuCtxGetDevice"  # asked where there is more than one device
+CURRENT = "cuCtxGetDevice"  # queried if there is more than one device
 WAITING = {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize"}
 ORDERING = ["cuEventRecord", "cuStreamWaitEvent"]
 
 
 @pytest.fixture
 def warm(cuda, produce):
-    """Return a producer and a consumer's stream that were ordered before: an event is at rest."""
+    """Return a producer and a consumer's stream that were ordered before: an event is unused."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     ix.from_cai(producer, stream=stream)
     return producer, stream
 
 
 def test_an_import_asks_about_the_pointer_once(emulator, warm):
-    """Nothing is recorded or waited for until the memory is exported."""
+    """No event is recorded or waited for until the memory is exported."""
     producer, _ = warm
     with emulator.trace() as trace:
         array = ix.from_cai(producer)
@@ -33,7 +33,7 @@ def test_an_import_asks_about_the_pointer_once(emulator, warm):
 
 
 def test_equal_streams_need_no_call_but_the_query(emulator, warm):
-    """An import, and an export to the stream that the producer published, who is asked twice."""
+    """An import, and an export to the published stream, which is queried twice."""
     producer, _ = warm
     with emulator.trace() as trace:
         array = ix.from_cai(producer)
@@ -44,7 +44,7 @@ def test_equal_streams_need_no_call_but_the_query(emulator, warm):
 
 
 def test_no_sync_makes_no_call(emulator, warm):
-    """-1 must not disturb a capture."""
+    """-1 must not affect a capture."""
     array = ix.from_cai(warm[0])
     with emulator.trace() as trace:
         capsule = array.__dlpack__(stream=-1, max_version=(1, 1))
@@ -54,7 +54,7 @@ def test_no_sync_makes_no_call(emulator, warm):
 
 
 def test_different_streams_need_one_record_and_one_wait(emulator, warm):
-    """Of the producer's stream, and by the consumer's."""
+    """The event is recorded on the producer's stream, and the consumer's stream waits for it."""
     producer, stream = warm
     with emulator.trace() as trace:
         capsule = ix.from_cai(producer).__dlpack__(stream=stream, max_version=(1, 1))
@@ -68,7 +68,7 @@ def test_different_streams_need_one_record_and_one_wait(emulator, warm):
 
 @pytest.mark.parametrize("way", ["from_cai", "to_cai", "borrow", "capsule", "viewable"])
 def test_the_host_never_waits(emulator, warm, way):
-    """Every way in and out, on other streams, leaves the host alone."""
+    """No import or export on another stream makes the host wait."""
     producer, stream = warm
     ways = {
         "from_cai": lambda: ix.from_cai(producer, stream=stream),
@@ -86,7 +86,7 @@ def test_the_host_never_waits(emulator, warm, way):
 
 
 def test_a_second_order_makes_no_event(emulator, warm):
-    """Events are used again."""
+    """Events are reused."""
     producer, stream = warm
     with emulator.trace() as trace:
         for _ in range(10):
@@ -97,7 +97,7 @@ def test_a_second_order_makes_no_event(emulator, warm):
 
 
 def test_events_keep_no_time(emulator, cuda, produce):
-    """What measures time is slower to record."""
+    """Events with timing are slower to record."""
     producer = produce(cuda.stream(), cuda.stream())
     del producer
     from interchange._streams.driver import drivers
@@ -127,7 +127,7 @@ def test_the_device_is_restored(emulator, cuda, produce):
 
 
 def test_default_streams_of_two_devices_are_two_streams(emulator, cuda):
-    """They have one number, and are ordered by event: the host does not wait."""
+    """Their number is the same, and they are ordered by an event: the host does not wait."""
     ptr = cuda.memory()
     cuda.fill(ptr, 7, 1)
     array = ix.from_pointer(ptr, (4096,), "uint8", device="cuda:0", stream=1)
@@ -140,7 +140,7 @@ def test_default_streams_of_two_devices_are_two_streams(emulator, cuda):
 
 @pytest.mark.parametrize("way", ["mask", "dtype", "read-only"])
 def test_what_is_refused_leaves_no_wait_behind(emulator, cuda, produce, way):
-    """It is checked before anything is ordered."""
+    """Arguments are checked before streams are ordered."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     record = producer.__cuda_array_interface__
     packed = ix.from_pointer(producer.ptr, (8,), "int4", device="cuda:0", stream=producer.published)
@@ -160,7 +160,7 @@ def test_what_is_refused_leaves_no_wait_behind(emulator, cuda, produce, way):
 
 @pytest.mark.parametrize("name", ["cuCtxPushCurrent", "cuEventRecord", "cuStreamWaitEvent"])
 def test_an_interrupt_within_a_call_leaves_nothing_pushed(cuda, produce, monkeypatch, name):
-    """A signal handler may raise right after the driver did its work."""
+    """A signal handler may raise immediately after a call of the driver."""
     from interchange._streams.driver import driver_of
 
     driver = driver_of(ix.Device(2), "f()")

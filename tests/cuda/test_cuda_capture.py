@@ -1,4 +1,4 @@
-"""CUDA graphs: a capture is never disturbed, and what it forbids is refused before the call."""
+"""CUDA graphs: captures are not affected, and forbidden operations are refused before the call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GLOBAL = 0
 
 
 class Capture:
-    """A capture on a stream; its graph is destroyed."""
+    """A capture on a stream; its graph is destroyed afterwards."""
 
     def __init__(self, cuda, stream, mode=GLOBAL):
         self.cuda, self.stream, self.mode = cuda, stream, mode
@@ -32,24 +32,24 @@ class Capture:
 
 @pytest.fixture
 def capture(cuda):
-    """Return what captures a stream."""
+    """Return a function that begins a capture on a stream."""
     return lambda stream, mode=GLOBAL: Capture(cuda, stream, mode)
 
 
 def refusal(call):
-    """Return the rule of the StreamError that a call raises."""
+    """Return the rule id of the StreamError that a call raises."""
     with pytest.raises(ix.StreamError) as caught:
         call()
     return caught.value.rule
 
 
 def export(array, stream):
-    """Hand an Array to a stream."""
+    """Export an Array to a stream."""
     return array.__dlpack__(stream=stream, max_version=(1, 1))
 
 
 def test_the_capturing_stream_takes_its_own_memory(cuda, produce, capture):
-    """Equal streams need no event."""
+    """The streams are equal, so no event is needed."""
     producer = produce(cuda.stream())
     with capture(producer.published):
         array = ix.from_cai(producer)
@@ -65,14 +65,14 @@ def test_no_sync_is_legal_under_capture(cuda, produce, capture):
 
 
 def test_idle_memory_is_taken_under_capture(cuda, produce, capture):
-    """Nothing is pending, so nothing is waited for."""
+    """No work is pending, so no wait is made."""
     producer, stream = produce(), cuda.stream()
     with capture(stream):
         assert export(ix.from_cai(producer), stream) is not None
 
 
 def test_a_capture_does_not_wait_for_what_is_outside_it(cuda, produce, capture):
-    """It is refused before the driver is asked, which would spoil the capture."""
+    """The wait is refused before the driver is called, which would invalidate the capture."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     with capture(stream):
         array = ix.from_cai(producer)
@@ -85,7 +85,7 @@ def test_a_capture_does_not_wait_for_what_is_outside_it(cuda, produce, capture):
 def test_the_legacy_stream_is_left_alone_while_a_blocking_stream_captures(
     cuda, produce, capture, how
 ):
-    """Neither recorded nor made to wait."""
+    """The legacy stream is neither recorded nor made to wait."""
     blocking, other = cuda.stream(blocking=True), cuda.stream()
     producer = produce(published=1) if how == "producer" else produce(other)
     with capture(blocking):
@@ -96,7 +96,7 @@ def test_the_legacy_stream_is_left_alone_while_a_blocking_stream_captures(
 
 
 def test_the_host_does_not_wait_for_a_capturing_stream(cuda, produce, capture):
-    """Version 2 would have to."""
+    """Version 2 would require the host to wait."""
     producer = produce(cuda.stream())
     view = ix.to_cai(ix.from_cai(producer), version=2)
     with capture(producer.published):
@@ -106,7 +106,7 @@ def test_the_host_does_not_wait_for_a_capturing_stream(cuda, produce, capture):
 
 
 def test_streams_of_one_capture_are_ordered(cuda, produce, capture):
-    """A fork and a join within a graph are events like others."""
+    """Events fork and join streams within a graph."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     with capture(producer.published):
         with ix.borrow(producer, stream=stream, writable=True) as array:
@@ -116,7 +116,7 @@ def test_streams_of_one_capture_are_ordered(cuda, produce, capture):
 
 @pytest.mark.parametrize("consumer", ["legacy", "per-thread", "another"])
 def test_a_stream_is_not_drawn_into_a_capture_unasked(cuda, produce, capture, consumer):
-    """What a capture will write is not there yet, and who is drawn in must join again."""
+    """Captured work has not run, and a stream that joins the capture must be joined again."""
     producer = produce(cuda.stream())
     stream = {"legacy": 1, "per-thread": 2, "another": cuda.stream()}[consumer]
     export(ix.from_cai(producer), stream)
@@ -128,7 +128,7 @@ def test_a_stream_is_not_drawn_into_a_capture_unasked(cuda, produce, capture, co
 
 
 def test_an_order_before_the_capture_serves_it(cuda, produce, capture):
-    """Order first, capture then, and say -1."""
+    """The streams are ordered before the capture, and -1 is passed within it."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     producer.write(7)
     array = ix.from_cai(producer, stream=stream)
@@ -140,7 +140,7 @@ def test_an_order_before_the_capture_serves_it(cuda, produce, capture):
 
 @pytest.mark.parametrize("way", ["copy", "to_device", "dlpack"])
 def test_a_copy_is_refused_while_its_stream_captures(cuda, produce, capture, way):
-    """It would need fresh memory, which captures forbid: nothing is called that could spoil it."""
+    """A copy needs new memory, which captures forbid: no call that could invalidate it is made."""
     producer = produce(cuda.stream())
     array = ix.from_cai(producer)
     ways = {
@@ -155,7 +155,7 @@ def test_a_copy_is_refused_while_its_stream_captures(cuda, produce, capture, way
 
 
 def test_memory_of_ours_may_die_during_a_capture(cuda, capture):
-    """Freeing is a call that captures forbid: it is made so that they do not notice."""
+    """Captures forbid freeing memory, so it is done in a way that does not affect them."""
     stream = cuda.stream()
     array = ix.asarray(bytes(64)).to_device("cuda:0", stream=stream)
     cuda.synchronize()
@@ -164,7 +164,7 @@ def test_memory_of_ours_may_die_during_a_capture(cuda, capture):
 
 
 class Copying:
-    """A DLPack producer that copies on the consumer's stream, and does not say so."""
+    """A DLPack producer that copies on the consumer's stream without setting the copy flag."""
 
     def __init__(self, cuda, array):
         self.cuda, self.array, self.spare = cuda, array, cuda.memory()
@@ -184,7 +184,7 @@ class Copying:
 @pytest.mark.parametrize("device", [None, "cuda:0", "cuda_host"])
 @pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray])
 def test_an_import_that_copies_is_refused_before_its_producer_is_asked(cuda, produce, take, device):
-    """What the producer enqueues would be in the graph by then."""
+    """The work of the producer would become part of the graph."""
     stream = cuda.stream()
     producer = Copying(cuda, ix.from_cai(produce()))
     cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
@@ -199,7 +199,7 @@ def test_an_import_that_copies_is_refused_before_its_producer_is_asked(cuda, pro
 
 @pytest.mark.parametrize("kind", ["no stream", "DLPack"])
 def test_a_borrower_that_the_host_would_wait_for_does_not_capture(cuda, produce, capture, kind):
-    """It is refused on entry, when nothing is enqueued yet."""
+    """The capture is refused on entry, before any work is enqueued."""
     stream = cuda.stream()
     array = ix.from_cai(produce())
     given = array if kind == "no stream" else Copying(cuda, array)

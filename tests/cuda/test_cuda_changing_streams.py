@@ -1,4 +1,4 @@
-"""Producers that publish their current stream: what was named before is waited for, too."""
+"""Producers that publish their current stream: earlier published streams are waited for as well."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 SIZE = 4096
 ORDERING = {"cuEventRecord": "after", "cuStreamWaitEvent": "waits"}
-LATER = 0.05  # until a stream goes on that the host waits for [seconds]
+LATER = 0.05  # delay before a stream that the host waits for continues [seconds]
 
 
 class Changing:
-    """An array that publishes the stream that is current in its library."""
+    """An array that publishes the current stream of its library."""
 
     def __init__(self, cuda, *, managed=False):
         self.cuda = cuda
@@ -51,7 +51,7 @@ class Changing:
 
 @pytest.fixture
 def changed(cuda, gate):
-    """Return a producer, an Array of it, and a gate: a write is held on the stream named first."""
+    """Return a producer, an Array of it, and a gate that holds a write on the first stream."""
     producer = Changing(cuda)
     shut = gate(producer.first)
     producer.write(7)
@@ -61,7 +61,7 @@ def changed(cuda, gate):
 
 
 def take_on(stream, taken, cuda, target):
-    """Let a consumer copy on the stream that it was given, or on that which was published."""
+    """Make a consumer copy on its stream, or on the published stream."""
     if stream is None:
         stream = taken.__cuda_array_interface__["stream"]
     ptr = getattr(taken, "ptr", None) or taken.__cuda_array_interface__["data"][0]
@@ -89,14 +89,14 @@ ITS_OWN = {"what is published", "the attribute", "a view's attribute"} | {
 
 @pytest.fixture(params=HANDED_OVER)
 def way(request, cuda):
-    """Return how an Array is handed over; to another device where there is one."""
+    """Return how an Array is exported; to another device if there is one."""
     if request.param == "a copy elsewhere" and len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     return request.param
 
 
 def test_what_was_enqueued_before_the_import_is_waited_for(cuda, changed, way):
-    """Though the record names another stream by then."""
+    """The record publishes another stream at the export."""
     producer, array, shut = changed
     stream, target = cuda.stream(), cuda.pinned()
 
@@ -104,14 +104,14 @@ def test_what_was_enqueued_before_the_import_is_waited_for(cuda, changed, way):
     take_on(None if way in ITS_OWN else stream, taken, cuda, target)
     before = set(ctypes.string_at(target, SIZE))
     shut.open()
-    cuda.synchronize_all()  # a copy elsewhere is read there
+    cuda.synchronize_all()  # a copy on another device is read there
 
     assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
     del producer
 
 
 def test_what_was_enqueued_since_is_waited_for_as_well(cuda, gate, way):
-    """On the stream that the record names now."""
+    """The record's new stream is waited for."""
     producer = Changing(cuda)
     array = ix.from_cai(producer)
     producer.current = producer.second
@@ -122,7 +122,7 @@ def test_what_was_enqueued_since_is_waited_for_as_well(cuda, gate, way):
     taken = HANDED_OVER[way](array, stream)
     take_on(None if way in ITS_OWN else stream, taken, cuda, target)
     shut.open()
-    cuda.synchronize_all()  # a copy elsewhere is read there
+    cuda.synchronize_all()  # a copy on another device is read there
 
     assert set(ctypes.string_at(target, SIZE)) == {7}
 
@@ -137,7 +137,7 @@ READ = {
 
 @pytest.mark.parametrize("way", READ)
 def test_the_host_waits_for_what_was_enqueued_before_the_import(changed, way):
-    """It reads when all is done."""
+    """The host reads when all work is done."""
     _, array, shut = changed
     timer = threading.Timer(LATER, shut.open)
     timer.start()
@@ -149,7 +149,7 @@ def test_the_host_waits_for_what_was_enqueued_before_the_import(changed, way):
 
 @pytest.mark.parametrize("way", ["numpy", "version 2"])
 def test_managed_memory_is_read_after_what_was_enqueued_before_the_import(cuda, gate, way):
-    """By NumPy, which names no stream, and by who takes a record without one."""
+    """NumPy, which names no stream, and consumers of a record without a stream read after it."""
     producer = Changing(cuda, managed=True)
     shut = gate(producer.first)
     producer.write(7)
@@ -172,7 +172,7 @@ def test_managed_memory_is_read_after_what_was_enqueued_before_the_import(cuda, 
 
 @pytest.mark.parametrize("then", ["at the import", "on entry", "on exit"])
 def test_every_stream_that_was_named_waits_for_a_borrower(cuda, gate, then):
-    """The producer may enqueue its next work on any of them."""
+    """The producer may enqueue its next work on any of these streams."""
     producer = Changing(cuda)
     array = ix.from_cai(producer)
     producer.current = producer.second
@@ -192,7 +192,7 @@ def test_every_stream_that_was_named_waits_for_a_borrower(cuda, gate, then):
 
 
 def test_the_host_waits_where_no_stream_is_named_any_more(cuda):
-    """The producer may use any stream next, and not that alone which it named before."""
+    """The producer may use any stream next, not only the one that it published before."""
     producer, stream = Changing(cuda), cuda.stream()
 
     with ix.borrow(producer, stream=stream, writable=True):
@@ -204,7 +204,7 @@ def test_the_host_waits_where_no_stream_is_named_any_more(cuda):
 
 @pytest.mark.parametrize("then", ["first", "second"])
 def test_a_source_may_be_written_on_either_stream_after_its_copy(cuda, gate, then):
-    """Both wait for the copy."""
+    """Both streams wait for the copy."""
     producer, stream, target = Changing(cuda), cuda.stream(), cuda.pinned()
     producer.write(7)
     array = ix.from_cai(producer)
@@ -221,11 +221,11 @@ def test_a_source_may_be_written_on_either_stream_after_its_copy(cuda, gate, the
     assert set(ctypes.string_at(target, SIZE)) == {7}
 
 
-# ---------------------------------------------------------------- what it costs
+# ---------------------------------------------------------------- cost
 
 
 def order_of(trace, producer, stream):
-    """Return who was ordered after whom, in words."""
+    """Return the pairs of ordered streams by name."""
     names = {producer.first: "first", producer.second: "second", stream: "consumer"}
     return [
         (ORDERING[call.name], names[call.args["stream"]])
@@ -242,7 +242,7 @@ def order_of(trace, producer, stream):
     ],
 )
 def test_a_stream_that_stays_is_waited_for_once(emulator, cuda, consumer, expected):
-    """One event, and none where the consumer's stream is the producer's."""
+    """One event is used, and none if the consumer's stream is the producer's."""
     producer = Changing(cuda)
     array = ix.from_cai(producer)
     stream = cuda.stream() if consumer == "another" else producer.first
@@ -271,7 +271,7 @@ def test_a_stream_that_stays_is_waited_for_once(emulator, cuda, consumer, expect
     ],
 )
 def test_two_streams_cost_two_events_at_most(emulator, cuda, consumer, expected):
-    """Less one where the consumer's stream is one of them."""
+    """One event less is used if the consumer's stream is one of them."""
     producer = Changing(cuda)
     array = ix.from_cai(producer)
     producer.current = producer.second
@@ -285,7 +285,7 @@ def test_two_streams_cost_two_events_at_most(emulator, cuda, consumer, expected)
 
 
 def test_no_order_makes_no_call_though_the_stream_changed(emulator, cuda):
-    """With -1 no producer is asked."""
+    """With -1 the producer's record is not read."""
     producer = Changing(cuda)
     array = ix.from_cai(producer)
     producer.current = producer.second
@@ -297,7 +297,7 @@ def test_no_order_makes_no_call_though_the_stream_changed(emulator, cuda):
 
 
 def test_the_device_policy_is_asked_for_once(emulator, cuda, exporter, record):
-    """Records below version 3 name no stream that could change."""
+    """Records below version 3 have no stream that could change."""
     array = ix.from_cai(exporter(**record(version=2, stream=...)), unsynced="device")
     with emulator.trace() as trace:
         capsule = array.__dlpack__(stream=cuda.stream(), max_version=(1, 1))
@@ -306,11 +306,11 @@ def test_the_device_policy_is_asked_for_once(emulator, cuda, exporter, record):
     del capsule
 
 
-# ---------------------------------------------------------------- who keeps the first stream
+# ---------------------------------------------------------------- lifetime of the first stream
 
 
 def test_a_stream_that_its_library_lets_go_is_kept(cuda, monkeypatch):
-    """CuPy's arrays publish the current stream, and do not keep it alive."""
+    """CuPy's arrays publish the current stream without keeping it alive."""
 
     class Stream:
         """A stream object of CuPy."""

@@ -1,4 +1,4 @@
-"""Arrays that a library computes with on a device: its stream waits, and is waited for."""
+"""Computations of a library on device Arrays: its stream waits, and is waited for."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from interchange._streams.pending import origins_of, pending_work_of
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 COUNT = 4096  # elements of one byte each
-LATER = 0.05  # until a stream goes on that the host waits for [seconds]
+LATER = 0.05  # delay before a stream that the host waits for continues [seconds]
 
 
 class Bytes:
-    """An array of a library of bytes, which works on its current stream."""
+    """An array of a library of bytes that uses its current stream."""
 
     def __init__(self, library, ptr, owner):
         self.library, self.ptr, self.owner = library, ptr, owner
@@ -39,13 +39,13 @@ class Bytes:
 
 
 class Library(DLPackBackend):
-    """A library that copies and fills, on the emulated driver or a real one."""
+    """A library that copies and fills, on the emulated or a real driver."""
 
     name = "bytes"
 
     def __init__(self, device, cuda):
         self.cuda, self.current, self.array_type = cuda, cuda.stream(), Bytes
-        self.room = cuda.memory(COUNT)  # before any gate, since an allocation waits
+        self.room = cuda.memory(COUNT)  # before any gate, since an allocation synchronises
         super().__init__(device, SimpleNamespace(positive=self.positive, reshape=self.reshape))
 
     def _find_operators(self):
@@ -80,7 +80,7 @@ def library(cuda):
 
 
 def read_on(cuda, array, stream, target):
-    """Enqueue a copy to the host on a consumer's stream, and return what it holds meanwhile."""
+    """Enqueue a copy to the host on a consumer's stream, and return its result while it is held."""
     taken = array.__dlpack__(stream=stream)
     cuda.copy(target, array.ptr, stream, COUNT)
     return taken
@@ -88,7 +88,7 @@ def read_on(cuda, array, stream, target):
 
 @pytest.mark.usefixtures("library")
 def test_the_library_waits_for_the_producer(cuda, produce, gate):
-    """Its copy runs after the producer's write, though the producer is held."""
+    """The library's copy runs after the producer's held write."""
     producer = produce(cuda.stream())
     consumer, target = cuda.stream(), cuda.pinned(COUNT)
     shut = gate(producer.published)
@@ -103,7 +103,7 @@ def test_the_library_waits_for_the_producer(cuda, produce, gate):
 
 
 def test_a_consumer_waits_for_the_library(cuda, produce, gate, library):
-    """What is computed is taken when it is done, though the library is held."""
+    """The result is read when it is done, though the library's stream is held."""
     producer = produce(cuda.stream())
     producer.write(7)
     x = ix.from_cai(producer)
@@ -119,7 +119,7 @@ def test_a_consumer_waits_for_the_library(cuda, produce, gate, library):
 
 
 def test_a_consumer_waits_for_what_the_library_wrote(cuda, produce, gate, library):
-    """Also into foreign memory."""
+    """Writes of the library to foreign memory are waited for as well."""
     producer = produce(cuda.stream())
     producer.write(7)
     x = ix.from_cai(producer)
@@ -151,7 +151,7 @@ KNOWN_STREAMS = {
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("kind", KNOWN_STREAMS)
 def test_the_library_waits_whenever_it_computes(cuda, produce, gate, kind):
-    """Also for what was enqueued since it saw the memory first."""
+    """Work that was enqueued since the memory was first imported is waited for as well."""
     stream, consumer, target = cuda.stream(), cuda.stream(), cuda.pinned(COUNT)
     x = KNOWN_STREAMS[kind](produce(stream), stream)
     +x  # noqa: B018 - the library has seen it before
@@ -168,7 +168,7 @@ def test_the_library_waits_whenever_it_computes(cuda, produce, gate, kind):
 
 
 def test_the_host_waits_whenever_it_computes(cuda, gate):
-    """On managed memory, whose owner the collector must see."""
+    """This applies to managed memory, whose owner must be visible to the garbage collector."""
     stream, ptr = cuda.stream(), cuda.managed()
     ctypes.memset(ptr, 0, COUNT)
 
@@ -205,7 +205,7 @@ READS = {
 def test_the_producer_waits_for_what_the_library_reads(
     cuda, produce, gate, library, read, stream_is_named
 ):
-    """Its next write comes after the library's work, though the library is held."""
+    """The producer's next write runs after the library's work, though the library is held."""
     producer = produce(cuda.stream())
     x = ix.from_cai(producer, stream=cuda.stream() if stream_is_named else None)
     +x  # noqa: B018 - the library has seen it before
@@ -223,7 +223,7 @@ def test_the_producer_waits_for_what_the_library_reads(
 def test_the_producer_waits_for_what_the_library_writes(
     cuda, produce, gate, library, stream_is_named
 ):
-    """Its next write is the last one."""
+    """The producer's next write runs last."""
     producer = produce(cuda.stream())
     x = ix.from_cai(producer, stream=cuda.stream() if stream_is_named else None)
     +x  # noqa: B018 - the library has seen it before
@@ -237,7 +237,7 @@ def test_the_producer_waits_for_what_the_library_writes(
 
 @pytest.mark.usefixtures("library")
 def test_a_copy_after_a_write_is_followed_by_the_producer(cuda, produce, gate):
-    """Who wrote last is not all that is known; and it is known once, however often it wrote."""
+    """Streams of reads are recorded beside the last write, and once for repeated writes."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     x = ix.from_cai(producer, stream=stream)
     for value in (5, 6, 7):
@@ -257,14 +257,14 @@ def test_a_copy_after_a_write_is_followed_by_the_producer(cuda, produce, gate):
 
 
 def test_a_library_that_cannot_be_followed_is_waited_for(cuda, produce, library, monkeypatch):
-    """Where the producer cannot wait, the host has waited when the error is raised."""
+    """If the producer cannot wait, the host has waited when the error is raised."""
     producer = produce(cuda.stream())
     x = ix.from_cai(producer, stream=library.current)
     refused = []
 
     def capture():
         refused.append(producer.published)
-        cuda("cuStreamBeginCapture", producer.published, 2)  # relaxed
+        cuda("cuStreamBeginCapture", producer.published, 2)  # relaxed capture mode
 
     positive = library.namespace.positive
     monkeypatch.setattr(library.namespace, "positive", lambda x: (positive(x), capture())[0])

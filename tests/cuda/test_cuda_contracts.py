@@ -1,4 +1,4 @@
-"""Contracts of device arrays: the calls that an error names are made, and the contract holds."""
+"""Contracts of device arrays: the conversions that an error recommends satisfy the contract."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def on_device(*, frozen=False):
     ],
 )
 def test_the_calls_of_the_error_mend_it(cuda, make, words, call):
-    """Moves, copies and views of device memory."""
+    """The recommended calls move, copy and view device memory."""
     function = ix.viewable(x=ix.Contract(**words))(lambda x: x)
     x = make()
     with pytest.raises(ix.ContractError) as caught:
@@ -76,11 +76,11 @@ def test_the_calls_of_the_error_mend_it(cuda, make, words, call):
     ],
 )
 def test_a_contract_is_held_against_device_memory(cuda, make, words, met):
-    """On both cores, and nothing there is read."""
+    """Both cores check contracts without reading device memory."""
     function = ix.viewable("x", x=ix.Contract(**words))(lambda x: x is not None)
 
     def is_met():
-        """Return whether the call is made."""
+        """Return whether the call succeeds."""
         try:
             return function(make())
         except ix.ContractError:
@@ -91,7 +91,7 @@ def test_a_contract_is_held_against_device_memory(cuda, make, words, met):
 
 
 def test_a_contract_that_says_writable_borrows_so(cuda):
-    """The name need not be said a second time."""
+    """`writable` of a contract applies to `borrow` and need not be repeated."""
 
     @ix.viewable("x", stream="stream", borrow=True, out=ix.Contract(writable=True, ndim=2))
     def function(x, out, stream):
@@ -101,7 +101,7 @@ def test_a_contract_that_says_writable_borrows_so(cuda):
 
 
 def test_memory_is_handed_back_where_a_contract_is_not_met(cuda, produce):
-    """The body never runs, and the producer does not wait."""
+    """The body does not run, and the producer does not wait."""
     producer = produce(cuda.stream(), published=cuda.stream())
 
     @ix.viewable(x=ix.Contract(ndim=7), stream="stream", borrow=True)

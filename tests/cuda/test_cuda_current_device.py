@@ -1,4 +1,4 @@
-"""Producers that know the current device's stream alone: theirs is current while they are asked."""
+"""Producers that only know the stream of the current device are called with theirs current."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from interchange._functions import targets
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 SIZE = 4096
-LATER = 0.05  # until a stream goes on that the host may wait for [seconds]
-AWAY, HOME = 0, 1  # the device that is current, and the one that the memory is on
+LATER = 0.05  # delay before a stream that the host may wait for continues [seconds]
+AWAY, HOME = 0, 1  # the current device, and that of the memory
 
 
 @contextlib.contextmanager
 def current(cuda, device):
-    """Make a device current."""
+    """Make a device current while the block runs."""
     cuda("cuCtxPushCurrent", cuda.contexts[device])
     try:
         yield
@@ -30,12 +30,12 @@ def current(cuda, device):
 
 
 def current_device(cuda):
-    """Return the device that is current."""
+    """Return the current device."""
     return cuda.contexts.index(int(cuda("cuCtxGetCurrent")))
 
 
 class OnCurrentStream:
-    """An array of a library that orders, and publishes, the current device's current stream."""
+    """An array of a library that orders and publishes the current stream of the current device."""
 
     def __init__(self, cuda):
         self.cuda = cuda
@@ -49,7 +49,7 @@ class OnCurrentStream:
         self.error = None
 
     def stream(self):
-        """Return the stream that counts; note on which device it was asked for."""
+        """Return the current stream; record the device that was current."""
         self.asked_on.append(current_device(self.cuda))
         if self.error is not None:
             raise self.error
@@ -66,7 +66,7 @@ class OnCurrentStream:
 
 
 class LikeCuPy(OnCurrentStream):
-    """One that speaks DLPack."""
+    """An array with DLPack."""
 
     def __dlpack_device__(self):
         return (2, HOME)
@@ -80,7 +80,7 @@ class LikeCuPy(OnCurrentStream):
 
 
 class OfRecords(OnCurrentStream):
-    """One that speaks the CUDA Array Interface."""
+    """An array with the CUDA Array Interface."""
 
     @property
     def __cuda_array_interface__(self):
@@ -90,7 +90,7 @@ class OfRecords(OnCurrentStream):
 
 @pytest.fixture
 def two(cuda):
-    """Return the driver, the first of two devices current."""
+    """Return the driver with two devices, the first one current."""
     if len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     return cuda
@@ -102,7 +102,7 @@ ONE_PROTOCOL = {
     "from_dlpack": LikeCuPy,
     "xp.from_dlpack": LikeCuPy,
 }
-"""Functions that take one of the protocols."""
+"""Functions that accept only one of the protocols."""
 
 
 def exported(x, *, stream):
@@ -114,19 +114,19 @@ def exported(x, *, stream):
 def test_a_consumer_waits_for_the_producers_device_whichever_is_current(
     two, gate, taking_stream, kind
 ):
-    """Its event, or what it publishes, is of the stream that its work is on (DLP-DEV-8)."""
+    """The event or the published stream is that of its work (DLP-DEV-8)."""
     if ONE_PROTOCOL.get(taking_stream.name.partition(",")[0], kind) is kind:
         waits_for_the_producer(two, gate, taking_stream, kind)
 
 
 @pytest.mark.parametrize("kind", [LikeCuPy, OfRecords])
 def test_an_export_waits_for_the_producers_device_whichever_is_current(two, gate, kind):
-    """So does an Array that was imported without a stream."""
+    """An Array that was imported without a stream waits as well."""
     waits_for_the_producer(two, gate, exported, kind)
 
 
 def waits_for_the_producer(two, gate, take, kind):
-    """Assert that what a function takes is read after the producer's work, on its device."""
+    """Assert that the result of a function is read after the producer's work, on its device."""
     producer, target = kind(two), two.pinned()
     with current(two, HOME):
         stream = two.stream()
@@ -147,7 +147,7 @@ def waits_for_the_producer(two, gate, take, kind):
 
 
 class OfManaged(LikeCuPy):
-    """One with managed memory, whose id says nothing."""
+    """An array of managed memory, whose device id has no meaning."""
 
     def __init__(self, cuda):
         super().__init__(cuda)
@@ -182,14 +182,14 @@ IN_ORDER = {
 
 @pytest.mark.parametrize("way", IN_ORDER)
 def test_managed_memory_is_asked_for_on_its_device_too(two, gate, way):
-    """Which its address tells, once it came in; a consumer's default stream is where it was."""
+    """The address gives the device; a consumer's default stream is that of the current device."""
     (take, named), producer, target = IN_ORDER[way], OfManaged(two), two.pinned()
     if way == "one that answers once":
         producer.answers = 1
     stream = two.stream() if named is None else named
     shut = gate(producer.streams[HOME])
     producer.write(7)
-    timer = threading.Timer(LATER, shut.open)  # the host waits for one that answers once
+    timer = threading.Timer(LATER, shut.open)  # the host waits for a producer that is called once
     timer.start()
 
     taken = take(producer, stream)
@@ -204,7 +204,7 @@ def test_managed_memory_is_asked_for_on_its_device_too(two, gate, way):
 
 @pytest.mark.parametrize("wish", [{"copy": True}, {"device": "cpu"}, {"device": "cuda:0"}])
 def test_copies_of_managed_memory_are_made_after_its_own_device(two, gate, wish):
-    """Though its producer, asked with another one current, would copy at once."""
+    """A producer would copy at once if it were called with another device current."""
     producer = OfManaged(two)
     shut = gate(producer.streams[HOME])
     producer.write(7)
@@ -218,7 +218,7 @@ def test_copies_of_managed_memory_are_made_after_its_own_device(two, gate, wish)
 
 
 def test_managed_memory_on_the_current_device_is_asked_for_once(two):
-    """Nothing else is to be found out."""
+    """The device is already known."""
     producer = OfManaged(two)
     with current(two, HOME):
         ix.from_dlpack(producer)
@@ -228,7 +228,7 @@ def test_managed_memory_on_the_current_device_is_asked_for_once(two):
 
 @pytest.mark.parametrize("kind", [LikeCuPy, OfRecords])
 def test_the_users_device_is_current_again_when_a_producer_raises(two, kind):
-    """Whatever it raises; a record is refused when it is read for a hand-over."""
+    """The device is restored after every exception; a record is refused when it is read."""
     producer = kind(two)
     take = ix.from_dlpack
     if kind is OfRecords:
@@ -244,7 +244,7 @@ def test_the_users_device_is_current_again_when_a_producer_raises(two, kind):
 
 
 def test_the_way_back_is_to_the_stream_of_the_producers_device(two, gate):
-    """On exit of a loan the record is read there, too."""
+    """At the end of a loan the record is read with this device current."""
     producer, target = OfRecords(two), two.pinned()
     with current(two, HOME):
         stream = two.stream()
@@ -264,7 +264,7 @@ def test_the_way_back_is_to_the_stream_of_the_producers_device(two, gate):
 
 
 def test_a_record_is_read_once_more_where_another_device_was_current(two):
-    """Only its address says where it belongs; with its device current it is read once."""
+    """Only its address gives the device; if it is current, the record is read once."""
     producer = OfRecords(two)
     ix.from_cai(producer)
     away = list(producer.asked_on)
@@ -276,7 +276,7 @@ def test_a_record_is_read_once_more_where_another_device_was_current(two):
 
 
 def test_a_record_that_is_not_to_be_waited_for_is_read_once(two):
-    """sync=False: its stream does not count."""
+    """With sync=False the stream is not used."""
     producer = OfRecords(two)
     ix.from_cai(producer, sync=False)
 
@@ -284,7 +284,7 @@ def test_a_record_that_is_not_to_be_waited_for_is_read_once(two):
 
 
 def test_a_record_that_describes_other_memory_on_its_device_is_refused(two):
-    """Else its stream would be that of something else (CAI-DATA-5)."""
+    """The stream would belong to other memory (CAI-DATA-5)."""
     producer = OfRecords(two)
     elsewhere = producer.ptr
     with current(two, HOME):
@@ -305,7 +305,7 @@ def test_a_record_that_describes_other_memory_on_its_device_is_refused(two):
 
 @pytest.mark.parametrize("stream", [None, "named"])
 def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, stream):
-    """Numba, say, binds an array to the context that is current."""
+    """Numba, for example, binds an array to the current context."""
     seen = []
 
     def take(_, array, *__):
@@ -325,7 +325,7 @@ def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, st
 
 
 def test_a_namespace_is_handed_memory_with_its_device_current(two):
-    """`upgrade`d namespaces and `like` call a library's own from_dlpack()."""
+    """`upgrade`d namespaces and `like` call from_dlpack() of a library."""
     from interchange._functions.array_apis import api_of_namespace
     from interchange._functions.native_or_copy import give
 
@@ -341,7 +341,7 @@ def test_a_namespace_is_handed_memory_with_its_device_current(two):
 
 
 def test_inspect_asks_a_producer_on_its_device(two):
-    """Some refuse elsewhere, and would look broken."""
+    """Some producers refuse with another device current, and would appear broken."""
     producer = LikeCuPy(two)
     producer.streams[HOME] = 1
 
@@ -351,7 +351,7 @@ def test_inspect_asks_a_producer_on_its_device(two):
 
 
 def test_a_device_that_no_driver_has_is_left_to_its_producer(two):
-    """It may count devices in a way of its own."""
+    """Such a producer may number its devices differently."""
     asked = []
 
     class Elsewhere:
@@ -369,7 +369,7 @@ def test_a_device_that_no_driver_has_is_left_to_its_producer(two):
 
 @pytest.mark.parametrize(("device", "pushes"), [(AWAY, 1), (HOME, 0)])
 def test_nothing_is_pushed_where_the_device_is_current(emulator, two, device, pushes):
-    """One question is asked; what would be restored is not touched."""
+    """One query is made, and no context is pushed or popped."""
     producer = LikeCuPy(two)
     producer.error = BufferError("no memory today")
     refused = pytest.raises(BufferError, match="no memory today")
@@ -382,7 +382,7 @@ def test_nothing_is_pushed_where_the_device_is_current(emulator, two, device, pu
 
 @pytest.mark.usefixtures("two")
 def test_nothing_is_asked_for_memory_of_the_host(emulator):
-    """It is on no device."""
+    """Host memory has no device."""
     import numpy as np
 
     class OnHost:
@@ -401,7 +401,7 @@ def test_nothing_is_asked_for_memory_of_the_host(emulator):
 
 
 def test_a_machine_with_one_device_asks_for_no_current_one(emulator, two, monkeypatch):
-    """There is no other."""
+    """There is no other device."""
     from interchange._streams.driver import driver_of
 
     monkeypatch.setattr(driver_of(ix.Device(2), "f()"), "_count", 1)

@@ -1,4 +1,4 @@
-"""Events that change hands, on the emulated driver: its detector, its calls, its counts."""
+"""Events passed between libraries, on the emulated driver: races, driver calls and counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def array_of(ptr, device="cuda:0", stream=-1):
 
 
 def write_and_wait(cuda, emulator, record_event, how):
-    """Write on one stream, wait for its event as `how` does, and read on another stream."""
+    """Write on one stream, wait for its event with `how`, and read on another stream."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     emulator.fill(producer, memory, SIZE, 7)
     how(array_of(memory), record_event(producer).address, stream, None, CALL)
@@ -32,14 +32,14 @@ def write_and_wait(cuda, emulator, record_event, how):
 
 
 def test_the_detector_sees_the_order(cuda, emulator, record_event):
-    """A consumer that waits for the event reads after the write."""
+    """A consumer that waits for the event reads after the write, and no race is reported."""
     write_and_wait(cuda, emulator, record_event, wait_for_foreign_event)
 
     assert emulator.reports() == []
 
 
 def test_nothing_but_the_wait_keeps_the_order(cuda, emulator, record_event):
-    """The same program is found wrong where waits order nothing."""
+    """The same program has a race if waits have no effect."""
     with emulator.without_waits():
         write_and_wait(cuda, emulator, record_event, wait_for_foreign_event)
 
@@ -47,7 +47,7 @@ def test_nothing_but_the_wait_keeps_the_order(cuda, emulator, record_event):
 
 
 def test_an_import_that_forgets_the_event_is_caught(cuda, emulator, record_event):
-    """Noting the stream alone orders nothing."""
+    """Recording the stream alone does not order it."""
 
     def forget(tensor, _, *rest):
         wait_for_foreign_event(tensor, 0, *rest)
@@ -59,7 +59,7 @@ def test_an_import_that_forgets_the_event_is_caught(cuda, emulator, record_event
 
 @pytest.mark.parametrize("device", ["cuda_host", "cuda_managed"])
 def test_the_host_reads_after_the_event(cuda, emulator, record_event, device):
-    """The detector sees that the host waited, for whatever memory it reads."""
+    """The detector sees the wait of the host, for every kind of memory."""
     memory = cuda.pinned() if device == "cuda_host" else cuda.managed()
     producer, array = cuda.stream(), array_of(memory, device, None)
     emulator.fill(producer, memory, SIZE, 7)
@@ -71,7 +71,7 @@ def test_the_host_reads_after_the_event(cuda, emulator, record_event, device):
 
 
 def test_a_wait_is_one_call_beside_questions(cuda, emulator, record_event):
-    """The stream waits for the event itself: nothing is recorded, and the host goes on."""
+    """The stream waits for the event: nothing is recorded, and the host does not wait."""
     producer, stream, array = cuda.stream(), cuda.stream(), array_of(cuda.memory())
     event = record_event(producer)
     with emulator.trace() as trace:
@@ -83,7 +83,7 @@ def test_a_wait_is_one_call_beside_questions(cuda, emulator, record_event):
 
 
 def test_memory_that_is_ready_needs_no_call(cuda, emulator):
-    """Without an event nothing is asked of the driver."""
+    """Without an event the driver is not called."""
     stream, array = cuda.stream(), array_of(cuda.memory())
     with emulator.trace() as trace:
         wait_for_foreign_event(array, 0, stream, None, CALL)
@@ -92,7 +92,7 @@ def test_memory_that_is_ready_needs_no_call(cuda, emulator):
 
 
 def test_no_sync_makes_no_call(cuda, emulator, record_event):
-    """-1 must not disturb a capture."""
+    """-1 must not affect a capture."""
     array, event = array_of(cuda.memory()), record_event(cuda.stream())
     with emulator.trace() as trace:
         wait_for_foreign_event(array, event.address, -1, None, CALL)
@@ -101,7 +101,7 @@ def test_no_sync_makes_no_call(cuda, emulator, record_event):
 
 
 def test_the_host_does_not_wait_for_our_event(cuda, emulator):
-    """It is recorded while the producer's stream is held."""
+    """The event is recorded while the producer's stream is held."""
     stream = cuda.stream()
     array = array_of(cuda.memory(), stream=stream)
     with emulator.held(stream):
@@ -112,7 +112,7 @@ def test_the_host_does_not_wait_for_our_event(cuda, emulator):
 
 
 def test_an_event_lives_as_long_as_its_object(cuda, emulator):
-    """Then it is destroyed, whatever is current in the thread where that happens."""
+    """The event is destroyed with it, whatever context is current in that thread."""
     array = array_of(cuda.memory(), stream=cuda.stream())
     before = emulator.live().events
     kept = [recorded_event_of([array], CALL)]
@@ -125,7 +125,7 @@ def test_an_event_lives_as_long_as_its_object(cuda, emulator):
 
 
 def test_events_do_not_grow(cuda, emulator, record_event):
-    """A hundred waits and a hundred records leave nothing behind."""
+    """A hundred waits and a hundred records leave no events."""
     array = array_of(cuda.memory(), stream=cuda.stream())
     event = record_event(cuda.stream())
     taken = cuda.stream()
@@ -140,7 +140,7 @@ def test_events_do_not_grow(cuda, emulator, record_event):
 
 
 def test_a_stream_that_is_gone_leaves_no_event(cuda, emulator):
-    """The error names it."""
+    """The error names the stream."""
     stream = int(cuda("cuStreamCreate", 1))
     array = array_of(cuda.memory(), stream=stream)
     cuda("cuStreamDestroy", stream)
@@ -154,7 +154,7 @@ def test_a_stream_that_is_gone_leaves_no_event(cuda, emulator):
 @pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host"])
 @pytest.mark.parametrize("named", [False, True])
 def test_an_event_that_was_destroyed_is_refused(cuda, record_event, device, named):
-    """The producer has to keep it until release."""
+    """The producer must keep the event until release."""
     event = record_event(cuda.stream())
     address = ctypes.c_void_p(event.handle)
     event.destroy()
@@ -168,7 +168,7 @@ def test_an_event_that_was_destroyed_is_refused(cuda, record_event, device, name
 
 
 def test_a_stream_that_is_gone_waits_for_nothing(cuda, record_event):
-    """It is told apart from an event that is gone."""
+    """The error differs from that for a destroyed event."""
     stream, event = int(cuda("cuStreamCreate", 1)), record_event(cuda.stream())
     cuda("cuStreamDestroy", stream)
     with pytest.raises(ix.StreamError) as caught:
@@ -178,7 +178,7 @@ def test_a_stream_that_is_gone_waits_for_nothing(cuda, record_event):
 
 
 def test_a_forked_child_leaves_our_event_alone(cuda, emulator):
-    """It is its parent's, whose driver the child cannot call."""
+    """The event belongs to the parent, whose driver cannot be called in the child."""
     event = recorded_event_of([array_of(cuda.memory(), stream=cuda.stream())], CALL)
     before = emulator.live().events
     event._process = os.getpid() + 1  # as in a child

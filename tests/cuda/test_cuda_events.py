@@ -1,4 +1,4 @@
-"""Events that change hands: a producer's is waited for, and ours is behind all pending work."""
+"""Events passed between libraries: a producer's is waited for; ours follows all pending work."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def array_of(ptr, device="cuda:0", stream=-1):
 
 
 def pick(cuda, consumer):
-    """Return what is passed for a consumer's stream, and the stream that it stands for."""
+    """Return the `stream` argument of a consumer, and the stream to which it refers."""
     named = {"own": cuda.stream(), "per-thread": 2, "legacy": 1, "default": None}[consumer]
     return named, 1 if named is None else named
 
 
 def refusal(kind, function, *args):
-    """Return the rule by which a call is refused."""
+    """Return the rule id of the error that a call raises."""
     with pytest.raises(kind) as caught:
         function(*args)
     assert str(caught.value).startswith(f"{CALL}: ")
@@ -47,7 +47,7 @@ def wait(array, event, stream):
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_a_consumer_sees_what_was_written_before_the_event(cuda, record_event, gate, consumer):
-    """Its copy runs after the write, though the producer's stream is held."""
+    """The copy runs after the write, though the producer's stream is held."""
     producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
     named, stream = pick(cuda, consumer)
 
@@ -64,7 +64,7 @@ def test_a_consumer_sees_what_was_written_before_the_event(cuda, record_event, g
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_what_comes_after_the_event_is_not_waited_for(cuda, record_event, gate, consumer):
-    """The stream is told of one event, and not of all work on the producer's stream."""
+    """The stream waits for one event, not for all work on the producer's stream."""
     producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
     named, stream = pick(cuda, consumer)
     cuda.fill(memory, 7, producer)
@@ -79,7 +79,7 @@ def test_what_comes_after_the_event_is_not_waited_for(cuda, record_event, gate, 
 
 
 def test_an_event_may_go_once_it_is_waited_for(cuda, record_event, gate):
-    """The wait is enqueued: the producer's release may destroy its event."""
+    """The wait is enqueued, so the producer's release may destroy the event."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     target = cuda.pinned()
     shut = gate(producer)
@@ -96,7 +96,7 @@ def test_an_event_may_go_once_it_is_waited_for(cuda, record_event, gate):
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_the_next_consumer_waits_for_the_consumers_stream(cuda, record_event, gate, consumer):
-    """It was made ready there, and nowhere else."""
+    """The memory is ready only on this stream."""
     producer, then, memory = cuda.stream(), cuda.stream(), cuda.memory()
     target = cuda.pinned()
     named, _ = pick(cuda, consumer)
@@ -114,7 +114,7 @@ def test_the_next_consumer_waits_for_the_consumers_stream(cuda, record_event, ga
 
 
 def test_memory_without_an_event_is_ready(cuda):
-    """No call is made of the consumer's stream, which is the one that later consumers wait for."""
+    """No call is made for the consumer's stream, for which later consumers wait."""
     stream, array = cuda.stream(), array_of(cuda.memory())
     wait(array, None, stream)
 
@@ -133,7 +133,7 @@ def test_no_sync_waits_for_nothing_and_notes_nothing(cuda, record_event, gate, d
 
 
 def test_the_event_of_another_device_is_waited_for(cuda, record_event, gate):
-    """An event is of its recorder's context, and is waited for on any."""
+    """An event belongs to the context that recorded it, and can be waited for in any."""
     if len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     memory, target, stream = cuda.memory(), cuda.pinned(), cuda.stream()
@@ -155,7 +155,7 @@ def test_the_event_of_another_device_is_waited_for(cuda, record_event, gate):
 
 
 def test_the_host_waits_for_the_event_of_page_locked_memory(cuda, record_event):
-    """Where no stream is named the host reads it: it is filled when the import returns."""
+    """Without a stream the host may read the memory, so it is filled when the import returns."""
     producer, memory = cuda.stream(), cuda.pinned()
     cuda.fill(memory, 7, producer)
     wait(array_of(memory, "cuda_host", None), record_event(producer), None)
@@ -164,7 +164,7 @@ def test_the_host_waits_for_the_event_of_page_locked_memory(cuda, record_event):
 
 
 def test_the_host_waits_for_no_more_than_the_event(cuda, record_event, gate):
-    """What the producer enqueues later is its own affair."""
+    """Later work of the producer is not waited for."""
     producer, memory = cuda.stream(), cuda.pinned()
     event = record_event(producer)
     with gate(producer) as shut:
@@ -175,7 +175,7 @@ def test_the_host_waits_for_no_more_than_the_event(cuda, record_event, gate):
 
 @pytest.mark.parametrize("device", ["cuda_host", "cuda_managed"])
 def test_a_stream_waits_for_memory_that_streams_reach(cuda, record_event, gate, device):
-    """Page-locked and managed memory are used on a stream where one is named."""
+    """Page-locked and managed memory are used on the stream that is passed."""
     producer, stream = cuda.stream(), cuda.stream()
     memory, target = (cuda.pinned if device == "cuda_host" else cuda.managed)(), cuda.memory()
     shut = gate(producer)
@@ -184,13 +184,13 @@ def test_a_stream_waits_for_memory_that_streams_reach(cuda, record_event, gate, 
     wait(array, record_event(producer), stream)
     cuda.copy(target, memory, stream)
     shut.open()
-    seen = {array[0].item()}  # by the host, which waits for that stream
+    seen = {array[0].item()}  # by the host, which waits for this stream
 
     assert (seen, cuda.read(target)) == ({7}, {7})
 
 
 def test_managed_memory_is_read_by_the_host_after_its_event(cuda, record_event):
-    """It is ready on the default stream, for which the host waits when it reads."""
+    """The memory is ready on the default stream, for which the host waits when it reads."""
     producer, memory = cuda.stream(), cuda.managed()
     cuda.fill(memory, 7, producer)
     array = array_of(memory, "cuda_managed", None)
@@ -207,7 +207,7 @@ BUSY = (1, 3)
 
 @pytest.mark.parametrize("busy", BUSY)
 def test_our_event_is_behind_all_pending_work(cuda, produce, gate, busy):
-    """Who waits for it, and for nothing else, sees what every stream has written."""
+    """A consumer that waits only for this event sees the writes of all streams."""
     producer = produce(*(cuda.stream() for _ in range(busy)))
     array, target, stream = ix.from_cai(producer), cuda.pinned(), cuda.stream()
     shut = gate(producer.streams[-1])
@@ -223,7 +223,7 @@ def test_our_event_is_behind_all_pending_work(cuda, produce, gate, busy):
 
 
 def test_our_event_is_behind_streams_that_the_producer_named_in_turn(cuda, produce, gate):
-    """One that changes the stream it publishes has work on both."""
+    """A producer that changes its published stream has work on both streams."""
     first, second = cuda.stream(), cuda.stream()
     producer = produce(first)
     array, target, stream = ix.from_cai(producer), cuda.pinned(), cuda.stream()
@@ -240,7 +240,7 @@ def test_our_event_is_behind_streams_that_the_producer_named_in_turn(cuda, produ
 
 
 def test_a_copy_on_its_way_is_behind_our_event(cuda, produce, gate):
-    """The stream of the copy is the producer's, which may be gone before the copy is."""
+    """The copy is on the producer's stream, which may be destroyed before the copy."""
     producer, target, stream = produce(cuda.stream()), cuda.pinned(), cuda.stream()
     shut = gate(producer.published)
     producer.write(7)
@@ -256,7 +256,7 @@ def test_a_copy_on_its_way_is_behind_our_event(cuda, produce, gate):
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_our_event_is_behind_default_streams(cuda, gate, stream):
-    """They are those of the memory's device."""
+    """Default streams are those of the memory's device."""
     memory, target, consumer = cuda.memory(), cuda.pinned(), cuda.stream()
     shut = gate(stream)
     cuda.fill(memory, 7, stream)
@@ -270,7 +270,7 @@ def test_our_event_is_behind_default_streams(cuda, gate, stream):
 
 
 def test_one_event_is_behind_the_work_on_several_arrays(cuda, gate):
-    """They go out together, and each is written on a stream of its own."""
+    """The arrays are exported together, and each is written on a separate stream."""
     streams = [cuda.stream(), cuda.stream(), 1]
     arrays = [array_of(cuda.memory(), stream=stream) for stream in streams]
     arrays.append(array_of(cuda.memory()))
@@ -289,12 +289,12 @@ def test_one_event_is_behind_the_work_on_several_arrays(cuda, gate):
 
 
 def test_where_nothing_is_pending_there_is_no_event(cuda):
-    """NULL says so."""
+    """The event is NULL."""
     assert recorded_event_of([array_of(cuda.memory())], CALL) is None
 
 
 def test_memory_that_the_host_reads_has_been_waited_for(cuda):
-    """Page-locked memory goes out when it is ready, and without an event."""
+    """Page-locked memory is exported when it is ready, without an event."""
     memory, stream = cuda.pinned(), cuda.stream()
     array = array_of(memory, "cuda_host", None)
     wait(array, None, stream)
@@ -305,7 +305,7 @@ def test_memory_that_the_host_reads_has_been_waited_for(cuda):
 
 
 def test_managed_memory_has_an_event(cuda, gate):
-    """Whoever takes it may use it on a device."""
+    """A consumer may use managed memory on a device."""
     memory, stream = cuda.managed(), cuda.stream()
     array = array_of(memory, "cuda_managed", stream)
     with gate(stream) as shut:
@@ -315,11 +315,11 @@ def test_managed_memory_has_an_event(cuda, gate):
         assert (event is not None, shut.is_open) == (True, False)
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- invalid arguments
 
 
 def test_null_is_no_event(cuda):
-    """A producer that has none gives no address."""
+    """A producer without an event passes no address."""
     word = ctypes.c_void_p(0)
     array = array_of(cuda.memory())
 
@@ -331,7 +331,7 @@ def test_null_is_no_event(cuda):
 @pytest.mark.parametrize("stream", [0, -2, 2**64])
 @pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host"])
 def test_what_is_no_stream_is_refused(cuda, record_event, device, stream):
-    """Whether there is an event or not."""
+    """The stream is checked with and without an event."""
     array = array_of(cuda.pinned(), device, None)
     event = record_event(cuda.stream())
 
@@ -340,7 +340,7 @@ def test_what_is_no_stream_is_refused(cuda, record_event, device, stream):
 
 
 def test_a_capturing_stream_waits_for_no_event(cuda, record_event):
-    """It is refused before the driver is asked, and the capture ends well."""
+    """The wait is refused before the driver is called, and the capture ends successfully."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     event = record_event(producer)
     cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
@@ -351,7 +351,7 @@ def test_a_capturing_stream_waits_for_no_event(cuda, record_event):
 
 
 def test_a_capturing_stream_needs_no_event_of_what_is_ready(cuda):
-    """Nothing is waited for, and no call is made."""
+    """No wait is needed, and no call is made."""
     stream, memory = cuda.stream(), cuda.memory()
     cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
     wait(array_of(memory), None, stream)
@@ -362,7 +362,7 @@ def test_a_capturing_stream_needs_no_event_of_what_is_ready(cuda):
 
 
 def test_the_host_waits_beside_a_capture(cuda, record_event):
-    """A wait for a foreign event invalidates no capture."""
+    """A wait of the host for a foreign event does not invalidate a capture."""
     producer, other, memory = cuda.stream(), cuda.stream(), cuda.pinned()
     event = record_event(producer)
     cuda("cuStreamBeginCapture", other, cuda.api.CUstreamCaptureMode(GLOBAL))
@@ -374,7 +374,7 @@ def test_the_host_waits_beside_a_capture(cuda, record_event):
 
 
 def test_no_event_is_recorded_in_a_capture(cuda):
-    """Nobody outside could wait for it; the capture ends well."""
+    """A consumer outside of the capture could not wait for it; the capture ends successfully."""
     stream = cuda.stream()
     array = array_of(cuda.memory(), stream=stream)
     cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
@@ -385,7 +385,7 @@ def test_no_event_is_recorded_in_a_capture(cuda):
 
 
 def test_an_event_of_a_capture_is_found_out(cuda, record_event):
-    """The stream takes part in the capture then, as the error says."""
+    """The stream would join the capture, as the error states."""
     origin, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     cuda("cuStreamBeginCapture", origin, cuda.api.CUstreamCaptureMode(GLOBAL))
     rule = refusal(ix.StreamError, wait, array_of(memory), record_event(origin), stream)

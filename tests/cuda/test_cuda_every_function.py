@@ -1,4 +1,4 @@
-"""What holds for every public function that takes an array of CUDA memory, by its signature."""
+"""Properties of every public function that accepts an array of CUDA memory, by its signature."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Both:
 
 @pytest.fixture
 def both(cuda, produce):
-    """Return a producer with a stream of its own, in a list that can be emptied."""
+    """Return a producer with a new stream, in a list that can be cleared."""
     return [Both(produce(cuda.stream()))]
 
 
 def test_the_stream_that_is_named_waits_for_the_producer(cuda, both, gate, taking_stream):
-    """What runs there after the call sees what the producer wrote before."""
+    """Work on the stream after the call sees the earlier writes of the producer."""
     (source,), stream, target = both, cuda.stream(), cuda.pinned()
     producer = source.producer
     shut = gate(producer.published)
@@ -61,9 +61,9 @@ def test_the_stream_that_is_named_waits_for_the_producer(cuda, both, gate, takin
 
 @pytest.mark.parametrize(("stream", "rule"), [(0, "DLP-STREAM-2"), ("no stream", "DLP-STREAM-4")])
 def test_what_is_no_stream_of_cuda_is_refused(both, taking_stream, stream, rule):
-    """0 could mean either default stream."""
+    """0 is ambiguous between the two default streams."""
     if (taking_stream.name, stream) == ("cuda.to_device", 0):
-        assert taking_stream(both[0], stream=stream).size  # the default stream, as in numba.cuda
+        assert taking_stream(both[0], stream=stream).size  # the default stream in numba.cuda
         return
     with pytest.raises(ix.InterchangeError) as caught:
         taking_stream(both[0], stream=stream)
@@ -72,7 +72,7 @@ def test_what_is_no_stream_of_cuda_is_refused(both, taking_stream, stream, rule)
 
 
 def test_memory_of_a_device_lives_as_long_as_what_was_returned(cuda, both, taking):
-    """No longer, and no shorter."""
+    """The memory lives exactly as long as the returned object."""
     producer = both.pop()
     alive, address = weakref.ref(producer), producer.ptr
     found = taking.memory(producer)

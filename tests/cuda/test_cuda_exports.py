@@ -1,4 +1,4 @@
-"""`to_cai` and ``Array.__cuda_array_interface__``: version 3 with a truthful stream, or 2."""
+"""`to_cai` and ``Array.__cuda_array_interface__``: version 3 with the correct stream, or 2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 @pytest.fixture
 def array(cuda):
-    """Return an Array on the first device, with nothing pending."""
+    """Return an Array on the first device, without pending work."""
     return ix.from_pointer(cuda.memory(), (4, 8), "float32", device="cuda:0")
 
 
@@ -28,7 +28,7 @@ def stream_of(x):
 
 
 def test_the_record_describes_the_memory(array):
-    """Every key, and no other."""
+    """The record has every key, and no other."""
     assert array.__cuda_array_interface__ == {
         "shape": (4, 8),
         "typestr": "<f4",
@@ -40,24 +40,24 @@ def test_the_record_describes_the_memory(array):
 
 
 def test_strides_are_told_in_bytes(array):
-    """Where they are not C order."""
+    """Strides are in bytes, and given if the array is not in C order."""
     assert array[:, ::-2].__cuda_array_interface__["strides"] == (32, -8)
     assert array[:, ::-2].__cuda_array_interface__["data"][0] == array.ptr + 28
 
 
 def test_an_empty_array_has_address_0(array):
-    """CAI: for zero-size arrays, use 0."""
+    """CAI: the address of zero-size arrays is 0."""
     assert array[:0].__cuda_array_interface__["data"] == (0, False)
 
 
 @pytest.mark.parametrize("x", [b"abc", bytearray(3)], ids=["read-only", "writable"])
 def test_host_arrays_do_not_have_the_attribute(x):
-    """``hasattr`` works (P92)."""
+    """``hasattr`` returns False (P92)."""
     assert not hasattr(ix.asarray(x), "__cuda_array_interface__")
 
 
 def test_element_types_without_a_name_have_no_record(cuda):
-    """``hasattr`` again; `to_cai` says why."""
+    """``hasattr`` returns False; the error of `to_cai` states why."""
     array = ix.from_pointer(cuda.memory(), (4,), "float8_e4m3fn", device="cuda:0")
 
     assert not hasattr(array, "__cuda_array_interface__")
@@ -67,7 +67,7 @@ def test_element_types_without_a_name_have_no_record(cuda):
 
 
 def test_bfloat16_is_two_bytes_and_comes_back(cuda):
-    """As torch writes it; the view's dtype tells what they are."""
+    """The record is as in torch; the dtype of the view gives the element type."""
     array = ix.from_pointer(cuda.memory(), (4,), "bfloat16", device="cuda:0")
     view = ix.to_cai(array)
 
@@ -76,7 +76,7 @@ def test_bfloat16_is_two_bytes_and_comes_back(cuda):
 
 
 def test_unknown_writability_is_told_as_read_only(cuda):
-    """It becomes writable only if the caller asks for it."""
+    """The memory is exported as writable only if the caller requests it."""
     made = ix.from_pointer(cuda.memory(), (4,), "float32", device="cuda:0")
     legacy = made.__dlpack__(stream=-1)
     array = ix.from_dlpack(legacy, stream=-1)
@@ -85,24 +85,24 @@ def test_unknown_writability_is_told_as_read_only(cuda):
     assert array.__cuda_array_interface__["data"][1] is True
 
 
-# ---------------------------------------------------------------- which stream
+# ---------------------------------------------------------------- selected stream
 
 
 def test_an_array_publishes_where_its_work_is_pending(cuda, produce):
-    """The producer's stream, not one of ours."""
+    """The published stream is the producer's, not a stream of this package."""
     producer = produce(cuda.stream())
 
     assert stream_of(ix.from_cai(producer)) == producer.published
 
 
 def test_an_idle_array_publishes_none(array):
-    """Nothing is pending."""
+    """No work is pending."""
     assert stream_of(array) is None
     assert stream_of(ix.to_cai(array)) is None
 
 
 def test_a_named_stream_is_published_and_waits(cuda, produce, gate):
-    """The consumer may enqueue on it at once."""
+    """The consumer may enqueue on the stream at once."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     target = cuda.pinned()
     shut = gate(producer.published)
@@ -121,7 +121,7 @@ def test_a_named_stream_is_published_and_waits(cuda, produce, gate):
 @pytest.mark.parametrize("generation", [None, (1, 1)], ids=["dltensor", "dltensor_versioned"])
 @pytest.mark.parametrize("stream", [None, 1, 2, "own"])
 def test_a_capsule_of_either_name_is_taken(cuda, array, generation, stream):
-    """The stream is the one it was made for, the legacy default unless told."""
+    """The stream is the one for which the capsule was made, by default the legacy stream."""
     stream = cuda.stream() if stream == "own" else stream
     capsule = ix.to_capsule(array, stream=-1, max_version=generation)
     view = ix.to_cai(capsule, stream=stream)
@@ -131,14 +131,14 @@ def test_a_capsule_of_either_name_is_taken(cuda, array, generation, stream):
 
 
 def test_a_capsule_made_without_order_needs_a_word(array):
-    """-1: the caller knows that nothing is pending."""
+    """With -1 the caller states that no work is pending."""
     view = ix.to_cai(ix.to_capsule(array, stream=-1, max_version=(1, 1)), stream=-1)
 
     assert stream_of(view) is None
 
 
 def test_a_consumed_capsule_is_refused(array):
-    """Once is once."""
+    """A capsule can be consumed once."""
     capsule = ix.to_capsule(array, stream=-1, max_version=(1, 1))
     ix.to_cai(capsule)
     with pytest.raises(ix.ConsumedCapsuleError):
@@ -146,7 +146,7 @@ def test_a_consumed_capsule_is_refused(array):
 
 
 def test_a_dlpack_producer_is_asked_for_the_published_stream(cuda):
-    """``__dlpack__(stream=s)``, and s is published."""
+    """``__dlpack__(stream=s)`` is called, and s is published."""
     asked = []
     made = ix.from_pointer(cuda.memory(), (4,), "float32", device="cuda:0")
 
@@ -166,7 +166,7 @@ def test_a_dlpack_producer_is_asked_for_the_published_stream(cuda):
 
 
 def test_version_2_is_synchronised_first(cuda, produce):
-    """It has no word for pending work; the host waits when the record is read."""
+    """A version 2 record cannot express pending work; the host waits when the record is read."""
     producer = produce(cuda.stream())
     producer.write(7)
     record = ix.to_cai(ix.from_cai(producer), version=2).__cuda_array_interface__
@@ -177,30 +177,30 @@ def test_version_2_is_synchronised_first(cuda, produce):
 
 @pytest.mark.parametrize("version", [0, 1, 4, True, "3", None], ids=repr)
 def test_other_versions_are_refused(array, version):
-    """0 and 1 say less than 2, and 4 is not there."""
+    """Versions 0 and 1 have fewer keys than 2, and version 4 does not exist."""
     with pytest.raises(ix.ArgumentError):
         ix.to_cai(array, version=version)
 
 
 @pytest.mark.parametrize("stream", [0, -2, True, "7", 2.0], ids=repr)
 def test_no_stream_is_refused(array, stream):
-    """The same words everywhere."""
+    """The error is the same in all functions."""
     with pytest.raises(ix.StreamError):
         ix.to_cai(array, stream=stream)
 
 
 @pytest.mark.parametrize("x", [b"abc", [1, 2]], ids=["host", "list"])
 def test_what_is_not_on_a_device_is_refused(x):
-    """CAI-DEV-1, or no protocol at all."""
+    """The rule is CAI-DEV-1, or the object has no protocol."""
     with pytest.raises((ix.UnsupportedDeviceError, ix.NoProtocolError)):
         ix.to_cai(x)
 
 
-# ---------------------------------------------------------------- who lives how long
+# ---------------------------------------------------------------- lifetimes
 
 
 def test_the_view_owns_the_memory(cuda):
-    """The deleter runs when the view dies, and not before."""
+    """The deleter runs when the view is freed, and not before."""
 
     class Owner:
         pass
@@ -222,21 +222,21 @@ def test_the_view_owns_the_memory(cuda):
 
 
 def test_managed_memory_has_a_record(cuda):
-    """A device reaches it."""
+    """A device can access managed memory."""
     array = ix.from_pointer(cuda.managed(), (4,), "float32", device="cuda_managed")
 
     assert array.__cuda_array_interface__["data"] == (array.ptr, False)
 
 
 def test_page_locked_memory_has_the_devices_address(cuda):
-    """Which is the host's own under unified addressing."""
+    """The address is the host's under unified addressing."""
     array = ix.from_pointer(cuda.pinned(), (4,), "float32", device="cuda_host")
 
     assert array.__cuda_array_interface__["data"] == (array.ptr, False)
 
 
 def test_managed_memory_is_read_by_the_host_after_a_wait(cuda, produce):
-    """P66: what a device still writes is not read."""
+    """Data that a device still writes is not read (P66)."""
     producer = produce(cuda.stream())
     producer.ptr = cuda.managed()
     producer.write(7)
@@ -245,7 +245,7 @@ def test_managed_memory_is_read_by_the_host_after_a_wait(cuda, produce):
 
 
 def test_a_managed_array_on_the_host_shares_the_memory(cuda, produce):
-    """``dl_device`` of the host waits and shares."""
+    """With ``dl_device`` of the host, the export waits and shares the memory."""
     producer = produce(cuda.stream())
     producer.ptr = cuda.managed()
     producer.write(7)
@@ -256,7 +256,7 @@ def test_a_managed_array_on_the_host_shares_the_memory(cuda, produce):
 
 @pytest.mark.parametrize("kind", ["pinned", "managed"])
 def test_memory_that_both_reach_can_be_ordered_too(cuda, produce, gate, kind):
-    """Page-locked memory has no streams in DLPack, and streams work on it all the same."""
+    """DLPack sends no stream for page-locked memory, but streams can use it."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     producer.ptr, target = getattr(cuda, kind)(), cuda.memory()
     shut = gate(producer.published)
@@ -271,7 +271,7 @@ def test_memory_that_both_reach_can_be_ordered_too(cuda, produce, gate, kind):
 
 
 def test_one_method_makes_a_class_speak_every_protocol(cuda):
-    """`Producer` on a device: the record names its stream, and `borrow` gives memory back to it."""
+    """`Producer` on a device: the record has its stream, and `borrow` returns the memory to it."""
 
     class Samples(ix.Producer):
         def __init__(self, stream):

@@ -1,4 +1,4 @@
-"""Nothing grows: events, what is remembered of streams, memory of the driver."""
+"""Events, the records of streams, and the driver's memory do not grow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.emulated
 
 
 def test_events_do_not_grow_with_streams(emulator, cuda, produce):
-    """Each order of fresh streams uses an event that is at rest."""
+    """Ordering new streams reuses an event without pending work."""
     producer = produce(cuda.stream())
     ix.from_cai(producer, stream=cuda.stream())
     before = emulator.live().events
@@ -26,7 +26,7 @@ def test_events_do_not_grow_with_streams(emulator, cuda, produce):
 
 
 def test_what_is_remembered_of_streams_is_bounded(emulator, cuda):
-    """A program that makes streams for ever does not fill the memory."""
+    """A program that creates streams repeatedly does not fill the memory."""
     driver = driver_of(ix.Device(2), "f()")
     own = cuda.stream()
     for _ in range(1200):
@@ -39,7 +39,7 @@ def test_what_is_remembered_of_streams_is_bounded(emulator, cuda):
 
 
 def test_round_trips_of_copies_give_everything_back(emulator, cuda):
-    """To the device, between devices, and back."""
+    """Copies to the device, between devices, and back free all memory."""
     stream = cuda.stream()
     source = ix.asarray(bytes(range(256)))
 
@@ -59,7 +59,7 @@ def test_round_trips_of_copies_give_everything_back(emulator, cuda):
 
 
 def test_a_refused_order_leaves_no_event_behind(emulator, cuda, produce):
-    """Neither created and lost, nor taken and kept."""
+    """The event is neither lost nor left in use."""
     producer = produce(cuda.stream())
     gone = int(cuda("cuStreamCreate", 1))
     cuda("cuStreamDestroy", gone)
@@ -73,7 +73,7 @@ def test_a_refused_order_leaves_no_event_behind(emulator, cuda, produce):
 
 
 def test_events_of_a_context_that_is_gone_are_not_used_again(emulator, cuda):
-    """Another may have its number: the driver refuses them, and fresh ones are made."""
+    """Another context may have the same id: the driver refuses the events; new ones are created."""
     driver = driver_of(ix.Device(2), "f()")
     first, second = cuda.stream(), cuda.stream()
     driver.order(first, second, 0, "f()")

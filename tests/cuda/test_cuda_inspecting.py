@@ -1,4 +1,4 @@
-"""`inspect` on memory of devices: whether it is where it is said to be."""
+"""`inspect` reports whether device memory is on the device that its producer states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def elsewhere(cuda):
 @pytest.mark.parametrize("max_version", [None, (1, 0)])
 @pytest.mark.parametrize("how", ["an Array", "its capsule"])
 def test_memory_of_another_device_is_told(elsewhere, max_version, how):
-    """The importers believe the struct; who looks is told what the driver knows."""
+    """Importers trust the struct; `inspect` queries the driver."""
     for device, rules in (("cuda:0", ["DLP-DEV-9"]), ("cuda:1", [])):
         x = ix.from_pointer(elsewhere, (16,), "uint8", device=device)
         if how == "an Array":
@@ -36,7 +36,7 @@ def test_memory_of_another_device_is_told(elsewhere, max_version, how):
 
 
 def test_empty_memory_is_nowhere(cuda):
-    """Its address is not asked about."""
+    """The driver is not queried for its address."""
     x = ix.from_pointer(0, (0,), "uint8", device="cuda:1")
 
     assert ix.inspect(x.__dlpack__(stream=-1)).ok

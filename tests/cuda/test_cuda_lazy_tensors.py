@@ -1,4 +1,4 @@
-"""Tensors whose memory is not their values, which their CUDA records do not tell."""
+"""Tensors whose memory does not hold their values, which their CUDA records do not state."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 @pytest.fixture
 def make_tensor(record):
-    """Return types of tensors with bits: of a library called torch, and a subclass of it."""
+    """Return tensor types with such bits: of a module called torch, and a subclass."""
 
     class Tensor:
-        """What PyTorch's does: the record is of the memory, whatever the bits say."""
+        """As in PyTorch, the record describes the memory, whatever the bits are."""
 
         __module__ = "torch"
 
@@ -52,7 +52,7 @@ TAKEN = {
 @pytest.mark.parametrize("way", TAKEN)
 @pytest.mark.parametrize("which", [0, 1], ids=["a subclass", "torch's own"])
 def test_a_bit_that_changes_the_values_is_refused(make_tensor, which, way, bit):
-    """Every time, also after tensors without it; and the fix is named."""
+    """The tensor is refused each time, also after tensors without it; the error has the fix."""
     cls = make_tensor[which]
     for _ in range(3):
         TAKEN[way](cls())

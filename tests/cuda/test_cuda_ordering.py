@@ -1,4 +1,4 @@
-"""Who waits for whom: data are right on every consumer's stream, and because of the waits."""
+"""Order of producers and consumers: data are correct on every stream because of the waits."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WAYS = {
         stream=s
     ),
 }
-"""How memory is taken for a stream."""
+"""Functions that import memory for a stream."""
 BUSY = ("idle", "busy on one stream", "busy on three streams")
 CONSUMERS = ("same", "another", "legacy", "per-thread")
 
 
 def make_busy(cuda, produce, busy):
-    """Return a producer with no stream, one, or three and a fourth that it publishes."""
+    """Return a producer with no stream, with one, or with three and a fourth that it publishes."""
     if busy == "idle":
         return produce()
     if busy == "busy on one stream":
@@ -67,7 +67,7 @@ def test_a_consumer_sees_what_was_written_before(cuda, produce, gate, way, consu
 
 
 def test_sync_false_waits_for_nothing(cuda, produce, gate):
-    """Who opts out reads what is there."""
+    """A consumer that disables waiting reads the current contents."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     target = cuda.pinned()
     shut = gate(producer.published)
@@ -84,7 +84,7 @@ def test_sync_false_waits_for_nothing(cuda, produce, gate):
 
 
 def test_a_write_through_a_loan_is_seen_by_the_producer(cuda, produce, gate):
-    """After `borrow` the producer's stream waits for the consumer's."""
+    """At the end of `borrow` the producer's stream waits for the consumer's."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     target = cuda.pinned()
 

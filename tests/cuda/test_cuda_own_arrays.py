@@ -1,4 +1,4 @@
-"""`from_cai` of what is ours already: an alias, with everything that was known."""
+"""`from_cai` of Arrays of this package returns an alias that keeps all known properties."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VIEWS = {
 
 @pytest.fixture(params=["Array", "CudaArrayView"])
 def wrap(request):
-    """Return what is done to an Array before it comes back."""
+    """Return the operation that is applied to an Array before it is imported again."""
     return (lambda a: a) if request.param == "Array" else ix.to_cai
 
 
@@ -35,7 +35,7 @@ def test_a_view_stays_a_view(record, exporter, wrap, view):
 
 
 def test_the_owner_that_was_named_lives_on(record, exporter, wrap):
-    """CAI-LIFE-1: it is what keeps the memory."""
+    """The owner keeps the memory alive (CAI-LIFE-1)."""
 
     class Owner:
         pass
@@ -53,7 +53,7 @@ def test_the_owner_that_was_named_lives_on(record, exporter, wrap):
 
 
 def test_another_owner_is_kept_too(record, wrap):
-    """Beside the first."""
+    """Both owners are kept."""
 
     class Owner:
         pass
@@ -70,7 +70,7 @@ def test_another_owner_is_kept_too(record, wrap):
 
 @pytest.mark.parametrize("policy", ["legacy", "none", "device"])
 def test_the_policy_stays(record, exporter, wrap, policy):
-    """What an old record was taken to mean."""
+    """The policy for records of old versions is kept."""
     source = exporter(**record(version=2, stream=...))
     array = ix.from_cai(source, unsynced=policy)
     again = ix.from_cai(wrap(array))
@@ -80,7 +80,7 @@ def test_the_policy_stays(record, exporter, wrap, policy):
 
 
 def test_what_a_hint_said_stays(record, exporter, wrap):
-    """The type string tells as little as before."""
+    """The type string has the same information as before."""
     array = ix.from_cai(exporter(**record(typestr="<V2")), dtype="bfloat16")
 
     assert ix.from_cai(wrap(array)).dtype.name == "bfloat16"
@@ -89,7 +89,7 @@ def test_what_a_hint_said_stays(record, exporter, wrap):
 
 
 def test_a_mask_that_was_taken_off_stays_off(record, exporter, wrap):
-    """It was handed out."""
+    """The mask was returned separately."""
     source = exporter(**record(mask=exporter(**record(typestr="|b1"))))
     array, _ = ix.from_cai(source, mask="separate")
 
@@ -99,7 +99,7 @@ def test_a_mask_that_was_taken_off_stays_off(record, exporter, wrap):
 
 @pytest.mark.parametrize("options", [{"sync": False}, {"stream": -1}], ids=str)
 def test_opting_out_works_on_ours_too(cuda, produce, wrap, options):
-    """Nothing is waited for."""
+    """No wait is made."""
     array = ix.from_cai(produce(cuda.stream()))
     again = ix.from_cai(wrap(array), **options)
 
@@ -107,13 +107,13 @@ def test_opting_out_works_on_ours_too(cuda, produce, wrap, options):
 
 
 def test_host_arrays_have_no_record(wrap):
-    """As before: they have no such attribute."""
+    """They have no record attribute."""
     with pytest.raises((ix.NoProtocolError, ix.UnsupportedDeviceError)):
         ix.from_cai(wrap(ix.asarray(b"abc")))
 
 
 def test_a_view_of_ours_is_never_taken_for_a_record_of_others(cuda, exporter, record):
-    """Whatever else of this package was imported by its record before: the Array in it is taken."""
+    """The Array in the record is used, whatever objects of this package were imported before."""
     source = exporter(**record(stream=cuda.stream()))
     array = ix.from_cai(source)
     for _ in range(3):

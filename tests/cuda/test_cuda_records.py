@@ -1,4 +1,4 @@
-"""`from_cai`: records of every version, good and bad, on real addresses."""
+"""`from_cai`: valid and invalid records of every version, with real addresses."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ BYTES = 4096
 
 
 def refusal(call, kind):
-    """Return the rule by which a call is refused with an error of a kind."""
+    """Return the rule id of the error of a class that a call raises."""
     with pytest.raises(kind) as caught:
         call()
     assert f"[{caught.value.rule}]" in str(caught.value)
     return caught.value.rule
 
 
-# ---------------------------------------------------------------- what is taken
+# ---------------------------------------------------------------- accepted input
 
 
 @pytest.mark.parametrize("version", [..., None, 0, 1, 2, 3, 4], ids=repr)
@@ -48,7 +48,7 @@ def test_every_version_is_taken(record, version, strides, others):
     ],
 )
 def test_byte_strides_become_elements(record, strides, expected):
-    """Exactly, also where rows overlap or lie apart."""
+    """Strides are exact, also if rows overlap or have gaps."""
     assert ix.from_cai(record(strides=strides)).strides == expected
 
 
@@ -66,7 +66,7 @@ def test_strides_of_an_axis_of_one_do_not_count(record):
 
 
 def test_a_record_without_axes_is_a_scalar(record):
-    """Shape () is one element."""
+    """A record of shape () has one element."""
     array = ix.from_cai(record(shape=()))
 
     assert (array.shape, array.size) == ((), 1)
@@ -74,14 +74,14 @@ def test_a_record_without_axes_is_a_scalar(record):
 
 @pytest.mark.parametrize("data", [(0, False), (12345, False), (None, True)], ids=repr)
 def test_an_empty_record_is_not_followed(record, data):
-    """The address of no elements may be anything; the device is the current one."""
+    """The address of an empty record is not checked; the device is the current one."""
     array = ix.from_cai(record(shape=(0, 8), data=data))
 
     assert (array.shape, array.ptr, str(array.device)) == ((0, 8), 0, "cuda:0")
 
 
 def test_an_empty_record_is_on_the_current_device(cuda, record):
-    """Nobody can be asked where no elements are."""
+    """Without elements there is no address that gives the device."""
     if len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     cuda("cuCtxSetCurrent", cuda.contexts[1])
@@ -92,7 +92,7 @@ def test_an_empty_record_is_on_the_current_device(cuda, record):
 
 
 def test_the_device_comes_from_the_address(cuda, record):
-    """A record names none, and the current one does not matter (P85)."""
+    """A record has no device, and the current one is not used (P85)."""
     if len(cuda.contexts) < 2:
         pytest.skip("there is one device")
     cuda("cuCtxPushCurrent", cuda.contexts[1])
@@ -105,14 +105,14 @@ def test_the_device_comes_from_the_address(cuda, record):
 
 
 def test_managed_memory_is_managed(cuda, record):
-    """Not device memory, and not page-locked (P80); dlpack.h gives it id 0."""
+    """The type is neither device nor page-locked memory (P80); dlpack.h gives it id 0."""
     array = ix.from_cai(record(data=(cuda.managed(BYTES), False)))
 
     assert array.__dlpack_device__() == (13, 0)
 
 
 def test_page_locked_memory_is_page_locked(cuda, record):
-    """Host memory that the driver knows."""
+    """It is host memory that the driver knows."""
     array = ix.from_cai(record(data=(cuda.pinned(BYTES), False)))
 
     assert array.__dlpack_device__() == (3, 0)
@@ -121,7 +121,7 @@ def test_page_locked_memory_is_page_locked(cuda, record):
 
 @pytest.mark.parametrize("readonly", [False, True])
 def test_read_only_memory_stays_read_only(record, readonly):
-    """P61: the flag goes into the capsule, and out of it again."""
+    """The flag is kept in the capsule and when the capsule is imported (P61)."""
     array = ix.from_cai(record(data=(record()["data"][0], readonly)))
     again = ix.from_dlpack(array.__dlpack__(stream=-1, max_version=(1, 1)), stream=-1)
 
@@ -144,7 +144,7 @@ def test_read_only_memory_stays_read_only(record, readonly):
     ],
 )
 def test_type_strings_name_element_types(record, typestr, dtype):
-    """One byte has no order."""
+    """Types of one byte have no byte order."""
     assert ix.from_cai(record(typestr=typestr)).dtype.name == dtype
 
 
@@ -159,14 +159,14 @@ def test_type_strings_name_element_types(record, typestr, dtype):
     ],
 )
 def test_a_type_string_that_does_not_tell_takes_a_hint(record, typestr, dtype):
-    """``dtype=`` says what the elements are."""
+    """``dtype=`` gives the type of the elements."""
     array = ix.from_cai(record(typestr=typestr), dtype=dtype)
 
     assert array.dtype.name == dtype
 
 
 def test_the_objects_own_dtype_is_a_hint(record, exporter):
-    """As with torch and ml_dtypes, whose type strings do not tell."""
+    """The type strings of torch and ml_dtypes are ambiguous."""
     source = exporter(**record(typestr="<V2"))
     source.dtype = "bfloat16"
 
@@ -174,7 +174,7 @@ def test_the_objects_own_dtype_is_a_hint(record, exporter):
 
 
 def test_a_descr_that_says_no_more_is_taken(record):
-    """CuPy always writes one."""
+    """CuPy always includes a descr."""
     assert ix.from_cai(record(descr=[("", "<f4")])).dtype.name == "float32"
 
 
@@ -191,7 +191,7 @@ OTHER_FIELDS = {
 
 @pytest.mark.parametrize("fields", OTHER_FIELDS)
 def test_a_descr_that_says_more_is_refused_after_one_that_does_not(exporter, record, fields):
-    """Also if the rest of the record was read before, by any function."""
+    """It is refused even if an equal record without it was imported before, by any function."""
     good = record(descr=[("", "<f4")])
     for _ in range(3):
         ix.from_cai(exporter(**good))
@@ -202,7 +202,7 @@ def test_a_descr_that_says_more_is_refused_after_one_that_does_not(exporter, rec
 
 
 def test_the_legacy_default_stream_is_waited_for_by_name(cuda, gate, exporter, record):
-    """As CuPy names it; also by records whose like was met before."""
+    """CuPy publishes it; it is waited for even if a similar record was imported before."""
     consumer, target = cuda.stream(), cuda.pinned()
     said = record(stream=1, shape=(SIZE,), typestr="|u1", descr=[("", "|u1")])
     for _ in range(3):
@@ -216,14 +216,14 @@ def test_the_legacy_default_stream_is_waited_for_by_name(cuda, gate, exporter, r
     assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # it changes nothing
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # it has no effect
 @given(
     shape=st.lists(st.integers(1, 5), min_size=0, max_size=4),
     steps=st.lists(st.integers(-40, 40), min_size=4, max_size=4),
     offset=st.integers(0, BYTES - 1),
 )
 def test_elements_lie_within_the_allocation_or_are_refused(cuda, shape, steps, offset):
-    """A property of any shape, byte strides and address: no element is outside (P95)."""
+    """No element of a record of any shape, strides and address is outside of the memory (P95)."""
     ptr = _block(cuda)
     strides = tuple(4 * step for step in steps[: len(shape)])
     low = sum(min((n - 1) * s, 0) for n, s in zip(shape, strides, strict=True))
@@ -247,7 +247,7 @@ _blocks = {}
 
 
 def _block(cuda):
-    """Return memory that lives as long as this module's property test."""
+    """Return memory that lives as long as the property test of this module."""
     if "ptr" not in _blocks:
         _blocks["ptr"] = int(cuda("cuMemAlloc", BYTES))
     return _blocks["ptr"]
@@ -257,7 +257,7 @@ def _block(cuda):
 
 
 def test_a_mask_can_be_handed_out_separately(record, exporter):
-    """As a second Array of the same shape."""
+    """The mask is returned as a second Array of the same shape."""
     mask = exporter(**record(typestr="|b1"))
     array, found = ix.from_cai(exporter(**record(mask=mask)), mask="separate")
 
@@ -266,14 +266,14 @@ def test_a_mask_can_be_handed_out_separately(record, exporter):
 
 
 def test_without_a_mask_the_second_is_none(record):
-    """The answer has the same form."""
+    """The result has the same form with and without a mask."""
     array, mask = ix.from_cai(record(), mask="separate")
 
     assert (array.shape, mask) == ((4, 8), None)
 
 
 def test_a_mask_that_does_not_fit_is_refused(record, exporter):
-    """It must spread to the shape of the data."""
+    """The mask must be broadcastable to the shape of the data."""
     mask = exporter(**record(typestr="|b1", shape=(5,)))
 
     with pytest.raises(ix.ExchangeError) as caught:
@@ -281,11 +281,11 @@ def test_a_mask_that_does_not_fit_is_refused(record, exporter):
     assert (caught.value.rule, caught.value.call) == ("CAI-MASK-2", "from_cai()")
 
 
-# ---------------------------------------------------------------- who lives how long
+# ---------------------------------------------------------------- lifetimes
 
 
 def test_the_exporter_lives_as_long_as_the_array(record, exporter):
-    """And as its views and capsules."""
+    """Views and capsules keep the exporter alive as well."""
     source = exporter(**record())
     gone = weakref.ref(source)
     capsule = ix.from_cai(source)[1:].__dlpack__(stream=-1, max_version=(1, 1))
@@ -299,7 +299,7 @@ def test_the_exporter_lives_as_long_as_the_array(record, exporter):
 
 
 def test_an_owner_can_be_named(record):
-    """A dict owns nothing."""
+    """A dict does not own the memory."""
 
     class Owner:
         pass
@@ -317,7 +317,7 @@ def test_an_owner_can_be_named(record):
 
 
 def test_the_stream_object_lives_as_long_as_the_array(cuda, record):
-    """CAI: a stream lives at least as long as what names it."""
+    """CAI: a stream outlives the object that publishes it."""
 
     class Stream:
         def __init__(self, handle):
@@ -339,11 +339,11 @@ def test_the_stream_object_lives_as_long_as_the_array(cuda, record):
     assert (published, alive, gone()) == (True, True, None)
 
 
-# ---------------------------------------------------------------- read afresh
+# ---------------------------------------------------------------- repeated reads
 
 
 def test_the_record_is_read_once_per_import_and_once_per_hand_over(cuda, produce):
-    """It is a property, and may have effects."""
+    """The attribute is a property that may have side effects."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     array = ix.from_cai(producer)
     after_import = producer.reads
@@ -353,7 +353,7 @@ def test_the_record_is_read_once_per_import_and_once_per_hand_over(cuda, produce
 
 
 def test_a_stream_that_changed_is_waited_for(cuda, produce, gate):
-    """What the producer publishes at the hand-over counts."""
+    """The stream that the producer publishes at the export is used."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     array = ix.from_cai(producer)
     producer.streams = [cuda.stream()]
@@ -374,7 +374,7 @@ def test_a_stream_that_changed_is_waited_for(cuda, produce, gate):
 
 @pytest.mark.parametrize("change", ["ptr", "size"])
 def test_memory_that_changed_is_refused(cuda, produce, change):
-    """An Array is of the memory that was imported."""
+    """An Array refers to the memory that was imported."""
     producer = produce(cuda.stream())
     array = ix.from_cai(producer)
     if change == "ptr":
@@ -391,14 +391,14 @@ def test_memory_that_changed_is_refused(cuda, produce, change):
 
 @pytest.mark.parametrize(("policy", "waits"), [("legacy", 1), ("none", None), ("device", None)])
 def test_what_older_versions_do_not_say_is_a_policy(record, policy, waits):
-    """The legacy default stream, nothing, or everything."""
+    """The policies are the legacy default stream, no wait, and a wait for the device."""
     array = ix.from_cai(record(version=2, stream=...), unsynced=policy)
 
     assert array.__cuda_array_interface__["stream"] == waits
 
 
 def test_the_device_policy_waits_on_the_host(emulator, cuda, record, exporter):
-    """At each export of the memory."""
+    """The host waits at each export of the memory."""
     array = ix.from_cai(exporter(**record(version=2, stream=...)), unsynced="device")
     with emulator.trace() as trace:
         capsule = array.__dlpack__(stream=cuda.stream(), max_version=(1, 1))
@@ -421,7 +421,7 @@ print(cai.SYNCS)
 
 
 def test_a_hint_is_remembered(cuda, record, exporter):
-    """The record is read again, and says as little as before."""
+    """The record is read again, and its type string is still ambiguous."""
     source = exporter(**record(typestr="<V2", stream=cuda.stream()))
     array = ix.from_cai(source, dtype="bfloat16")
 
@@ -429,7 +429,7 @@ def test_a_hint_is_remembered(cuda, record, exporter):
 
 
 def test_arrays_of_ours_make_no_chain(cuda, produce):
-    """Passing one on a thousand times asks its producer once."""
+    """An Array that is passed on a thousand times calls its producer once."""
     producer = produce(cuda.stream())
     array = ix.from_cai(producer)
     for _ in range(1000):
@@ -441,7 +441,7 @@ def test_arrays_of_ours_make_no_chain(cuda, produce):
 
 
 def test_a_mapping_is_a_record_too(record):
-    """Versions 0 and 1 asked for something like a dict."""
+    """Versions 0 and 1 require only a mapping."""
     from types import MappingProxyType
 
     array, mask = ix.from_cai(MappingProxyType(record(version=1)), mask="separate")
@@ -450,7 +450,7 @@ def test_a_mapping_is_a_record_too(record):
 
 
 def test_the_device_policy_makes_no_call_before_the_memory_is_taken(emulator, record):
-    """Nor for a stream that is refused, or for -1."""
+    """No call is made for a refused stream or for -1 either."""
     entries = record(version=2, stream=...)
     with emulator.trace() as trace:
         ix.from_cai(entries, unsynced="device", stream=-1)

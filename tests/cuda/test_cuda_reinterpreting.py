@@ -1,4 +1,4 @@
-"""`Array.view` and `Array.tobytes` of device memory that is still written."""
+"""`Array.view` and `Array.tobytes` of device memory with pending writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def busy(cuda):
 
 
 def test_a_view_is_ordered_after_the_same_work(busy):
-    """It publishes the stream of its array."""
+    """The view publishes the stream of its array."""
     array, stream = busy
 
     record = array.view("float32").__cuda_array_interface__
@@ -30,7 +30,7 @@ def test_a_view_is_ordered_after_the_same_work(busy):
 
 
 def test_a_view_is_copied_after_the_work(busy, gate):
-    """The bytes are those that were written, whichever type they are copied as."""
+    """The copy has the bytes that were written, whatever its element type."""
     array, stream = busy
     shut = gate(stream)
     moved = array.view("bfloat16").copy()
@@ -40,7 +40,7 @@ def test_a_view_is_copied_after_the_work(busy, gate):
 
 
 def test_bytes_of_a_device_are_copied_after_the_work(busy):
-    """The host waits for them."""
+    """The host waits for the work."""
     array, _ = busy
 
     assert array[::2].tobytes() == b"\x01" * (SIZE // 2)

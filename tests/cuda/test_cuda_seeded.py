@@ -1,4 +1,4 @@
-"""The same hand-overs with their waits taken away: the detector reports every one."""
+"""The same transfers without their waits: the detector reports each race."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pick(cuda, consumer):
 @pytest.mark.parametrize("consumer", ["another", "legacy", "per-thread"])
 @pytest.mark.parametrize("busy_on", [1, 3])
 def test_a_read_without_the_wait_is_a_race(emulator, cuda, produce, way, consumer, busy_on):
-    """The detector reports the read, whatever the timing was."""
+    """The detector reports the read, whatever the timing."""
     read_without_the_wait(emulator, cuda, produce, TAKE[way], consumer, busy_on)
 
 
@@ -32,7 +32,7 @@ def test_a_read_without_the_wait_is_a_race(emulator, cuda, produce, way, consume
 def test_a_read_without_the_wait_of_a_function_is_a_race(
     emulator, cuda, produce, taking_stream, consumer, busy_on
 ):
-    """So it is with every function that takes a stream, and a record."""
+    """This applies to every function that accepts a stream, and to a record."""
     if "from_dlpack" in taking_stream.name:
         return
 
@@ -43,7 +43,7 @@ def test_a_read_without_the_wait_of_a_function_is_a_race(
 
 
 def read_without_the_wait(emulator, cuda, produce, take, consumer, busy_on):
-    """Take memory while waits order nothing, read it, and expect the report."""
+    """Import memory while waits have no effect, read it, and expect the report."""
     streams = [cuda.stream() for _ in range(busy_on)]
     producer = produce(*streams, published=streams[0])
     stream, target = pick(cuda, consumer), cuda.pinned()
@@ -59,7 +59,7 @@ def read_without_the_wait(emulator, cuda, produce, take, consumer, busy_on):
 
 
 def test_a_loan_without_the_wait_on_entry_is_a_race(emulator, cuda, produce):
-    """The body's read is not ordered after the producer's write."""
+    """The read of the body is not ordered after the producer's write."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     target = cuda.pinned()
 
@@ -72,7 +72,7 @@ def test_a_loan_without_the_wait_on_entry_is_a_race(emulator, cuda, produce):
 
 
 def test_a_loan_without_the_wait_on_exit_is_a_race(emulator, cuda, produce):
-    """The producer's next write is not ordered after the body's read."""
+    """The producer's next write is not ordered after the read of the body."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     target = cuda.pinned()
 
@@ -89,7 +89,7 @@ def test_a_loan_without_the_wait_on_exit_is_a_race(emulator, cuda, produce):
 
 
 def test_a_one_way_hand_over_leaves_the_way_back_open(emulator, cuda, produce):
-    """Why `borrow` exists: DLPack has no word for the consumer being done."""
+    """DLPack cannot express that the consumer is done, which is why `borrow` exists."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     target = cuda.pinned()
 
@@ -103,7 +103,7 @@ def test_a_one_way_hand_over_leaves_the_way_back_open(emulator, cuda, produce):
 
 
 def test_a_producer_that_forgets_its_other_streams_is_a_race(emulator, cuda, produce):
-    """CAI-STREAM-2: no consumer can mend what is published wrongly."""
+    """No consumer can correct a wrong published stream (CAI-STREAM-2)."""
     producer, stream = produce(cuda.stream(), cuda.stream()), cuda.stream()
     target = cuda.pinned()
 
@@ -121,7 +121,7 @@ def test_a_producer_that_forgets_its_other_streams_is_a_race(emulator, cuda, pro
 
 @pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
 def test_a_copy_that_the_producer_does_not_follow_is_a_race(emulator, cuda, produce, device):
-    """Its next write is not ordered after what the consumer's stream reads."""
+    """The producer's next write is not ordered after the read on the consumer's stream."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     x = ix.from_cai(producer, stream=stream)
 

@@ -1,4 +1,4 @@
-"""Threads: the per-thread default stream of one is not that of another."""
+"""The per-thread default streams of two threads are different streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 
 def in_thread(work):
-    """Return what a function gives in a thread of its own, or raise what it raises."""
+    """Return the result of a function in a new thread, or raise its exception."""
     found = []
 
     def run():
@@ -33,7 +33,7 @@ def in_thread(work):
 
 @pytest.mark.parametrize("way", ["__dlpack__", "record", "borrow"])
 def test_work_on_the_per_thread_stream_of_another_thread_is_waited_for(cuda, produce, way):
-    """2 is a stream of the calling thread: the legacy one stands for those of all threads."""
+    """Stream 2 differs in each thread: the legacy stream covers those of all threads."""
     producer, target = produce(2), cuda.pinned()
     array = ix.from_cai(producer)
     producer.write(7)
@@ -58,7 +58,7 @@ def test_work_on_the_per_thread_stream_of_another_thread_is_waited_for(cuda, pro
 
 
 def test_a_loan_may_end_in_another_thread(cuda, produce):
-    """As with executors: what was enqueued on the first thread's stream is waited for."""
+    """Executors do this: work on the stream of the first thread is waited for."""
     producer = produce(cuda.stream())
     loan = ix.borrow(producer, stream=2, writable=True)
     array = loan.__enter__()
@@ -73,7 +73,7 @@ def test_a_loan_may_end_in_another_thread(cuda, produce):
 
 
 def test_a_thread_without_a_context_can_take_memory(cuda, produce):
-    """P25, P28: a worker that never used CUDA imports, orders and releases."""
+    """A worker that never used CUDA imports, orders and releases memory (P25, P28)."""
     producer, stream = produce(cuda.stream()), cuda.stream()
 
     def take():
@@ -85,7 +85,7 @@ def test_a_thread_without_a_context_can_take_memory(cuda, produce):
 
 
 def test_threads_order_at_the_same_time(cuda, produce):
-    """Events are not shared by two who use them at once."""
+    """Two threads never use the same event at once."""
     producers = [produce(cuda.stream()) for _ in range(4)]
     streams = [cuda.stream() for _ in producers]
     targets = [cuda.pinned() for _ in producers]

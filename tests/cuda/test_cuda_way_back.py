@@ -1,4 +1,4 @@
-"""After work of ours on memory, earlier users wait: the producer's stream, too.
+"""After work of this package on memory, earlier users wait, including the producer's stream.
 
 Source: CUDA Array Interface, version 3, Synchronization (the consumer's duties).
 """
@@ -23,7 +23,7 @@ IMPORTS = {
 
 
 def _lent(x):
-    """Return an Array that was borrowed, after the loan."""
+    """Return a borrowed Array after the end of the loan."""
     with ix.borrow(x, stream=x.__cuda_array_interface__["stream"]) as loan:
         return loan
 
@@ -62,7 +62,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize("way_in", IMPORTS)
 @pytest.mark.parametrize("copy", COPIES)
 def test_the_producer_waits_for_a_copy(cuda, produce, gate, way_in, copy):
-    """Its next write comes after the read, though the consumer's stream is held."""
+    """The producer's next write runs after the read, though the consumer's stream is held."""
     producer, stream, other = produce(cuda.stream()), cuda.stream(), cuda.stream()
     x = IMPORTS[way_in](producer, stream)
     waits_on_host = copy in {"through the host", "page-locked"}
@@ -79,7 +79,7 @@ def test_the_producer_waits_for_a_copy(cuda, produce, gate, way_in, copy):
 
 @pytest.mark.parametrize("copy", ELSEWHERE)
 def test_the_producer_waits_for_a_move(cuda, produce, gate, copy):
-    """So it is with a copy on another device."""
+    """The same applies to a copy on another device."""
     if len(cuda.contexts) < 2:
         pytest.skip("needs two devices")
     producer, stream = produce(cuda.stream()), cuda.stream()
@@ -95,7 +95,7 @@ def test_the_producer_waits_for_a_move(cuda, produce, gate, copy):
 
 
 def test_a_copy_is_waited_for_by_the_next_user_of_a_copy(cuda, produce, gate):
-    """What is known of a copy that was made is nothing, until it is read again."""
+    """The state of a copy that is done is discarded until it is read again."""
     producer, stream, consumer = produce(cuda.stream()), cuda.stream(), cuda.stream()
     x = ix.from_cai(producer).copy()
     cuda.synchronize()
@@ -112,7 +112,7 @@ def test_a_copy_is_waited_for_by_the_next_user_of_a_copy(cuda, produce, gate):
 
 
 def test_a_copy_does_not_follow_who_asked_for_no_order(emulator, cuda, produce):
-    """The caller of ``stream=-1`` sees to the order: the producer is not asked again."""
+    """With ``stream=-1`` the caller is responsible for the order: the record is not read again."""
     producer = produce(cuda.stream())
     x = ix.from_cai(producer, stream=-1)
     reads = producer.reads
@@ -125,10 +125,10 @@ def test_a_copy_does_not_follow_who_asked_for_no_order(emulator, cuda, produce):
 
 
 def test_a_copy_that_the_producer_cannot_follow_is_refused(emulator, cuda, produce):
-    """While it captures, before anything is enqueued."""
+    """It is refused during a capture, before any work is enqueued."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     x = ix.from_cai(producer, stream=stream)
-    cuda("cuStreamBeginCapture", producer.published, 2)  # relaxed
+    cuda("cuStreamBeginCapture", producer.published, 2)  # relaxed capture mode
     try:
         with emulator.trace() as trace, pytest.raises(ix.StreamError) as caught:
             x.copy()
@@ -142,7 +142,7 @@ def test_a_copy_that_the_producer_cannot_follow_is_refused(emulator, cuda, produ
 @pytest.mark.interop  # llvmlite compiles kernels
 @pytest.mark.parametrize("way_in", IMPORTS)
 def test_the_producer_waits_for_a_kernel(cuda, produce, way_in, gate):
-    """A launch is a loan: its end is told to all who used the memory before."""
+    """A launch is a loan: at its end all earlier users of the memory wait."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     x, out = (
         IMPORTS[way_in](producer, stream),
@@ -165,7 +165,7 @@ def _copy_bytes(x, out):
 
 
 def test_the_default_stream_waits_where_a_producer_was_told_of_none(cuda, gate):
-    """It was taken to be busy there, and goes on there."""
+    """The producer was assumed to use the default stream, and continues there."""
     stream, ptr = cuda.stream(), cuda.memory()
     described = ix.from_pointer(ptr, (4096,), "uint8", device="cuda:0", stream=1)
 

@@ -1,4 +1,4 @@
-"""What the tests of the emulated driver stand on: its calls, with their errors as names."""
+"""Fixtures for the tests of the emulated driver: its calls and the names of their errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PREFIX = "CUDA_ERROR_"
 
 
 class Calls:
-    """The calls of cuda.bindings.driver: ``name(...)`` succeeds, ``code(name, ...)`` need not.
+    """The calls of cuda.bindings.driver: ``name(...)`` must succeed; ``code(name, ...)`` may fail.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Calls:
         return self.cuDevicePrimaryCtxRetain(number)
 
     def __getattr__(self, name):
-        """Return a call that has to succeed, and gives its result without the code."""
+        """Return a call that must succeed and that returns its result without the code."""
         if not name.startswith("cu"):
             raise AttributeError(name)
 
@@ -49,7 +49,7 @@ class Calls:
         return call
 
     def code(self, name, *arguments):
-        """Return the name of a call's error, or ``"SUCCESS"``."""
+        """Return the name of the error of a call, or ``"SUCCESS"``."""
         code = getattr(self.driver, name)(*arguments)[0]
         return code.name.removeprefix(PREFIX).removeprefix("CUDA_")
 
@@ -58,18 +58,18 @@ class Calls:
         return self.cuStreamCreate(0 if blocking else 1)
 
     def event(self):
-        """Return a new event, without a clock."""
+        """Return a new event without timing."""
         return self.cuEventCreate(self.driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
 
     def memory(self, nbytes=4096):
-        """Return the address of device memory that is all zero, without pending work."""
+        """Return the address of zeroed device memory without pending work."""
         address = self.cuMemAlloc(nbytes)
         self.cuMemsetD8(address, 0, nbytes)
         self.cuCtxSynchronize()
         return int(address)
 
     def order(self, earlier, later):
-        """Let one stream wait for another."""
+        """Make one stream wait for another."""
         event = self.event()
         self.cuEventRecord(event, earlier)
         self.cuStreamWaitEvent(later, event, 0)
@@ -104,7 +104,7 @@ class Calls:
         self.cuMemcpy3DAsync(copy, stream)
 
     def in_thread(self, work):
-        """Return what something gives in another host thread, the same context current there."""
+        """Return the result of a function in another host thread, with the same context current."""
         results = []
 
         def run():
@@ -117,7 +117,7 @@ class Calls:
         return results[0]
 
     def begin(self, stream, mode=0):
-        """Begin a capture, of the mode global unless told."""
+        """Begin a capture, in global mode by default."""
         self.cuStreamBeginCapture(stream, self.driver.CUstreamCaptureMode(mode))
 
     def status(self, stream):
@@ -125,13 +125,13 @@ class Calls:
         return int(self.cuStreamIsCapturing(stream))
 
     def end(self, stream):
-        """Return how the end of a capture went, and whether there is a graph."""
+        """End a capture and return the name of the error, and whether there is a graph."""
         code, graph = self.driver.cuStreamEndCapture(stream)
         name = code.name.removeprefix(PREFIX).removeprefix("CUDA_")
         return name, bool(int(graph or 0))
 
     def captured(self, work):
-        """Capture what `work` puts into two streams, forked and joined, and instantiate it."""
+        """Capture what `work` enqueues in two streams, forked and joined; instantiate the graph."""
         origin, branch = self.stream(), self.stream()
         self.begin(origin, 2)
         self.order(origin, branch)
@@ -159,7 +159,7 @@ class Calls:
 
     @staticmethod
     def soon(condition, seconds=20):
-        """Wait, but not for ever, until something holds, and say whether it does."""
+        """Wait for a limited time until a condition holds, and return whether it does."""
         end = time.monotonic() + seconds
         while not condition() and time.monotonic() < end:
             time.sleep(0.001)
@@ -170,7 +170,8 @@ class Calls:
 def cuda(emulator, need):
     """Return the calls of the emulated driver; device 0 is current.
 
-    What a test leaves goes with the context, unless another test's library holds that too.
+    The resources that a test leaves are freed with the context, unless a library of another test
+    retains it too.
     """
     need("cuda.bindings.driver")
     from cuda.bindings import driver
@@ -179,7 +180,7 @@ def cuda(emulator, need):
     calls = Calls(driver, emulator)
     calls.cuCtxSetCurrent(calls.context)
     yield calls
-    emulator.reset()  # opens gates: what they held would be waited for
+    emulator.reset()  # opens gates, since the work behind them would be waited for
     for number in calls.retained:
         calls.cuDevicePrimaryCtxRelease(number)
     calls.cuCtxSetCurrent(None)
@@ -205,7 +206,7 @@ def axpy(kernels):
 
 @pytest.fixture
 def streams(cuda):
-    """Return two streams that wait for no other."""
+    """Return two streams that do not wait for other streams."""
     return cuda.stream(), cuda.stream()
 
 

@@ -1,4 +1,4 @@
-"""Kernels whose code runs on the host: compiled, named in an image, and given their parameters."""
+"""Kernels whose code runs on the host: compiled, described in an image, and launched."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class HostKernels:
         self.library = library
 
     def address(self, name):
-        """Return the address of what the library has under a name."""
+        """Return the address of a symbol of the library."""
         return ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value
 
     def status(self, name="status_a"):
-        """Return one of the library's status words, as zero."""
+        """Return a status word of the library, set to zero."""
         word = ctypes.c_int32.in_dll(self.library, name)
         word.value = 0
         return word
@@ -67,16 +67,16 @@ class HostKernels:
         return f"{name or entry} {at:#x} {shared} {frame} {status:#x} {parameters}".rstrip()
 
     def load(self, *lines):
-        """Return a module of the kernels that lines describe."""
+        """Return a module of the kernels that the lines describe."""
         return self.cuda.cuModuleLoadData((TITLE + "\n".join(lines)).encode() + b"\0")
 
     def function(self, kernel, status=0, name=None):
-        """Return one kernel, from a module of its own."""
+        """Return one kernel, from a separate module."""
         module = self.load(self.line(kernel, status, name))
         return self.cuda.cuModuleGetFunction(module, (name or kernel[0]).encode())
 
     def launch(self, function, stream, *values, grid=(1, 1, 1), block=(1, 1, 1), shared=0):
-        """Launch a kernel with values of ctypes, and with arrays as lists of them."""
+        """Launch a kernel with ctypes values, and with arrays as lists of ctypes values."""
         arguments = self.arguments(function, stream, *values, grid=grid, block=block, shared=shared)
         self.cuda.cuLaunchKernel(*arguments)
 
@@ -102,10 +102,10 @@ class HostKernels:
 
 
 def array(start, lengths, strides):
-    """Return an array as the parameters that stand for it."""
+    """Return the parameters that describe an array."""
     return [ctypes.c_int64(number) for number in (start, *lengths, *strides)]
 
 
 def doubles(start, count, stride=8):
-    """Return an array with one axis of doubles."""
+    """Return a one-dimensional array of doubles."""
     return array(start, (count,), (stride,))

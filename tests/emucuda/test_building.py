@@ -1,4 +1,4 @@
-"""How the emulated driver is built: what is looked for where, and what is said if it is missing."""
+"""The build of the emulated driver: where its parts are searched for, and its errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from interchange_conformance.emucuda import building
 from interchange_conformance.emucuda.building import BrokenSourcesError, CannotBuildError, build
 
 HEADER = "#define CUDA_VERSION 13010\n"
-SHOWN = '__attribute__((visibility("default")))'  # only what is marked so is exported
+SHOWN = '__attribute__((visibility("default")))'  # only symbols marked with this are exported
 SOURCE = f"#include <cuda.h>\n{SHOWN} int version(void) {{ return CUDA_VERSION; }}\n"
 
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):
-    """Put a tiny driver, a tiny header and an empty cache in the places of the real ones."""
+    """Replace the driver, the header and the cache by tiny ones and an empty cache."""
     for folder in ("sources", "toolkit/include", "cache"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "sources/tiny.c").write_text(SOURCE)
@@ -33,18 +33,18 @@ def small(tmp_path, monkeypatch):
 
 @pytest.fixture
 def gcc():
-    """Skip where there is no compiler."""
+    """Skip the test if there is no compiler."""
     try:
         return building.find_compiler()
     except CannotBuildError as error:
         pytest.skip(str(error))
 
 
-# ---------------------------------------------------------------- what is found where
+# ---------------------------------------------------------------- search paths
 
 
 def folders_of(monkeypatch, tmp_path, *places):
-    """Make some folders the only ones that have a ``cuda.h``; return them in order."""
+    """Make the given folders the only ones that have a ``cuda.h``; return them in order."""
     found = [tmp_path / place for place in places]
     for folder in found:
         folder.mkdir(parents=True)
@@ -65,21 +65,21 @@ def folders_of(monkeypatch, tmp_path, *places):
     ],
 )
 def test_the_better_header_is_taken(monkeypatch, tmp_path, first, second):
-    """Newer wheels come before older ones, wheels before what the environment names."""
+    """Newer wheels precede older ones, and wheels precede the environment variables."""
     better, _ = folders_of(monkeypatch, tmp_path, first, second)
 
     assert building.find_header() == better / "cuda.h"
 
 
 def test_a_toolkit_named_last_is_found(monkeypatch, tmp_path):
-    """CUDA_PATH alone will do."""
+    """CUDA_PATH alone is sufficient."""
     (only,) = folders_of(monkeypatch, tmp_path, "path/include")
 
     assert building.find_header() == only / "cuda.h"
 
 
 def test_a_missing_header_names_the_wheel(small):
-    """The error says what to install, and where was looked."""
+    """The error names the package to install and the folders that were searched."""
     (small / "toolkit/include/cuda.h").unlink()
 
     if os.path.exists("/usr/local/cuda/include/cuda.h"):  # noqa: PTH110 - not ours to hide
@@ -91,7 +91,7 @@ def test_a_missing_header_names_the_wheel(small):
 
 
 def test_a_missing_compiler_is_asked_for(small, monkeypatch):
-    """The error says what to install."""
+    """The error names the package to install."""
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(small))
 
@@ -101,7 +101,7 @@ def test_a_missing_compiler_is_asked_for(small, monkeypatch):
 
 @pytest.mark.usefixtures("small")
 def test_the_compiler_that_was_named_is_not_replaced(monkeypatch):
-    """A wrong CC is an error, though gcc may be there."""
+    """An invalid CC is an error even if gcc is installed."""
     monkeypatch.setenv("CC", "no-such-compiler -m64")
 
     with pytest.raises(CannotBuildError, match="CC=no-such-compiler is not a command"):
@@ -109,14 +109,14 @@ def test_the_compiler_that_was_named_is_not_replaced(monkeypatch):
 
 
 def test_the_named_compiler_keeps_its_options(monkeypatch):
-    """CC is a command line, as make has it."""
+    """CC is a command line with options, as in make."""
     monkeypatch.setenv("CC", "sh -m64 '-D name=1'")
 
     assert building.find_compiler()[1:] == ["-m64", "-D name=1"]
 
 
 def test_a_compiler_that_cannot_be_run_is_an_error_of_ours(small, monkeypatch):
-    """What the system says is passed on."""
+    """The error contains the message of the system."""
     broken = small / "broken-cc"
     broken.write_text("no program\n")
     broken.chmod(0o755)
@@ -130,12 +130,12 @@ def test_a_compiler_that_cannot_be_run_is_an_error_of_ours(small, monkeypatch):
 
 
 def test_the_cache_is_in_the_folder_that_was_named(small):
-    """XDG_CACHE_HOME comes first."""
+    """XDG_CACHE_HOME has the highest priority."""
     assert building.cache_folder() == small / "cache" / "interchange" / "emucuda"
 
 
 def test_a_relative_cache_folder_is_ignored(small, monkeypatch):
-    """The XDG specification says so."""
+    """The XDG specification requires it."""
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     monkeypatch.setenv("HOME", str(small))
 
@@ -143,7 +143,7 @@ def test_a_relative_cache_folder_is_ignored(small, monkeypatch):
 
 
 def test_without_a_home_a_temporary_folder_does(small, monkeypatch):
-    """Its name has the user's number, and no other user can write it."""
+    """Its name contains the user's id, and no other user can write to it."""
     (small / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(small / "file"))
     monkeypatch.setenv("HOME", str(small / "file"))
@@ -156,7 +156,7 @@ def test_without_a_home_a_temporary_folder_does(small, monkeypatch):
 
 
 def test_a_folder_of_another_user_is_not_used(small, monkeypatch):
-    """What is loaded from there runs as this user."""
+    """Code that is loaded from the cache runs as the current user."""
     monkeypatch.setenv("HOME", str(small))
     monkeypatch.setattr(building.os, "geteuid", lambda: 4_000_000)
     monkeypatch.setattr(building.tempfile, "gettempdir", lambda: str(small))
@@ -166,7 +166,7 @@ def test_a_folder_of_another_user_is_not_used(small, monkeypatch):
 
 
 def test_a_link_in_the_temporary_folder_is_not_followed(small, monkeypatch):
-    """Another user can put one there before."""
+    """Another user can create such a link in advance."""
     (small / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(small / "file"))
     monkeypatch.setenv("HOME", str(small / "file"))
@@ -181,7 +181,7 @@ def test_a_link_in_the_temporary_folder_is_not_followed(small, monkeypatch):
 
 
 def version_of(library):
-    """Load a tiny driver, in a child so that it is not in the way of the real one, and ask it."""
+    """Load a tiny driver in a child process, away from the real one, and return its version."""
     text = (
         "import ctypes, sys\n"
         "ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)\n"
@@ -193,7 +193,7 @@ def version_of(library):
 
 @pytest.mark.usefixtures("gcc", "small")
 def test_what_is_built_is_a_library_with_the_name_of_the_driver():
-    """Whoever asks for libcuda.so.1 by name finds it once it is loaded."""
+    """A program that loads libcuda.so.1 by name finds the driver once it is loaded."""
     library = build()
 
     assert library.name == "libcuda.so.1"
@@ -202,7 +202,7 @@ def test_what_is_built_is_a_library_with_the_name_of_the_driver():
 
 @pytest.mark.usefixtures("gcc", "small")
 def test_the_library_is_alone_in_its_folder():
-    """The folder goes into LD_LIBRARY_PATH, where a second file could be found too."""
+    """The folder is added to LD_LIBRARY_PATH, where a second file could be found as well."""
     library = build()
 
     assert list(library.parent.iterdir()) == [library]
@@ -220,7 +220,7 @@ def test_the_same_is_not_built_twice(monkeypatch):
 @pytest.mark.usefixtures("gcc", "small")
 @pytest.mark.parametrize("umask", [0o002, 0o022, 0o077])
 def test_no_umask_makes_it_one_that_others_can_write(umask):
-    """Neither the file nor its folder."""
+    """Neither the file nor its folder is writable by other users."""
     before = os.umask(umask)
     try:
         library = build()
@@ -233,7 +233,7 @@ def test_no_umask_makes_it_one_that_others_can_write(umask):
 
 @pytest.mark.usefixtures("gcc", "small")
 def test_a_driver_that_others_can_write_is_built_anew():
-    """What is loaded from there runs as this user; its folder has to be this user's, too."""
+    """The code runs as the current user, so the folder must belong to this user as well."""
     library = build()
     library.write_text("planted")
     library.chmod(0o770)
@@ -247,7 +247,7 @@ def test_a_driver_that_others_can_write_is_built_anew():
 @pytest.mark.usefixtures("gcc")
 @pytest.mark.parametrize("file", ["sources/tiny.c", "sources/tiny.h", "toolkit/include/cuda.h"])
 def test_a_change_of_any_input_is_built_anew(small, file):
-    """An old library is never taken for a new one."""
+    """An outdated library is never loaded."""
     first = build()
     with (small / file).open("a") as text:
         text.write("/* changed */\n")
@@ -257,7 +257,7 @@ def test_a_change_of_any_input_is_built_anew(small, file):
 
 @pytest.mark.usefixtures("gcc", "small")
 def test_another_option_of_the_compiler_is_built_anew(monkeypatch):
-    """CC is part of the key."""
+    """CC is part of the cache key."""
     first = build()
     monkeypatch.setenv("CC", f"{building.find_compiler()[0]} -DANOTHER")
 
@@ -266,7 +266,7 @@ def test_another_option_of_the_compiler_is_built_anew(monkeypatch):
 
 @pytest.mark.usefixtures("gcc")
 def test_what_the_compiler_refuses_is_shown(small):
-    """The error names the header's version and the compiler's own words, and nothing is left."""
+    """The error has the version of the header and the compiler's output; no file is left."""
     (small / "sources/tiny.c").write_text("int broken(void) { return missing_name; }\n")
 
     with pytest.raises(BrokenSourcesError, match="missing_name") as caught:
@@ -277,7 +277,7 @@ def test_what_the_compiler_refuses_is_shown(small):
 
 
 def test_a_long_list_of_errors_is_cut():
-    """Twenty lines, and how many more there were."""
+    """The error has twenty lines and the number of lines left out."""
     text = "\n".join(f"error {number}" for number in range(25))
 
     assert building._shorten(text).splitlines()[19:] == ["error 19", "... and 5 lines"]
@@ -285,7 +285,7 @@ def test_a_long_list_of_errors_is_cut():
 
 @pytest.mark.usefixtures("gcc")
 def test_a_folder_without_sources_is_an_error(small):
-    """An installation that left them out is told from a missing compiler."""
+    """The error for an installation without sources differs from that for a missing compiler."""
     (small / "sources/tiny.c").unlink()
 
     with pytest.raises(CannotBuildError, match="holds no C sources"):
@@ -294,7 +294,7 @@ def test_a_folder_without_sources_is_an_error(small):
 
 @pytest.mark.usefixtures("gcc", "small")
 def test_several_may_build_at_once():
-    """All get the same whole library, and no temporary file stays."""
+    """All processes get the same complete library, and no temporary file is left."""
     found = []
     threads = [threading.Thread(target=lambda: found.append(build())) for _ in range(4)]
     for thread in threads:
@@ -310,7 +310,7 @@ def test_several_may_build_at_once():
 
 @pytest.mark.emulated
 def test_the_sources_compile_without_a_warning(tmp_path):
-    """-Wall -Wextra, as they are compiled for users."""
+    """The sources compile with -Wall -Wextra without a warning, as they are compiled for users."""
     compiler, header = building.find_compiler(), building.find_header()
     words = building.command(compiler, header, tmp_path / "libcuda.so.1")
 

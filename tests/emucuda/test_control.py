@@ -1,4 +1,4 @@
-"""What `Emulator` does to the driver of this process."""
+"""The methods of `Emulator`, which control the driver of this process."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SIZE = 4096  # [bytes]
 NON_BLOCKING = 1
 
 
-# ---------------------------------------------------------------- streams by any name
+# ---------------------------------------------------------------- stream objects
 
 
 class Speaks:
-    """A stream of cuda.core, as far as the protocol goes."""
+    """A stream of cuda.core that only implements ``__cuda_stream__``."""
 
     def __init__(self, handle):
         self.handle = handle
@@ -27,7 +27,7 @@ class Speaks:
 
 @pytest.mark.emulated
 def test_streams_of_libraries_are_known(emulator, streams):
-    """The object that cuda.bindings gives, its number, and an object that speaks the protocol."""
+    """Objects of cuda.bindings, integers and objects with ``__cuda_stream__`` are accepted."""
     stream, _ = streams
 
     assert emulator.pending(stream) == 0
@@ -50,7 +50,7 @@ def test_streams_of_libraries_are_known(emulator, streams):
 )
 @pytest.mark.usefixtures("cuda")
 def test_an_unknown_stream_is_refused_by_every_method(emulator, call):
-    """A mistyped handle never looks as if it had been held."""
+    """A mistyped handle raises an error instead of appearing to be held."""
     with pytest.raises(ValueError, match="0xdead0 is not a stream"):
         call(emulator)
 
@@ -79,7 +79,7 @@ SLIPS = [(2**64, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeErr
 )
 @pytest.mark.usefixtures("cuda")
 def test_a_number_that_c_would_cut_off_is_refused_by_every_method(emulator, call, slip, error):
-    """A slip in a test never acts on stream 0 or address 0, nor leaves a report."""
+    """An invalid number never acts on stream 0 or address 0, and leaves no report."""
     with pytest.raises(error):
         call(emulator, slip)
 
@@ -91,7 +91,7 @@ def test_a_number_that_c_would_cut_off_is_refused_by_every_method(emulator, call
 
 @pytest.mark.emulated
 def test_a_held_stream_starts_nothing(emulator, cuda, streams, memory):
-    """What was enqueued has not happened until the release, and has after it."""
+    """Work that is enqueued in a held stream runs only after the release."""
     stream, _ = streams
     emulator.hold(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
@@ -105,7 +105,7 @@ def test_a_held_stream_starts_nothing(emulator, cuda, streams, memory):
 
 @pytest.mark.emulated
 def test_another_stream_runs_on_meanwhile(emulator, cuda, streams, memory):
-    """A gate holds one stream, and not the driver."""
+    """A gate holds one stream, not the whole driver."""
     held, free = streams
     with emulator.held(held):
         cuda.cuMemsetD8Async(memory, 7, SIZE, free)
@@ -116,7 +116,7 @@ def test_another_stream_runs_on_meanwhile(emulator, cuda, streams, memory):
 
 @pytest.mark.emulated
 def test_a_block_that_raises_opens_its_gates(emulator, cuda, streams, memory):
-    """All of them."""
+    """All gates of the block are opened."""
 
     def work():
         with emulator.held(*streams):
@@ -130,12 +130,12 @@ def test_a_block_that_raises_opens_its_gates(emulator, cuda, streams, memory):
         cuda.cuStreamSynchronize(stream)
 
     assert [emulator.pending(stream) for stream in streams] == [0, 0]
-    emulator.expect_reports()  # two writes without an order
+    emulator.expect_reports()  # two unordered writes
 
 
 @pytest.mark.emulated
 def test_a_block_that_cannot_begin_holds_nothing(emulator, cuda, streams, memory):
-    """One unknown stream of two, and the other one goes on."""
+    """If one of two streams is unknown, the other one is not held."""
     stream, _ = streams
     with pytest.raises(ValueError, match="not a stream"):
         emulator.held(stream, 0xDEAD0).__enter__()
@@ -147,7 +147,7 @@ def test_a_block_that_cannot_begin_holds_nothing(emulator, cuda, streams, memory
 
 @pytest.mark.emulated
 def test_a_stream_may_be_destroyed_behind_its_gate(emulator, cuda):
-    """The end of the block finds it gone, and says nothing."""
+    """The end of the block accepts that the stream no longer exists."""
     stream = cuda.cuStreamCreate(NON_BLOCKING)
     with emulator.held(stream):
         cuda.cuStreamDestroy(stream)
@@ -158,7 +158,7 @@ def test_a_stream_may_be_destroyed_behind_its_gate(emulator, cuda):
 
 @pytest.mark.emulated
 def test_a_reset_opens_what_was_left_shut(emulator, cuda, streams, memory):
-    """So that no test hangs for what an earlier one did."""
+    """A reset opens gates that are left, so that no later test hangs."""
     stream, _ = streams
     emulator.hold(stream)
     emulator.fill(stream, memory, 1, 7)
@@ -171,7 +171,7 @@ def test_a_reset_opens_what_was_left_shut(emulator, cuda, streams, memory):
 @pytest.mark.emulated
 @pytest.mark.parametrize("every", [False, True])
 def test_a_delay_comes_before_every_operation(emulator, cuda, streams, memory, every):
-    """Of one stream, or of all."""
+    """A delay applies to one stream or to all."""
     stream, _ = streams
     emulator.delay(EVERY_STREAM if every else stream, 0.05)
     start = time.monotonic()
@@ -186,7 +186,7 @@ def test_a_delay_comes_before_every_operation(emulator, cuda, streams, memory, e
 
 @pytest.mark.emulated
 def test_a_reset_undoes_delays(emulator, cuda, streams, memory):
-    """An hour that was asked for is not waited for afterwards."""
+    """A delay of an hour is not waited for after the reset."""
     stream, _ = streams
     emulator.delay(stream, 3600)
     emulator.reset()
@@ -197,7 +197,7 @@ def test_a_reset_undoes_delays(emulator, cuda, streams, memory):
 
 @pytest.mark.emulated
 def test_a_delay_is_not_negative(emulator):
-    """A mistake in a test's arithmetic is found there."""
+    """A negative delay, as from a wrong computation in a test, is refused."""
     with pytest.raises(ValueError, match="is negative"):
         emulator.delay(EVERY_STREAM, -0.1)
 
@@ -205,7 +205,7 @@ def test_a_delay_is_not_negative(emulator):
 @pytest.mark.emulated
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 1e300])
 def test_a_delay_has_an_end(emulator, seconds):
-    """And fits into C's number of microseconds."""
+    """A delay is limited to what C's number of microseconds can hold."""
     with pytest.raises(ValueError, match="too long"):
         emulator.delay(EVERY_STREAM, seconds)
 
@@ -215,7 +215,7 @@ def test_a_delay_has_an_end(emulator, seconds):
 
 @pytest.mark.emulated
 def test_a_race_is_reported_in_words(emulator, streams, memory):
-    """With the names of both operations."""
+    """The report contains the names of both operations."""
     first, second = streams
     emulator.annotate(first, memory, SIZE, write=True, what="the producer's kernel")
     emulator.annotate(second, memory, SIZE, write=False, what="the consumer's kernel")
@@ -229,7 +229,7 @@ def test_a_race_is_reported_in_words(emulator, streams, memory):
 @pytest.mark.emulated
 @pytest.mark.parametrize("write", [False, True])
 def test_reads_race_with_writes_only(emulator, streams, memory, write):
-    """What `annotate` was told is what the detector is told."""
+    """The detector uses the reads and writes that `annotate` declares."""
     first, second = streams
     emulator.annotate(first, memory, SIZE, write=False)
     emulator.annotate(second, memory, SIZE, write=write)
@@ -241,7 +241,7 @@ def test_reads_race_with_writes_only(emulator, streams, memory, write):
 
 @pytest.mark.emulated
 def test_an_annotation_leaves_memory_alone(emulator, cuda, streams, memory):
-    """A filling does not."""
+    """An annotation does not change memory; a fill does."""
     stream, _ = streams
     emulator.annotate(stream, memory, SIZE, write=True)
     emulator.fill(stream, memory + 2, 1, 7)
@@ -252,7 +252,7 @@ def test_an_annotation_leaves_memory_alone(emulator, cuda, streams, memory):
 
 @pytest.mark.emulated
 def test_the_host_takes_part(emulator, cuda, streams):
-    """Its access to pinned memory is one more operation, ordered by what it has waited for."""
+    """Host access to pinned memory is an operation, ordered by what the host has waited for."""
     stream, _ = streams
     ptr = int(cuda.cuMemHostAlloc(SIZE, 0))
     emulator.annotate(stream, ptr, SIZE, write=True, what="the kernel")
@@ -271,7 +271,7 @@ def test_the_host_takes_part(emulator, cuda, streams):
 
 @pytest.mark.emulated
 def test_without_waits_an_ordered_program_is_reported(emulator, cuda, streams, memory):
-    """And with them it is not: the seam shows what the waits were for."""
+    """A program that is correct with its waits is reported if they are dropped."""
     first, second = streams
     emulator.annotate(first, memory, SIZE, write=True)
     cuda.order(first, second)
@@ -289,7 +289,7 @@ def test_without_waits_an_ordered_program_is_reported(emulator, cuda, streams, m
 
 @pytest.mark.emulated
 def test_the_waits_are_back_after_the_block(emulator, cuda, streams, memory):
-    """Also when it raises."""
+    """The waits are restored, also if the block raises."""
     first, second = streams
     with pytest.raises(KeyError), emulator.without_waits():
         raise KeyError
@@ -302,7 +302,7 @@ def test_the_waits_are_back_after_the_block(emulator, cuda, streams, memory):
 
 @pytest.mark.emulated
 def test_a_reset_forgets_reports_and_accesses(emulator, streams, memory):
-    """What comes after it does not race with what came before."""
+    """Operations after a reset do not race with those before it."""
     first, second = streams
     emulator.annotate(first, memory, SIZE, write=True)
     emulator.annotate(second, memory, SIZE, write=True)
@@ -316,7 +316,7 @@ def test_a_reset_forgets_reports_and_accesses(emulator, streams, memory):
 
 @pytest.mark.emulated
 def test_reports_are_expected_once(emulator, streams, memory):
-    """The second race of a test is not covered by the first expectation."""
+    """The first expectation does not cover the second race of a test."""
     first, second = streams
     emulator.annotate(first, memory, SIZE, write=True)
     emulator.annotate(second, memory, SIZE, write=True, what="one")
@@ -331,7 +331,7 @@ def test_reports_are_expected_once(emulator, streams, memory):
 
 @pytest.mark.emulated
 def test_an_expectation_that_is_not_met_takes_nothing(emulator, streams, memory):
-    """Another count, and other words."""
+    """An expectation with another count or other words does not consume the reports."""
     first, second = streams
     emulator.annotate(first, memory, SIZE, write=True)
     emulator.annotate(second, memory, SIZE, write=True, what="the kernel")
@@ -348,7 +348,7 @@ def test_an_expectation_that_is_not_met_takes_nothing(emulator, streams, memory)
 
 @pytest.mark.emulated
 def test_a_trace_has_the_calls_with_their_arguments(emulator, cuda, streams):
-    """One record and one wait, on the streams that were named, with the same event."""
+    """A trace has one record and one wait, with the streams that were named and the same event."""
     first, second = streams
     with emulator.trace() as trace:
         cuda.order(first, second)
@@ -362,7 +362,7 @@ def test_a_trace_has_the_calls_with_their_arguments(emulator, cuda, streams):
 
 @pytest.mark.emulated
 def test_the_null_stream_is_zero_in_a_trace(emulator, cuda, memory):
-    """However C writes it."""
+    """The null stream is 0 in a trace, however C prints it."""
     with emulator.trace() as trace:
         cuda.cuMemsetD8Async(memory, 7, SIZE, 0)
 
@@ -372,7 +372,7 @@ def test_the_null_stream_is_zero_in_a_trace(emulator, cuda, memory):
 
 @pytest.mark.emulated
 def test_a_trace_can_be_read_while_it_runs_and_ends_with_its_block(emulator, cuda, streams):
-    """What comes later is not in it, nor in the way of the next."""
+    """Later calls are not in the trace, and do not prevent the next trace."""
     stream, _ = streams
     with emulator.trace() as first:
         cuda.cuStreamSynchronize(stream)
@@ -387,7 +387,7 @@ def test_a_trace_can_be_read_while_it_runs_and_ends_with_its_block(emulator, cud
 
 @pytest.mark.emulated
 def test_of_the_control_interface_a_trace_has_what_stands_for_kernels(emulator, streams, memory):
-    """The rest is no part of the program."""
+    """The other calls of the control interface are not part of the program."""
     stream, _ = streams
     with emulator.trace() as trace:
         emulator.pending(stream)
@@ -401,7 +401,7 @@ def test_of_the_control_interface_a_trace_has_what_stands_for_kernels(emulator, 
 
 @pytest.mark.emulated
 def test_there_is_one_trace_at_a_time(emulator):
-    """A second one would empty the log of the first, which goes on."""
+    """A second trace would clear the log of the first, which is still in progress."""
     with emulator.trace(), pytest.raises(RuntimeError, match="only one log"):
         emulator.trace().__enter__()
     with emulator.trace() as again:
@@ -412,7 +412,7 @@ def test_there_is_one_trace_at_a_time(emulator):
 
 @pytest.mark.emulated
 def test_everything_that_is_to_be_given_back_is_counted(emulator, cuda):
-    """One of each comes and goes."""
+    """Each kind of resource is counted when it is created and when it is freed."""
     before = emulator.live()
     event = cuda.cuEventCreate(0)
     stream = cuda.cuStreamCreate(NON_BLOCKING)
@@ -434,7 +434,7 @@ def test_everything_that_is_to_be_given_back_is_counted(emulator, cuda):
 
 @pytest.mark.emulated
 def test_an_address_within_an_allocation_has_its_own_alias(emulator, memory):
-    """Reading from the middle gives the middle."""
+    """Reading from the middle of an allocation returns the bytes there."""
     assert emulator.alias(memory + 100) - emulator.alias(memory) == 100
     assert emulator.read(memory, 0) == b""
 
@@ -445,7 +445,7 @@ def test_an_address_within_an_allocation_has_its_own_alias(emulator, memory):
     [(0, SIZE + 1), (SIZE - 1, 2), (SIZE, 0), (SIZE, 1), (-1, 1), (-1, SIZE), (0, 2**63)],
 )
 def test_bytes_that_are_not_all_in_one_allocation_are_not_read(emulator, memory, offset, nbytes):
-    """They belong to another allocation, or to none: reading them could crash."""
+    """The bytes belong to another allocation or to none, and reading them could crash."""
     with pytest.raises(ValueError, match="allocation"):
         emulator.read(memory + offset, nbytes)
 
@@ -454,14 +454,14 @@ def test_bytes_that_are_not_all_in_one_allocation_are_not_read(emulator, memory,
 @pytest.mark.parametrize("address", [0, 1, 2**40, 2**64 - 1])
 @pytest.mark.usefixtures("cuda")
 def test_an_address_without_an_allocation_is_not_read(emulator, address):
-    """An error, and no crash."""
+    """Reading such an address raises an error and does not crash."""
     with pytest.raises(ValueError, match="no allocation is there"):
         emulator.read(address, 4)
 
 
 @pytest.mark.emulated
 def test_an_allocation_is_read_to_its_last_byte(emulator, cuda, memory):
-    """From anywhere in it, and of host memory too."""
+    """An allocation can be read from any offset; so can host memory."""
     pinned = int(cuda.cuMemHostAlloc(SIZE, 0))
     ends = [(memory, SIZE), (memory + SIZE - 1, 1), (memory + 5, 0), (pinned, SIZE)]
 

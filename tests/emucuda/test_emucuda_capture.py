@@ -1,4 +1,4 @@
-"""Stream capture and graphs on the emulated driver: what is captured, and what breaks a capture."""
+"""Stream capture and graphs on the emulated driver: what is captured, and broken captures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NONE, ACTIVE = range(2)
 
 
 def launch(cuda, stream, graph):
-    """Run a graph in a stream and wait for it."""
+    """Launch a graph in a stream and wait for it."""
     cuda.cuGraphLaunch(cuda.cuGraphInstantiate(graph, 0), stream)
     cuda.cuStreamSynchronize(stream)
 
@@ -23,7 +23,7 @@ def launch(cuda, stream, graph):
 
 
 def test_captured_work_does_not_run(cuda, streams, memory):
-    """Until its graph is launched, and then as often as it is."""
+    """Captured work runs only when its graph is launched, once for each launch."""
     stream, other = streams
     cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
@@ -41,7 +41,7 @@ def test_captured_work_does_not_run(cuda, streams, memory):
 
 
 def test_a_graph_holds_what_was_captured(cuda, streams, memory):
-    """Node by node, in order; marks of events are none."""
+    """The graph has the captured nodes in order; marks of events are not nodes."""
     stream, _ = streams
     cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, 64, stream)
@@ -56,7 +56,7 @@ def test_a_graph_holds_what_was_captured(cuda, streams, memory):
 
 @pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
 def test_status_before_during_and_after(cuda, streams, mode):
-    """None, active, none."""
+    """The status is none, then active, then none."""
     stream, other = streams
     before = cuda.status(stream)
     cuda.begin(stream, mode)
@@ -67,7 +67,7 @@ def test_status_before_during_and_after(cuda, streams, mode):
 
 
 def test_events_may_be_made_and_destroyed_during_capture(cuda, streams, memory):
-    """It touches nothing that a graph could depend on."""
+    """Creating and destroying an event does not affect anything that a graph could depend on."""
     stream, _ = streams
     cuda.begin(stream)
     event = cuda.event()
@@ -79,7 +79,7 @@ def test_events_may_be_made_and_destroyed_during_capture(cuda, streams, memory):
 
 
 def test_a_graph_outlives_nothing_it_needs(cuda, streams, memory):
-    """An executable graph runs when graph and stream are gone."""
+    """An executable graph can be launched after its graph and stream are destroyed."""
     stream, other = streams
     cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
@@ -98,7 +98,7 @@ def test_a_graph_outlives_nothing_it_needs(cuda, streams, memory):
 
 
 def test_a_graph_can_be_captured_into_another(cuda, streams, memory):
-    """Its nodes become nodes of that one."""
+    """The nodes of a launched graph become nodes of the captured graph."""
     stream, other = streams
     cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
@@ -112,7 +112,7 @@ def test_a_graph_can_be_captured_into_another(cuda, streams, memory):
 
 
 def test_a_launch_waits_for_the_launch_before_it(cuda, streams, memory):
-    """In whichever stream that is: one instance of an executable graph runs at a time."""
+    """Only one instance of an executable graph runs at a time, whatever its streams."""
     first, second = streams
     cuda.begin(first)
     cuda.cuMemsetD8Async(memory, 7, SIZE, first)
@@ -131,7 +131,7 @@ def test_a_launch_waits_for_the_launch_before_it(cuda, streams, memory):
 
 
 def test_launches_of_two_executable_graphs_do_not_wait(cuda, streams, memory):
-    """Though they come from one graph; and the detector says so."""
+    """Two executable graphs of one graph are not ordered, and the detector reports the race."""
     first, second = streams
     cuda.begin(first)
     cuda.cuMemsetD8Async(memory, 7, SIZE, first)
@@ -147,7 +147,7 @@ def test_launches_of_two_executable_graphs_do_not_wait(cuda, streams, memory):
 
 
 def test_a_captured_launch_does_not_wait(cuda, streams, memory):
-    """It only puts nodes into another graph."""
+    """A captured launch only adds nodes to another graph."""
     first, second = streams
     cuda.begin(first)
     cuda.cuMemsetD8Async(memory, 7, SIZE, first)
@@ -164,7 +164,7 @@ def test_a_captured_launch_does_not_wait(cuda, streams, memory):
 
 
 def test_a_pageable_source_is_read_when_the_graph_runs(cuda, streams, memory):
-    """There is nothing to stage at the call."""
+    """The source is not staged at the call."""
     stream, _ = streams
     source = ctypes.create_string_buffer(b"\7" * 16)
     cuda.begin(stream)
@@ -177,7 +177,7 @@ def test_a_pageable_source_is_read_when_the_graph_runs(cuda, streams, memory):
 
 
 def test_host_functions_are_captured(cuda, streams):
-    """And called at every launch."""
+    """A captured host function is called at every launch."""
     libc = ctypes.CDLL(None)
     semaphore, value = ctypes.create_string_buffer(64), ctypes.c_int()
     libc.sem_init(semaphore, 0, 0)
@@ -195,7 +195,7 @@ def test_host_functions_are_captured(cuda, streams):
 
 
 def test_capture_information(cuda, streams, memory):
-    """Status, a number that is never used again, the graph, and what comes next depends on."""
+    """The information is the status, a unique id, the graph and the next node's dependencies."""
     stream, other = streams
     idle = cuda.cuStreamGetCaptureInfo(stream)
     cuda.begin(stream)
@@ -219,7 +219,7 @@ def test_capture_information(cuda, streams, memory):
 
 
 def test_a_wait_for_a_captured_event_pulls_a_stream_in(cuda, streams, memory):
-    """Its work is captured until the capture ends, and runs after what it waited for."""
+    """The stream's work is captured until the capture ends, and runs after the work waited for."""
     origin, branch = streams
     cuda.begin(origin)
     cuda.cuMemsetD8Async(memory, 7, 64, origin)
@@ -247,7 +247,7 @@ def test_a_branch_without_a_way_back_is_unjoined(cuda, streams, memory):
 
 
 def test_a_branch_without_work_needs_no_way_back(cuda, streams, memory):
-    """There is nothing to join."""
+    """A branch without work does not need to be joined."""
     origin, branch = streams
     cuda.begin(origin)
     cuda.cuMemsetD8Async(memory, 7, SIZE, origin)
@@ -257,7 +257,7 @@ def test_a_branch_without_work_needs_no_way_back(cuda, streams, memory):
 
 
 def test_a_capture_ends_where_it_began(cuda, streams):
-    """On a branch it cannot be ended, and is spoilt by the attempt."""
+    """Ending a capture on a branch fails and invalidates the capture."""
     origin, branch = streams
     cuda.begin(origin)
     cuda.order(origin, branch)
@@ -267,7 +267,7 @@ def test_a_capture_ends_where_it_began(cuda, streams):
 
 
 def test_two_captures_cannot_merge(cuda, streams):
-    """A wait for the other's event spoils both."""
+    """A wait for an event of another capture invalidates both captures."""
     first, second = streams
     event = cuda.event()
     cuda.begin(first)
@@ -279,7 +279,7 @@ def test_two_captures_cannot_merge(cuda, streams):
 
 
 def test_a_captured_event_is_forgotten_by_a_plain_record(cuda, streams):
-    """Recorded outside of a capture it is an event like any other."""
+    """An event that is recorded outside of a capture is an ordinary event again."""
     stream, other = streams
     event = cuda.event()
     cuda.begin(stream)

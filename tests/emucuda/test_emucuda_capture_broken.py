@@ -1,4 +1,4 @@
-"""What spoils a capture of the emulated driver, and the modes that forbid more."""
+"""Calls that invalidate a capture of the emulated driver, and the capture modes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GLOBAL, THREAD_LOCAL, RELAXED = range(3)
 NONE, ACTIVE, INVALIDATED = range(3)
 
 
-# ---------------------------------------------------------------- what breaks a capture
+# ---------------------------------------------------------------- invalidated captures
 
 
 def outside_event(cuda, stream):
@@ -25,7 +25,7 @@ def outside_event(cuda, stream):
 
 
 def captured_event(cuda, stream, call):
-    """Ask about an event of the capture, or wait for it."""
+    """Query an event of the capture, or wait for it."""
     event = cuda.event()
     cuda.cuEventRecord(event, stream)
     return cuda.code(call, event)
@@ -63,7 +63,7 @@ BREAKS = {
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_what_breaks_a_capture(cuda, streams, memory, name):
-    """The call fails; so does all that follows, until the capture is ended without a graph."""
+    """The call fails, and so do all later calls until the capture is ended, without a graph."""
     stream, _ = streams
     action, error = BREAKS[name]
     cuda.begin(stream)
@@ -78,7 +78,7 @@ def test_what_breaks_a_capture(cuda, streams, memory, name):
 
 
 def test_freeing_is_unsafe_too(cuda, streams, memory):
-    """And frees nothing."""
+    """The call frees nothing."""
     stream, _ = streams
     cuda.begin(stream)
     code = cuda.code("cuMemFree", memory)
@@ -101,7 +101,7 @@ LEGACY_USES = {
 
 @pytest.mark.parametrize("name", LEGACY_USES)
 def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(cuda, memory, name):
-    """Each use would depend on the capture, and spoils it."""
+    """Each use would depend on the capture, and invalidates it."""
     stream = cuda.stream(blocking=True)
     cuda.begin(stream, RELAXED)
     code = LEGACY_USES[name](cuda, memory)
@@ -112,7 +112,7 @@ def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(cuda, me
 
 @pytest.mark.parametrize("call", ["cuStreamIsCapturing", "cuStreamGetCaptureInfo"])
 def test_asking_the_legacy_stream_spoils_nothing(cuda, call):
-    """It says that there is a capture that it would depend on."""
+    """The error is that the legacy stream would depend on a capture."""
     stream = cuda.stream(blocking=True)
     cuda.begin(stream)
     code = cuda.code(call, LEGACY)
@@ -125,7 +125,7 @@ def test_asking_the_legacy_stream_spoils_nothing(cuda, call):
 def test_the_legacy_stream_is_usable_while_a_non_blocking_stream_captures(
     cuda, streams, memory, name
 ):
-    """They do not depend on each other."""
+    """The two streams do not depend on each other."""
     cuda.begin(streams[0], RELAXED)
     code = LEGACY_USES[name](cuda, memory)
 
@@ -134,7 +134,7 @@ def test_the_legacy_stream_is_usable_while_a_non_blocking_stream_captures(
 
 
 def test_the_legacy_stream_of_another_context_is_usable(cuda):
-    """Blocking streams depend on that of their own."""
+    """Blocking streams depend on the legacy stream of their own context."""
     stream = cuda.stream(blocking=True)
     cuda.begin(stream, RELAXED)
     with cuda.device(1):
@@ -145,7 +145,7 @@ def test_the_legacy_stream_of_another_context_is_usable(cuda):
 
 
 def test_the_per_thread_stream_can_capture_and_the_legacy_stream_cannot(cuda):
-    """The documents say so."""
+    """The CUDA documentation states this."""
     code = cuda.code("cuStreamBeginCapture", LEGACY, cuda.driver.CUstreamCaptureMode(GLOBAL))
     cuda.begin(PER_THREAD)
 
@@ -154,7 +154,7 @@ def test_the_per_thread_stream_can_capture_and_the_legacy_stream_cannot(cuda):
 
 
 def test_a_capture_cannot_begin_twice_nor_end_without_beginning(cuda, streams):
-    """CUDA_ERROR_ILLEGAL_STATE; the capture goes on."""
+    """The error is CUDA_ERROR_ILLEGAL_STATE, and the capture continues."""
     stream, _ = streams
     mode = cuda.driver.CUstreamCaptureMode(GLOBAL)
     ended = cuda.end(stream)
@@ -166,7 +166,7 @@ def test_a_capture_cannot_begin_twice_nor_end_without_beginning(cuda, streams):
 
 
 def test_a_stream_that_is_destroyed_ends_its_capture(cuda, streams, memory):
-    """Nothing of it is left to hinder others."""
+    """No capture is left that could restrict other calls."""
     stream, _ = streams
     cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
@@ -182,7 +182,7 @@ UNSAFE, SAFE = "STREAM_CAPTURE_UNSUPPORTED", "SUCCESS"
 
 @contextlib.contextmanager
 def thread_mode(cuda, mode):
-    """Exchange the calling thread's mode while the block runs."""
+    """Exchange the capture mode of the calling thread while the block runs."""
     kind = cuda.driver.CUstreamCaptureMode
     previous = cuda.cuThreadExchangeStreamCaptureMode(kind(mode))
     try:
@@ -192,7 +192,7 @@ def thread_mode(cuda, mode):
 
 
 def allocation(cuda, mode):
-    """Return how an allocation ends for a thread in a mode."""
+    """Return the error of an allocation by a thread in a mode."""
     with thread_mode(cuda, mode):
         return cuda.code("cuMemAlloc", 64)
 
@@ -213,7 +213,7 @@ MODES = {  # of the capture and of the thread: whether the capturing thread may,
 @pytest.mark.parametrize("modes", MODES, ids=str)
 @pytest.mark.parametrize("another", [False, True], ids=["capturing thread", "another"])
 def test_modes_say_who_may_make_unsafe_calls(cuda, streams, modes, another):
-    """The table of cuThreadExchangeStreamCaptureMode; a forbidden call spoils the capture."""
+    """Modes follow the table of cuThreadExchangeStreamCaptureMode; a forbidden call invalidates."""
     stream, _ = streams
     of_capture, of_thread = modes
     expected = MODES[modes][another]
@@ -236,7 +236,7 @@ def test_modes_say_who_may_make_unsafe_calls(cuda, streams, modes, another):
     ],
 )
 def test_another_thread_ends_relaxed_captures_only(cuda, streams, mode, code):
-    """The others are ended by the thread that began them."""
+    """Captures in other modes are ended by the thread that began them."""
     stream, _ = streams
     cuda.begin(stream, mode)
     found = cuda.in_thread(lambda: cuda.end(stream)[0])
@@ -251,7 +251,7 @@ def test_another_thread_ends_relaxed_captures_only(cuda, streams, mode, code):
 
 @pytest.mark.clients
 def test_graph_builder_of_cuda_core(cuda, emulator, need):
-    """It builds, completes and launches a graph, and gives back what it took."""
+    """GraphBuilder builds, completes and launches a graph, and frees its resources."""
     need("cuda.core")
     from cuda.core import Device
 

@@ -1,7 +1,7 @@
-"""What the race detector reports, and what it is silent about.
+"""What the race detector reports.
 
-Every case is a small program.  A seeded bug has to be reported whatever its timing was; a correct
-program must not be, or the reports could not be trusted.
+Every case is a small program.  A seeded bug must be reported whatever its timing; a correct
+program must not be, otherwise the reports could not be trusted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 
 
-# ---------------------------------------------------------------- bugs that have to be reported
+# ---------------------------------------------------------------- bugs that must be reported
 
 
 def read_without_wait(cuda, a, b, memory):
@@ -24,7 +24,7 @@ def read_without_wait(cuda, a, b, memory):
 
 
 def write_without_wait_for_the_reader(cuda, a, b, memory):
-    """A producer goes on writing while a consumer may still read."""
+    """A producer continues to write while a consumer may still read."""
     cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, a)
     cuda.cuMemsetD8Async(memory, 7, SIZE, b)
 
@@ -36,7 +36,7 @@ def two_writers(cuda, a, b, memory):
 
 
 def one_shared_byte(cuda, a, b, memory):
-    """Halves that overlap by one byte."""
+    """Two halves overlap by one byte."""
     cuda.cuMemsetD8Async(memory, 7, SIZE // 2 + 1, a)
     cuda.cuMemsetD8Async(memory + SIZE // 2, 8, SIZE // 2, b)
 
@@ -58,7 +58,7 @@ def wait_in_the_wrong_stream(cuda, a, b, memory):
 
 
 def event_recorded_again_elsewhere(cuda, a, b, memory):
-    """Between record and wait the event was recorded in another stream."""
+    """Between record and wait, the event was recorded again in another stream."""
     event = cuda.event()
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.cuEventRecord(event, a)
@@ -80,7 +80,7 @@ def blocking_and_per_thread(cuda, _a, _b, memory):
 
 
 def per_thread_streams_of_two_threads(cuda, _a, _b, memory):
-    """Handle 2 is another stream in every thread."""
+    """Handle 2 is a different stream in every thread."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, PER_THREAD)
     cuda.in_thread(lambda: cuda.cuMemsetD8Async(memory, 8, SIZE, PER_THREAD))
 
@@ -103,28 +103,28 @@ def slot_of_a_destroyed_stream(cuda, _a, _b, memory):
 
 
 def query_of_the_wrong_stream(cuda, a, b, memory):
-    """What the host knows of one stream says nothing of another."""
+    """What the host knows of one stream does not apply to another."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.cuStreamQuery(b)
     cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def columns_that_share_one(cuda, a, b, memory):
-    """Strided copies whose columns overlap by one byte."""
+    """The columns of two strided copies overlap by one byte."""
     source = cuda.memory()
     cuda.columns(memory, source, first=0, width=9, stream=a)
     cuda.columns(memory, source, first=8, width=8, stream=b)
 
 
 def planes_that_share_a_row(cuda, a, b, memory):
-    """Three-dimensional copies that share one row."""
+    """Two three-dimensional copies share one row."""
     source = cuda.memory()
     cuda.planes(memory, source, plane=0, rows=(0, 5), stream=a)
     cuda.planes(memory, source, plane=0, rows=(4, 8), stream=b)
 
 
 def peer_copy_without_wait(cuda, a, _b, memory):
-    """Another device fetches what may not have been written."""
+    """Another device copies bytes that may not have been written."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     with cuda.device(1):
         theirs = cuda.cuMemAlloc(SIZE)
@@ -133,13 +133,13 @@ def peer_copy_without_wait(cuda, a, _b, memory):
 
 
 def kernel_without_wait(cuda, a, b, memory):
-    """An annotated kernel counts as any other operation."""
+    """An annotated kernel counts as an operation."""
     cuda.emulator.annotate(a, memory, SIZE, write=True, what="axpy")
     cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def host_reads_too_early(cuda, a, _b, memory):
-    """The host looks into pinned memory before the copy has ended."""
+    """The host reads pinned memory before the copy has ended."""
     pinned = cuda.host_buffer()
     cuda.cuMemcpyDtoHAsync(pinned, memory, SIZE, a)
     cuda.emulator.host_access(pinned, SIZE, write=False)
@@ -170,7 +170,7 @@ def graph_against_a_stream(cuda, a, b, memory):
 
 
 def freed_while_it_is_read(cuda, a, b, _memory):
-    """A stream-ordered free that does not wait for a reader in another stream."""
+    """A stream-ordered free does not wait for a reader in another stream."""
     pool = int(cuda.cuMemAllocAsync(SIZE, a))
     cuda.order(a, b)
     cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), pool, SIZE, b)
@@ -178,39 +178,39 @@ def freed_while_it_is_read(cuda, a, b, _memory):
 
 
 def freed_at_once_while_it_is_used(cuda, a, _b, _memory):
-    """cuMemFree waits for nothing if the memory is a pool's."""
+    """cuMemFree does not wait if the memory belongs to a pool."""
     pool = int(cuda.cuMemAllocAsync(SIZE, a))
     cuda.cuMemsetD8Async(pool, 7, SIZE, a)
     cuda.cuMemFree(pool)
 
 
 def used_after_free(cuda, a, _b, _memory):
-    """A copy into memory that was freed; the driver refuses the call, too."""
+    """A copy into freed memory is reported, and the driver refuses the call as well."""
     gone = int(cuda.cuMemAlloc(SIZE))
     cuda.cuMemFree(gone)
     assert cuda.code("cuMemsetD8Async", gone, 7, SIZE, a) == "INVALID_VALUE"
 
 
 def used_after_a_stream_ordered_free(cuda, a, _b, _memory):
-    """Later in the same stream is after the free."""
+    """Later work in the same stream runs after the free."""
     pool = int(cuda.cuMemAllocAsync(SIZE, a))
     cuda.cuMemFreeAsync(pool, a)
     cuda.emulator.annotate(a, pool, SIZE, write=False)
 
 
 def used_before_its_allocation(cuda, a, b, _memory):
-    """Stream-ordered memory used in a stream that does not wait for its allocation."""
+    """Stream-ordered memory is used in a stream that does not wait for its allocation."""
     pool = int(cuda.cuMemAllocAsync(SIZE, a))
     cuda.cuMemsetD8Async(pool, 7, SIZE, b)
 
 
 def past_the_end(cuda, a, _b, memory):
-    """A kernel that writes one byte too many."""
+    """A kernel writes one byte past the end."""
     cuda.emulator.annotate(a, memory, SIZE + 1, write=True)
 
 
 def no_allocation(cuda, a, _b, memory):
-    """A kernel that reads between allocations."""
+    """A kernel reads between allocations."""
     cuda.emulator.annotate(a, memory + SIZE + 1, 1, write=False)
 
 
@@ -248,7 +248,7 @@ BUGS = {
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
 def test_a_bug_is_reported(cuda, emulator, streams, memory, bug):
-    """Once, as what it is."""
+    """A bug is reported once, with its kind."""
     bug(cuda, *map(int, streams), memory)
 
     emulator.expect_reports(1, BUGS[bug])
@@ -257,7 +257,7 @@ def test_a_bug_is_reported(cuda, emulator, streams, memory, bug):
 @pytest.mark.parametrize("bug", [read_without_wait, two_writers, freed_while_it_is_read])
 @pytest.mark.parametrize("seconds", [0.0, 0.005])
 def test_a_bug_is_reported_whatever_its_timing(cuda, emulator, streams, memory, bug, seconds):
-    """Also when all went well by luck."""
+    """A bug is reported even if the result was correct by chance."""
     emulator.delay(streams[0], seconds)
     bug(cuda, *map(int, streams), memory)
 
@@ -265,7 +265,7 @@ def test_a_bug_is_reported_whatever_its_timing(cuda, emulator, streams, memory, 
 
 
 def test_a_report_names_all_there_is(cuda, emulator, streams, memory):
-    """The hazard, both operations, both streams, both ranges, and the allocation."""
+    """A report has the hazard, both operations, both streams, both ranges, and the allocation."""
     writer, reader = streams
     cuda.cuMemsetD8Async(memory, 7, 100, writer)
     cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory + 8, 8, reader)

@@ -1,4 +1,4 @@
-"""The detector against a model, on programs drawn at random; and what it forgets."""
+"""The race detector compared with a model on random programs, and the state that it discards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 
 
-# ---------------------------------------------------------------- any program
+# ---------------------------------------------------------------- random programs
 
 STREAMS = ("non-blocking", "non-blocking", "blocking", "blocking", "legacy", "per-thread")
 EVENTS = 3
@@ -36,7 +36,7 @@ STEPS = st.one_of(
 
 
 class Model:
-    """What comes before what, by sets of accesses: the documents' rules, and nothing clever."""
+    """The order of accesses as sets, following the rules of the documentation directly."""
 
     def __init__(self):
         self.streams = [set() for _ in STREAMS]
@@ -46,7 +46,7 @@ class Model:
         self.races = 0
 
     def act(self, stream):
-        """Put something into a stream: what does it come after?"""
+        """Enqueue an operation in a stream, and compute which operations precede it."""
         known = self.streams[stream]
         known |= self.host
         if STREAMS[stream] == "legacy":
@@ -57,7 +57,7 @@ class Model:
         return known
 
     def touch(self, stream, start, length, *, write):
-        """Access some bytes, and count what races with it."""
+        """Access bytes, and count the accesses that race."""
         known, span = self.act(stream), set(range(start, start + length))
         for number, (theirs, writes) in enumerate(self.accesses):
             self.races += bool(theirs & span) and (write or writes) and number not in known
@@ -65,7 +65,7 @@ class Model:
         self.accesses.append((span, write))
 
     def step(self, name, which, *rest):
-        """Take one step of a program."""
+        """Execute one step of a program."""
         if name in {"read", "write"}:
             self.touch(which, *rest, write=name == "write")
         elif name == "record":
@@ -83,7 +83,7 @@ class Model:
 
 
 class Program:
-    """The same steps, on the driver."""
+    """The same steps on the driver."""
 
     def __init__(self, cuda, memory):
         self.cuda, self.memory = cuda, memory
@@ -91,12 +91,12 @@ class Program:
         self.events = [cuda.event() for _ in range(EVENTS)]
 
     def make(self, kind):
-        """Return a stream of a kind."""
+        """Return a stream of the given kind."""
         default = {"legacy": LEGACY, "per-thread": PER_THREAD}
         return default[kind] if kind in default else self.cuda.stream(blocking=kind == "blocking")
 
     def step(self, name, which, *rest):
-        """Take one step of a program."""
+        """Execute one step of a program."""
         cuda, streams, events = self.cuda, self.streams, self.events
         if name in {"read", "write"}:
             start, length = rest
@@ -115,7 +115,7 @@ class Program:
             streams[which] = self.make(STREAMS[which])
 
     def end(self):
-        """Give everything back."""
+        """Free all resources."""
         for stream in self.streams[:4]:
             self.cuda.cuStreamDestroy(stream)
         for event in self.events:
@@ -126,7 +126,7 @@ class Program:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=30))
 def test_a_program_is_reported_if_and_only_if_it_races(cuda, emulator, memory, steps):
-    """Any program of six streams and three events, against a model of the documents' rules."""
+    """Programs of six streams and three events give the same reports as a model of the rules."""
     model, program = Model(), Program(cuda, memory)
     for step in steps:
         model.step(*step)
@@ -138,11 +138,11 @@ def test_a_program_is_reported_if_and_only_if_it_races(cuda, emulator, memory, s
     assert (found > 0) == (model.races > 0)
 
 
-# ---------------------------------------------------------------- what is forgotten
+# ---------------------------------------------------------------- discarded state
 
 
 def test_addresses_that_were_freed_are_used_again_without_reports(run_isolated):
-    """When a block leaves quarantine its past goes with it."""
+    """The history of a block is discarded when the block leaves quarantine."""
     out = run_isolated(REUSE, env={"EMUCUDA_QUARANTINE": "8192"})
 
     assert out.split() == ["again", "True", "reports", "0"]
@@ -169,7 +169,7 @@ print("again", again, "reports", len(emulator.reports()))
 
 
 def test_many_streams_that_were_destroyed_leave_no_clocks_behind(cuda, emulator, memory):
-    """Slots of streams whose work the host has seen end are used again."""
+    """Slots of destroyed streams are reused once the host has seen their work end."""
     for value in range(200):
         stream = cuda.stream()
         cuda.cuMemsetD8Async(memory, value, SIZE, stream)
@@ -180,7 +180,7 @@ def test_many_streams_that_were_destroyed_leave_no_clocks_behind(cuda, emulator,
 
 
 def test_a_host_function_may_tell_the_host(cuda, emulator, streams, memory):
-    """Its start is as good as synchronising with all that came before it."""
+    """The start of a host function is equivalent to synchronising with all work before it."""
     libc = ctypes.CDLL(None)
     semaphore = ctypes.create_string_buffer(64)
     libc.sem_init(semaphore, 0, 0)

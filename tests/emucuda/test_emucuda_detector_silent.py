@@ -1,4 +1,4 @@
-"""Programs that are right: the detector stays silent, whatever their timing."""
+"""Correct programs, for which the detector reports nothing, whatever their timing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 
 
-# ---------------------------------------------------------------- programs that are right
+# ---------------------------------------------------------------- correct programs
 
 
 def ordered_by_event(cuda, a, b, memory):
@@ -23,7 +23,7 @@ def ordered_by_event(cuda, a, b, memory):
 
 
 def ordered_both_ways(cuda, a, b, memory):
-    """And the producer waits for the consumer before it writes again."""
+    """The producer also waits for the consumer before it writes again."""
     ordered_by_event(cuda, a, b, memory)
     cuda.order(b, a)
     cuda.cuMemsetD8Async(memory, 8, SIZE, a)
@@ -51,7 +51,7 @@ def one_event_many_times(cuda, a, b, memory):
 
 
 def wait_kept_after_the_event_is_recorded_again(cuda, a, b, memory):
-    """A wait stands for the record at the time of the call."""
+    """A wait refers to the record at the time of the call."""
     event = cuda.event()
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.cuEventRecord(event, a)
@@ -61,7 +61,7 @@ def wait_kept_after_the_event_is_recorded_again(cuda, a, b, memory):
 
 
 def event_destroyed_after_the_wait(cuda, a, b, memory):
-    """A wait outlives its event, while the producer is held."""
+    """A wait remains after its event is destroyed while the producer is held."""
     with cuda.emulator.held(a):
         cuda.cuMemsetD8Async(memory, 7, SIZE, a)
         cuda.order(a, b)
@@ -81,7 +81,7 @@ def two_readers(cuda, a, b, memory):
 
 
 def interleaved_columns(cuda, a, b, memory):
-    """Strided copies whose columns alternate in every row."""
+    """The columns of two strided copies alternate in every row."""
     source = cuda.memory()
     for first in range(0, 64, 16):
         cuda.columns(memory, source, first=first, stream=a)
@@ -89,21 +89,21 @@ def interleaved_columns(cuda, a, b, memory):
 
 
 def columns_of_other_pitch(cuda, a, b, memory):
-    """Columns of rows of 64 bytes, and columns of rows of 128 that fall between them."""
+    """Columns of rows of 64 bytes and columns of rows of 128 bytes that lie between them."""
     source = cuda.memory()
     cuda.columns(memory, source, first=0, stream=a)
     cuda.columns(memory, source, first=72, pitch=128, rows=32, stream=b)
 
 
 def a_line_between_columns(cuda, a, b, memory):
-    """A contiguous write of what the strided one leaves out."""
+    """A contiguous write covers bytes that the strided write leaves out."""
     source = cuda.memory()
     cuda.columns(memory, source, first=0, stream=a)
     cuda.cuMemsetD8Async(memory + 64 + 8, 7, 56, b)
 
 
 def interleaved_planes(cuda, a, b, memory):
-    """Three-dimensional copies of alternating rows, and of other planes."""
+    """Three-dimensional copies use alternating rows, or different planes."""
     source = cuda.memory()
     cuda.planes(memory, source, plane=0, rows=(0, 4), stream=a)
     cuda.planes(memory, source, plane=0, rows=(4, 8), stream=b)
@@ -111,21 +111,21 @@ def interleaved_planes(cuda, a, b, memory):
 
 
 def blocking_and_legacy(cuda, _a, _b, memory):
-    """The legacy stream waits for blocking streams, and they for it."""
+    """The legacy stream waits for blocking streams, and they wait for it."""
     blocking = cuda.stream(blocking=True)
     for value, stream in enumerate((blocking, LEGACY, PER_THREAD, 0, blocking)):
         cuda.cuMemsetD8Async(memory, value, SIZE, stream)
 
 
 def per_thread_streams_through_legacy(cuda, _a, _b, memory):
-    """A synchronous call works in the legacy stream, between two threads' own streams."""
+    """A synchronous call in the legacy stream orders the per-thread streams of two threads."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, PER_THREAD)
     cuda.cuMemsetD8(memory, 8, SIZE)
     cuda.in_thread(lambda: cuda.cuMemsetD8Async(memory, 9, SIZE, PER_THREAD))
 
 
 def destroyed_blocking_stream_and_legacy(cuda, _a, _b, memory):
-    """The legacy stream waits for the work of a blocking stream that was destroyed, too."""
+    """The legacy stream also waits for the work of a destroyed blocking stream."""
     gone = cuda.stream(blocking=True)
     cuda.cuMemsetD8Async(memory, 7, SIZE, gone)
     cuda.cuStreamDestroy(gone)
@@ -133,7 +133,7 @@ def destroyed_blocking_stream_and_legacy(cuda, _a, _b, memory):
 
 
 def host_waits_for_the_stream(cuda, a, b, memory):
-    """The host synchronises in between."""
+    """The host synchronises with the stream in between."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.cuStreamSynchronize(a)
     cuda.cuMemsetD8Async(memory, 8, SIZE, b)
@@ -149,14 +149,14 @@ def host_waits_for_the_event(cuda, a, b, memory):
 
 
 def host_polls(cuda, a, b, memory):
-    """The host asks until the stream says that it is done."""
+    """The host polls until the stream is done."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     assert cuda.soon(lambda: cuda.code("cuStreamQuery", a) == "SUCCESS")
     cuda.cuMemsetD8Async(memory, 8, SIZE, b)
 
 
 def host_reads_after_the_copy(cuda, a, _b, memory):
-    """The host looks into pinned memory when the copy has ended, and then changes it."""
+    """The host reads pinned memory after the copy has ended, and then changes it."""
     pinned = cuda.host_buffer()
     cuda.cuMemcpyDtoHAsync(pinned, memory, SIZE, a)
     cuda.cuStreamSynchronize(a)
@@ -166,7 +166,7 @@ def host_reads_after_the_copy(cuda, a, _b, memory):
 
 
 def pageable_source_changed_at_once(cuda, a, b, memory):
-    """Pageable memory is staged at the call, and its target is in order behind it."""
+    """Pageable memory is staged at the call, and the write to the target is ordered after it."""
     source = ctypes.create_string_buffer(SIZE)
     cuda.cuMemcpyHtoDAsync(memory, ctypes.addressof(source), SIZE, a)
     source.raw = bytes(range(256)) * (SIZE // 256)
@@ -186,7 +186,7 @@ def peer_copy_with_wait(cuda, a, _b, memory):
 
 
 def freed_after_its_readers(cuda, a, b, _memory):
-    """A stream-ordered free that waits for the reader in another stream."""
+    """A stream-ordered free waits for the reader in another stream."""
     pool = int(cuda.cuMemAllocAsync(SIZE, a))
     cuda.order(a, b)
     cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), pool, SIZE, b)
@@ -195,14 +195,14 @@ def freed_after_its_readers(cuda, a, b, _memory):
 
 
 def freed_by_a_call_that_waits(cuda, a, _b, _memory):
-    """cuMemFree waits for what uses memory of cuMemAlloc."""
+    """cuMemFree waits for work that uses memory of cuMemAlloc."""
     address = int(cuda.cuMemAlloc(SIZE))
     cuda.cuMemsetD8Async(address, 7, SIZE, a)
     cuda.cuMemFree(address)
 
 
 def joined_branches_of_a_graph(cuda, a, _b, memory):
-    """Branches that touch different bytes, launched twice in one stream."""
+    """Branches access different bytes, and the graph is launched twice in one stream."""
 
     def work(origin, branch):
         halves(cuda, origin, branch, memory)
@@ -213,7 +213,7 @@ def joined_branches_of_a_graph(cuda, a, _b, memory):
 
 
 def one_graph_launched_in_two_streams(cuda, a, b, memory):
-    """A launch comes after every earlier launch of the same executable graph."""
+    """A launch runs after every earlier launch of the same executable graph."""
     graph = cuda.captured(lambda origin, branch: halves(cuda, origin, branch, memory))
     cuda.cuGraphLaunch(graph, a)
     cuda.cuGraphLaunch(graph, b)
@@ -221,7 +221,7 @@ def one_graph_launched_in_two_streams(cuda, a, b, memory):
 
 
 def work_after_a_launch_that_followed_another(cuda, a, b, memory):
-    """What follows the second launch follows the first as well."""
+    """Work after the second launch runs after the first launch as well."""
     graph = cuda.captured(lambda origin, branch: halves(cuda, origin, branch, memory))
     cuda.cuGraphLaunch(graph, a)
     cuda.cuGraphLaunch(graph, b)
@@ -261,7 +261,7 @@ CORRECT = [
 
 @pytest.mark.parametrize("program", CORRECT, ids=lambda program: program.__name__)
 def test_a_correct_program_is_not_reported(cuda, emulator, streams, memory, program):
-    """Neither while it runs nor when it has ended."""
+    """A correct program is not reported, neither while it runs nor when it has ended."""
     program(cuda, *map(int, streams), memory)
     cuda.cuCtxSynchronize()
 
@@ -281,7 +281,7 @@ WAITING = [
 
 @pytest.mark.parametrize("program", WAITING, ids=lambda program: program.__name__)
 def test_the_seam_that_drops_waits_makes_a_bug_of_each(cuda, emulator, streams, memory, program):
-    """A program that is right because of its waits is reported without them."""
+    """A program that is correct because of its waits is reported without them."""
     with emulator.without_waits():
         program(cuda, *map(int, streams), memory)
 

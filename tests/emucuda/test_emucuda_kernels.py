@@ -1,4 +1,4 @@
-"""Kernels whose code a program brings along: modules, launches, and what they give."""
+"""Kernels that a program provides as host code: modules, launches and results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PER_THREAD = 2
 
 
 def read_doubles(cuda, address, count):
-    """Return what is in memory, as doubles."""
+    """Return memory as a list of doubles."""
     return list(struct.unpack(f"{count}d", cuda.emulator.read(address, 8 * count)))
 
 
 def write_doubles(cuda, address, numbers):
-    """Put doubles into device memory, and wait until they are there."""
+    """Write doubles to device memory, and wait for the copy."""
     cuda.cuMemcpyHtoD(address, struct.pack(f"{len(numbers)}d", *numbers), 8 * len(numbers))
     cuda.cuCtxSynchronize()
 
@@ -37,7 +37,7 @@ def vectors(cuda, memory):
 
 
 def test_a_kernel_runs_on_device_memory(cuda, kernels, axpy, streams, vectors):
-    """Its code gets addresses that the host may follow."""
+    """The kernel receives addresses that the host can access."""
     x, y = vectors
     kernels.launch(
         axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), block=(4, 1, 1)
@@ -48,7 +48,7 @@ def test_a_kernel_runs_on_device_memory(cuda, kernels, axpy, streams, vectors):
 
 
 def test_all_blocks_of_a_grid_run(cuda, kernels, axpy, streams, vectors):
-    """Two blocks of two threads are four threads."""
+    """Two blocks of two threads run four threads."""
     x, y = vectors
     shape = {"grid": (2, 1, 1), "block": (2, 1, 1)}
     kernels.launch(axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), **shape)
@@ -58,7 +58,7 @@ def test_all_blocks_of_a_grid_run(cuda, kernels, axpy, streams, vectors):
 
 
 def test_strides_may_be_negative_and_zero(cuda, kernels, axpy, streams, vectors):
-    """The address is the first element's; one element may stand for all."""
+    """The address is that of the first element; one element may be broadcast."""
     x, y = vectors
     values = ctypes.c_double(1), doubles(x + 24, 4, 0), doubles(y + 24, 4, -8)
     kernels.launch(axpy, streams[0], *values, block=(4, 1, 1))
@@ -68,7 +68,7 @@ def test_strides_may_be_negative_and_zero(cuda, kernels, axpy, streams, vectors)
 
 
 def test_pinned_and_managed_memory_stay_where_they_are(cuda, kernels, axpy, streams):
-    """Their addresses are the host's already."""
+    """Pinned and managed memory already have host addresses."""
     x, y = cuda.host_buffer(64), int(cuda.cuMemAllocManaged(64, 1))
     ctypes.memmove(x, struct.pack("2d", 1.0, 2.0), 16)
     ctypes.memmove(y, struct.pack("2d", 10.0, 20.0), 16)
@@ -81,7 +81,7 @@ def test_pinned_and_managed_memory_stay_where_they_are(cuda, kernels, axpy, stre
 
 
 def test_a_kernel_learns_its_shape_and_its_memory(cuda, kernels, streams, memory):
-    """Dimensions, blocks, memory of a block at multiples of 64, values, and none of it shared."""
+    """A kernel receives its dimensions, its block's memory (aligned to 64 bytes) and its values."""
     small = ctypes.c_int8(-1), ctypes.c_int16(-2), ctypes.c_int32(-3), ctypes.c_int64(-4)
     wide = (ctypes.c_int64 * 2)(-5, -6)
     shape = {"grid": (5, 6, 7), "block": (2, 3, 4), "shared": 10}
@@ -98,7 +98,7 @@ def test_a_kernel_learns_its_shape_and_its_memory(cuda, kernels, streams, memory
 
 
 def test_a_kernel_runs_in_protect_mode(run_child, kernel_library):
-    """Where the host may not follow device addresses, it gets others."""
+    """In protect mode the kernel receives addresses that the host can access."""
     done = run_child(
         r"""
 import ctypes, sys
@@ -126,7 +126,7 @@ print(emulator.read(address, 16) == bytes([7, 0, 0, 0]) * 4)
 
 
 def test_parameters_are_copied_at_the_call(cuda, kernels, axpy, streams, vectors):
-    """Whoever launches may use their memory again at once."""
+    """The caller may reuse the memory of the parameters at once."""
     x, y = vectors
     factor = ctypes.c_double(2)
     with cuda.emulator.held(streams[0]):
@@ -138,7 +138,7 @@ def test_parameters_are_copied_at_the_call(cuda, kernels, axpy, streams, vectors
 
 
 def test_an_array_without_elements_touches_nothing(cuda, kernels, axpy, streams):
-    """Not even its address, which may be any."""
+    """The address of an array without elements is not checked and may have any value."""
     kernels.launch(axpy, streams[0], ctypes.c_double(1), doubles(0, 0), doubles(0x10, 0))
     cuda.cuStreamSynchronize(streams[0])
 
@@ -146,7 +146,7 @@ def test_an_array_without_elements_touches_nothing(cuda, kernels, axpy, streams)
 
 
 def test_a_configured_launch_without_attributes_is_a_launch(cuda, kernels, axpy, streams, vectors):
-    """``cuLaunchKernelEx`` takes the same things in a structure."""
+    """``cuLaunchKernelEx`` takes the same arguments in a structure."""
     x, y = vectors
     values = ctypes.c_double(2), doubles(x, 4), doubles(y, 4)
     arguments = kernels.arguments(axpy, streams[0], *values, block=(4, 1, 1))
@@ -163,7 +163,7 @@ def test_a_configured_launch_without_attributes_is_a_launch(cuda, kernels, axpy,
 
 
 def test_a_launch_is_asynchronous(cuda, kernels, axpy, streams, vectors):
-    """It returns while its stream is held, and runs in its place."""
+    """The call returns while its stream is held, and the kernel runs in stream order."""
     x, y = vectors
     with cuda.emulator.held(streams[0]):
         cuda.cuMemsetD8Async(x, 0, 8, streams[0])
@@ -178,7 +178,7 @@ def test_a_launch_is_asynchronous(cuda, kernels, axpy, streams, vectors):
 
 
 def test_a_kernel_waits_for_an_event(cuda, kernels, axpy, streams, vectors):
-    """Held work in another stream comes first."""
+    """The kernel runs after held work in another stream."""
     x, y = vectors
     with cuda.emulator.held(streams[0]):
         cuda.cuMemsetD8Async(x, 0, 32, streams[0])
@@ -194,7 +194,7 @@ def test_a_kernel_waits_for_an_event(cuda, kernels, axpy, streams, vectors):
 
 
 def test_the_other_flavour_launches_in_the_per_thread_stream(cuda, kernels, axpy, vectors):
-    """``cuLaunchKernel_ptsz`` with stream 0, as ``cuGetProcAddress`` finds it."""
+    """``cuLaunchKernel_ptsz`` with stream 0, as ``cuGetProcAddress`` returns it."""
     x, y = vectors
     per_thread = cuda.driver.CUdriverProcAddress_flags.CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
     address, _ = cuda.cuGetProcAddress(b"cuLaunchKernel", 12000, per_thread)
@@ -223,7 +223,7 @@ def test_the_other_flavour_launches_in_the_per_thread_stream(cuda, kernels, axpy
 )
 @pytest.mark.parametrize("flavour", [0, 2])
 def test_the_calls_are_found_in_both_flavours(cuda, name, flavour):
-    """Those without a stream are the same in both."""
+    """Calls without a stream parameter are the same in both flavours."""
     flags = cuda.driver.CUdriverProcAddress_flags(flavour)
     address, _ = cuda.cuGetProcAddress(name.encode(), 12000, flags)
 
@@ -234,7 +234,7 @@ def test_the_calls_are_found_in_both_flavours(cuda, name, flavour):
 
 
 def test_a_captured_kernel_runs_as_often_as_its_graph(cuda, kernels, axpy, streams, vectors):
-    """With the parameters of the capture, whatever became of their memory."""
+    """The kernel uses the parameters of the capture, even if their memory has changed."""
     x, y = vectors
     factor = ctypes.c_double(1)
     cuda.begin(streams[0])
@@ -255,7 +255,7 @@ def test_a_captured_kernel_runs_as_often_as_its_graph(cuda, kernels, axpy, strea
 
 
 def test_a_graph_whose_module_is_gone_is_refused(cuda, kernels, streams):
-    """Its code may be gone as well."""
+    """The code of the kernel may have been unloaded."""
     module = kernels.load(kernels.line(DIVERGE))
     cuda.begin(streams[0])
     kernels.launch(cuda.cuModuleGetFunction(module, b"diverge"), streams[0])
@@ -266,7 +266,7 @@ def test_a_graph_whose_module_is_gone_is_refused(cuda, kernels, streams):
 
 
 def test_a_graph_whose_memory_is_gone_is_refused(cuda, kernels, streams):
-    """And reported by the name of the kernel."""
+    """The report has the name of the kernel."""
     memory, paint = cuda.memory(64), kernels.function(PAINT)
     cuda.begin(streams[0])
     kernels.launch(paint, streams[0], ctypes.c_int32(1), array(memory, (4, 4), (16, 4)))
@@ -281,7 +281,7 @@ def test_a_graph_whose_memory_is_gone_is_refused(cuda, kernels, streams):
 
 
 def test_a_module_has_its_kernels_by_name(cuda, kernels):
-    """The same name is the same handle; others are not found."""
+    """The same name gives the same handle; other names are not found."""
     module = kernels.load(kernels.line(AXPY), kernels.line(PAINT))
     first, again = (cuda.cuModuleGetFunction(module, b"axpy") for _ in range(2))
     other = cuda.cuModuleGetFunction(module, b"paint")
@@ -293,7 +293,7 @@ def test_a_module_has_its_kernels_by_name(cuda, kernels):
 
 
 def test_pending_launches_outlive_their_module(cuda, kernels, streams, vectors):
-    """Unloading does not wait for launches; afterwards no launch is possible."""
+    """Unloading does not wait for launches; after it, no launch is possible."""
     x, y = vectors
     module = kernels.load(kernels.line(AXPY))
     axpy = cuda.cuModuleGetFunction(module, b"axpy")
@@ -311,7 +311,7 @@ def test_pending_launches_outlive_their_module(cuda, kernels, streams, vectors):
 
 
 def test_modules_go_with_their_context(cuda, kernels):
-    """What they gave is unknown in the next."""
+    """Handles of a module are unknown in the next context."""
     function = kernels.function(DIVERGE)
     cuda.cuDevicePrimaryCtxReset(0)
 
@@ -319,7 +319,7 @@ def test_modules_go_with_their_context(cuda, kernels):
 
 
 def test_a_kernel_belongs_to_its_context(cuda, kernels, axpy, vectors):
-    """On another device it is unknown, and that one's kernel is not this one's."""
+    """On another device the kernel is unknown, and a kernel of that device is a different one."""
     x, y = vectors
     values = ctypes.c_double(2), doubles(x, 4), doubles(y, 4)
     with cuda.device(1):
@@ -336,7 +336,7 @@ def test_a_kernel_belongs_to_its_context(cuda, kernels, axpy, vectors):
 
 
 def test_attributes_of_a_kernel(cuda, kernels):
-    """What cuda.h promises of each, as far as host code has it."""
+    """Attributes follow cuda.h, as far as they apply to host code."""
     names = cuda.driver.CUfunction_attribute
     function = kernels.function(OBSERVE)
     dynamic = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -353,7 +353,7 @@ def test_attributes_of_a_kernel(cuda, kernels):
 
 
 def test_parameters_of_a_kernel(cuda, kernels):
-    """Each stands where its size lets it, as in a structure of C."""
+    """Each parameter is aligned to its size, as in a C structure."""
     function = kernels.function(OBSERVE)
     found = [cuda.cuFuncGetParamInfo(function, index) for index in range(8)]
 
@@ -361,11 +361,11 @@ def test_parameters_of_a_kernel(cuda, kernels):
     assert cuda.code("cuFuncGetParamInfo", function, 8) == "INVALID_VALUE"
 
 
-# ---------------------------------------------------------------- what a kernel finds out itself
+# ---------------------------------------------------------------- run-time checks in kernels
 
 
 def test_the_first_mistake_is_kept_in_the_status(cuda, kernels, streams):
-    """Until the owner of the word reads it."""
+    """The status keeps the first error until its owner reads it."""
     status = kernels.status()
     function = kernels.function(STRAY, ctypes.addressof(status))
     for place in (0, 7, 8):
@@ -379,7 +379,7 @@ def test_the_first_mistake_is_kept_in_the_status(cuda, kernels, streams):
 
 
 def test_a_divergent_barrier_has_a_status(cuda, kernels, streams):
-    """It is -1, which is the number of no place."""
+    """The status is -1, which is not a valid position."""
     status = kernels.status("status_b")
     kernels.launch(kernels.function(DIVERGE, ctypes.addressof(status)), streams[0])
     cuda.cuStreamSynchronize(streams[0])
@@ -388,7 +388,7 @@ def test_a_divergent_barrier_has_a_status(cuda, kernels, streams):
 
 
 def test_mistakes_without_a_status_are_reports(cuda, kernels, streams):
-    """They name the kernel, its stream and the place."""
+    """The reports name the kernel, its stream and the position."""
     kernels.launch(kernels.function(STRAY, name="gather"), streams[0], ctypes.c_int32(3))
     kernels.launch(kernels.function(DIVERGE, name="reduce"), streams[0])
     cuda.cuStreamSynchronize(streams[0])
@@ -403,7 +403,7 @@ def test_mistakes_without_a_status_are_reports(cuda, kernels, streams):
 
 
 def test_a_trace_names_what_is_launched(cuda, kernels, streams):
-    """Kernel, grid, block and stream."""
+    """The trace has the kernel, grid, block and stream."""
     function = kernels.function(DIVERGE, ctypes.addressof(kernels.status()))
     with cuda.emulator.trace() as calls:
         kernels.launch(function, streams[0], grid=(1, 2, 3), block=(4, 5, 6), shared=7)

@@ -1,4 +1,4 @@
-"""What the race detector says of kernels: by name, and by the bytes that their arrays have."""
+"""Race detection for kernels: reports have their names and use the bytes of their arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ITEM = 4  # [bytes]
 
 @pytest.fixture
 def touch(kernels):
-    """Return what launches a kernel that claims to write an array, or to access it otherwise."""
+    """Return a function that launches a kernel which declares that it reads or writes an array."""
     functions = {}
 
     def launch(stream, start, lengths, strides, access="w"):
@@ -46,7 +46,7 @@ HAZARDS = {"RAW": ("w", "r"), "WAR": ("r", "w"), "WAW": ("rw", "rw")}
 
 @pytest.mark.parametrize("hazard", HAZARDS)
 def test_a_missing_wait_is_reported_by_the_kernels_names(cuda, streams, memory, touch, hazard):
-    """Whatever the timing was, for every pair of accesses of which one writes."""
+    """Each pair of accesses with a write is reported, whatever the timing."""
     before, after = HAZARDS[hazard]
     touch(streams[0], memory, (8,), (4,), before)
     touch(streams[1], memory, (8,), (4,), after)
@@ -57,7 +57,7 @@ def test_a_missing_wait_is_reported_by_the_kernels_names(cuda, streams, memory, 
 
 
 def test_kernels_in_order_are_no_race(cuda, kernels, streams, memory):
-    """By an event, by their stream, and by the host."""
+    """Kernels ordered by an event, by their stream or by the host do not race."""
     add(kernels, streams[0], memory, memory + 64)
     cuda.order(*streams)
     add(kernels, streams[1], memory + 64, memory)
@@ -69,7 +69,7 @@ def test_kernels_in_order_are_no_race(cuda, kernels, streams, memory):
 
 
 def test_a_wait_that_is_taken_away_is_missed(cuda, kernels, streams, memory):
-    """The kernels were right because of it."""
+    """The kernels were correct because of the wait."""
     add(kernels, streams[0], memory, memory + 64)
     with cuda.emulator.without_waits():
         cuda.order(*streams)
@@ -79,7 +79,7 @@ def test_a_wait_that_is_taken_away_is_missed(cuda, kernels, streams, memory):
 
 
 def test_two_readers_are_no_race(cuda, streams, memory, touch):
-    """Nothing changes, in whichever order."""
+    """Two reads do not race, in either order."""
     touch(streams[0], memory, (8,), (4,), "r")
     touch(streams[1], memory, (8,), (4,), "r")
 
@@ -87,7 +87,7 @@ def test_two_readers_are_no_race(cuda, streams, memory, touch):
 
 
 def test_an_array_that_is_left_alone_is_no_access(cuda, streams, memory, touch):
-    """Nor need there be memory where it is."""
+    """An array without access needs no memory at its address."""
     touch(streams[0], memory, (8,), (4,), "w")
     touch(streams[1], memory, (8,), (4,), "-")
     touch(streams[1], 0x10, (8,), (4,), "-")
@@ -96,7 +96,7 @@ def test_an_array_that_is_left_alone_is_no_access(cuda, streams, memory, touch):
 
 
 def test_a_kernel_and_a_fill_race(cuda, streams, memory, touch):
-    """Kernels stand beside all other operations."""
+    """A kernel races like any other operation."""
     cuda.cuMemsetD8Async(memory, 7, 64, streams[0])
     touch(streams[1], memory, (8,), (4,), "r")
 
@@ -104,7 +104,7 @@ def test_a_kernel_and_a_fill_race(cuda, streams, memory, touch):
 
 
 def test_default_streams_order_kernels(cuda, memory, touch):
-    """The legacy stream waits for blocking ones, such as a thread's own; others race with it."""
+    """The legacy stream waits for blocking and per-thread streams; other streams race with it."""
     touch(PER_THREAD, memory, (8,), (4,))
     touch(LEGACY, memory, (8,), (4,))
     ordered = cuda.emulator.reports()
@@ -115,7 +115,7 @@ def test_default_streams_order_kernels(cuda, memory, touch):
 
 
 def test_kernels_of_two_devices_race_for_managed_memory(cuda, streams, touch):
-    """It is the same memory, wherever it is used."""
+    """Managed memory is the same memory on all devices."""
     managed = int(cuda.cuMemAllocManaged(64, 1))
     touch(streams[0], managed, (8,), (4,))
     with cuda.device(1):
@@ -126,14 +126,14 @@ def test_kernels_of_two_devices_race_for_managed_memory(cuda, streams, touch):
 
 
 def test_branches_of_a_graph_race(cuda, memory, touch):
-    """No edge orders them, and so no launch does."""
+    """No edge orders the branches, so launches do not order them either."""
     cuda.captured(lambda a, b: (touch(a, memory, (8,), (4,)), touch(b, memory, (8,), (4,), "r")))
 
     cuda.emulator.expect_reports(1, match="RAW.*: touch_r on .*after touch_w on")
 
 
 def test_a_launch_of_a_graph_races_with_other_streams(cuda, streams, memory, touch):
-    """It counts as the kernels in it, each time."""
+    """Each launch counts as the kernels of the graph."""
     cuda.begin(streams[0])
     touch(streams[0], memory, (8,), (4,))
     executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(streams[0]), 0)
@@ -147,7 +147,7 @@ def test_a_launch_of_a_graph_races_with_other_streams(cuda, streams, memory, tou
 
 
 def test_a_kernel_and_the_end_of_its_memory_race(cuda, streams, touch):
-    """An asynchronous free has to come after it."""
+    """An asynchronous free must be ordered after the kernel."""
     memory = int(cuda.cuMemAllocAsync(64, streams[0]))
     cuda.order(*streams)
     touch(streams[1], memory, (8,), (4,), "r")
@@ -160,7 +160,7 @@ def test_a_kernel_and_the_end_of_its_memory_race(cuda, streams, touch):
 
 
 def test_interleaved_columns_are_no_race(cuda, kernels, streams, memory):
-    """Even and odd columns of a matrix, in whichever direction, share no byte."""
+    """Even and odd columns of a matrix share no byte, with strides of either sign."""
     paint = kernels.function(PAINT)
     even = array(memory, (8, 8), (64, 8))
     odd = array(memory + 7 * 64 + 60, (8, 8), (-64, -8))
@@ -173,7 +173,7 @@ def test_interleaved_columns_are_no_race(cuda, kernels, streams, memory):
 
 
 def test_columns_that_meet_are_a_race(cuda, kernels, streams, memory):
-    """One column of both is enough."""
+    """One shared column is sufficient for a race."""
     paint = kernels.function(PAINT)
     kernels.launch(paint, streams[0], ctypes.c_int32(1), array(memory, (8, 8), (64, 8)))
     kernels.launch(paint, streams[1], ctypes.c_int32(2), array(memory + 4, (8, 2), (64, 4)))
@@ -182,7 +182,7 @@ def test_columns_that_meet_are_a_race(cuda, kernels, streams, memory):
 
 
 def test_a_broadcast_array_is_one_element(cuda, streams, memory, touch):
-    """Its neighbours belong to other allocations."""
+    """The bytes beside the element belong to other allocations."""
     touch(streams[0], memory, (1000, 1000), (0, 0))
     touch(streams[1], memory + 4, (8,), (4,))
 
@@ -190,7 +190,7 @@ def test_a_broadcast_array_is_one_element(cuda, streams, memory, touch):
 
 
 def test_many_arrays_are_all_seen(cuda, kernels, streams, memory, touch):
-    """More than an operation has room for by itself, and in a graph as well."""
+    """All arrays count, even if they exceed the space of one operation, and in a graph as well."""
     parameters = " ".join([f"a{ITEM}:1:w"] * 20)
     function = kernels.function(("idle", 0, 0, parameters), name="scatter")
     cuda.begin(streams[0])
@@ -204,7 +204,7 @@ def test_many_arrays_are_all_seen(cuda, kernels, streams, memory, touch):
 
 
 def offsets_of(lengths, strides):
-    """Return the bytes of an array, as offsets from its first element."""
+    """Return the offsets of the bytes of an array from its first element."""
     steps = (
         [step * stride for step in range(length)]
         for length, stride in zip(lengths, strides, strict=True)
@@ -214,7 +214,7 @@ def offsets_of(lengths, strides):
 
 
 def drawn(random_source, size):
-    """Return an array that lies in `size` bytes: first offset, lengths and strides."""
+    """Return a random array within `size` bytes: first offset, lengths and strides."""
     while True:
         axes = random_source.randint(0, 5)
         lengths = [random_source.randint(1, 4) for _ in range(axes)]
@@ -227,7 +227,7 @@ def drawn(random_source, size):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_arrays_race_exactly_if_they_share_a_byte(cuda, streams, touch, seed):
-    """For arrays drawn at random, as far as few regions can tell their bytes apart."""
+    """Random arrays race if and only if they share a byte, as far as few regions describe them."""
     random_source, size, wrong, met = random.Random(seed), 256, [], 0  # noqa: S311 - no secrets
     memory = cuda.memory(size)
     for _ in range(100):
@@ -253,7 +253,7 @@ STRIDES = 8, 76, 688, 6196  # [bytes]: no two axes are one, and elements have ga
 
 @pytest.mark.parametrize(("lengths", "reports"), [((9, 9, 8, 8), 0), ((9, 9, 9, 8), 1)])
 def test_an_array_of_many_regions_counts_as_its_span(cuda, streams, touch, lengths, reports):
-    """Then a gap counts as well; no race is missed by that."""
+    """Gaps count as well in this case, so that no race is missed."""
     memory = cuda.memory(65536)
     touch(streams[0], memory, lengths, STRIDES)
     touch(streams[1], memory + 4, (1,), (4,))

@@ -1,4 +1,4 @@
-"""What is refused of kernels on the host: images, launches, and arrays that are not there."""
+"""Images, launches and arrays of kernels that the emulated driver refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RELAXED = 2
 
 @pytest.mark.parametrize("image", ["\x7fELF", "//\n.version 8.0\n", "", "emucuda"])
 def test_code_for_a_gpu_is_refused(cuda, image):
-    """Nothing here could run it."""
+    """The emulated driver cannot run device code."""
     assert cuda.code("cuModuleLoadData", image.encode() + b"\0") == "NOT_SUPPORTED"
     assert cuda.code("cuModuleLoadDataEx", image.encode() + b"\0", 0, [], []) == "NOT_SUPPORTED"
 
@@ -49,12 +49,12 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("lines", BAD_LINES.values(), ids=BAD_LINES)
 def test_a_malformed_image_is_refused(cuda, lines):
-    """Whatever is wrong with it."""
+    """Every malformed image is refused."""
     assert cuda.code("cuModuleLoadData", (TITLE + lines).encode() + b"\0") == "INVALID_IMAGE"
 
 
 def test_an_image_of_another_version_is_refused(cuda):
-    """Its words may mean something else."""
+    """The format may have another meaning in another version."""
     assert cuda.code("cuModuleLoadData", b"emucuda host code 2\n\0") == "INVALID_IMAGE"
 
 
@@ -71,7 +71,7 @@ LIMITS = {
 
 @pytest.mark.parametrize("shape", LIMITS.values(), ids=LIMITS)
 def test_a_launch_beyond_the_limits_is_refused(kernels, streams, shape):
-    """They are those that the device's attributes tell."""
+    """The limits are those of the device attributes."""
     function = kernels.function(DIVERGE)
 
     assert kernels.launch_code(function, streams[0], **shape) == "INVALID_VALUE"
@@ -88,7 +88,7 @@ def test_static_shared_memory_counts_too(kernels, streams):
 
 
 def test_handles_are_never_followed(cuda, kernels, axpy, streams):
-    """Unknown functions and streams are errors, and so is a module in the place of a function."""
+    """Unknown functions and streams are errors, and so is a module passed as a function."""
     module = cuda.cuFuncGetModule(axpy)
 
     for wrong in (0, 1, 0xDEAD, int(module), int(streams[0])):
@@ -101,7 +101,7 @@ def test_handles_are_never_followed(cuda, kernels, axpy, streams):
 
 
 def test_parameters_have_to_be_given(cuda, kernels, axpy, streams):
-    """None at all, one that is missing, and a packed buffer."""
+    """No parameters, a missing parameter, and a packed buffer are refused."""
     arguments = kernels.arguments(
         axpy, streams[0], ctypes.c_double(2), doubles(0, 0), doubles(0, 0)
     )
@@ -124,7 +124,7 @@ BAD_ARRAYS = {
 
 @pytest.mark.parametrize("bad", BAD_ARRAYS.values(), ids=BAD_ARRAYS)
 def test_an_array_has_to_lie_in_an_allocation(cuda, kernels, axpy, memory, bad):
-    """Else it is reported by name, and the kernel does not run."""
+    """An array outside of allocations is reported by name, and the kernel does not run."""
     offset, count, stride = bad
     stream = cuda.stream()
     values = ctypes.c_double(1), doubles(0, 0), doubles(memory + offset, count, stride)
@@ -136,14 +136,14 @@ def test_an_array_has_to_lie_in_an_allocation(cuda, kernels, axpy, memory, bad):
 
 @pytest.mark.parametrize(("count", "stride"), [(HUGE, 8), (-1, 8), (3, HUGE)])
 def test_an_array_that_cannot_be_is_refused(kernels, axpy, streams, memory, count, stride):
-    """No memory is so large, and no length is negative."""
+    """Arrays larger than memory and negative lengths are refused."""
     values = ctypes.c_double(1), doubles(0, 0), doubles(memory, count, stride)
 
     assert kernels.launch_code(axpy, streams[0], *values) == "INVALID_VALUE"
 
 
 def test_pageable_memory_is_out_of_reach(cuda, kernels, axpy, streams):
-    """Host memory that the driver does not know is no memory of the device's."""
+    """Host memory that the driver does not know cannot be accessed by the device."""
     pageable = ctypes.create_string_buffer(64)
     values = ctypes.c_double(1), doubles(ctypes.addressof(pageable), 4), doubles(0, 0)
 
@@ -152,7 +152,7 @@ def test_pageable_memory_is_out_of_reach(cuda, kernels, axpy, streams):
 
 
 def test_freed_memory_is_reported(cuda, kernels, axpy, streams):
-    """By the name of the kernel that came too late."""
+    """The report names the kernel that used freed memory."""
     memory = cuda.memory(64)
     cuda.cuMemFree(memory)
     values = ctypes.c_double(1), doubles(0, 0), doubles(memory, 4)
@@ -162,7 +162,7 @@ def test_freed_memory_is_reported(cuda, kernels, axpy, streams):
 
 
 def test_a_module_can_be_loaded_during_a_capture(cuda, kernels, streams):
-    """And its kernel be captured."""
+    """A kernel of the module can be captured."""
     cuda.begin(streams[0])
     kernels.launch(kernels.function(DIVERGE), streams[0])
 
@@ -170,7 +170,7 @@ def test_a_module_can_be_loaded_during_a_capture(cuda, kernels, streams):
 
 
 def test_a_module_cannot_be_unloaded_during_a_capture(cuda, kernels, streams):
-    """Unless the capture is relaxed."""
+    """A module can be unloaded only during a relaxed capture."""
     module = kernels.load(kernels.line(DIVERGE))
     cuda.begin(streams[0])
     code = cuda.code("cuModuleUnload", module)
@@ -192,7 +192,7 @@ def foreign(cuda):
 
 
 def reached(cuda, ptr):
-    """Whether kernels of the current context reach an address, as the driver answers."""
+    """Return whether kernels of the current context can access an address, as the driver says."""
     kind = cuda.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
     error, found = cuda.driver.cuPointerGetAttribute(kind, ptr)
     assert error or int(found) == int(ptr)
@@ -200,7 +200,7 @@ def reached(cuda, ptr):
 
 
 def test_memory_of_another_device_is_out_of_reach(cuda, kernels, axpy, streams, memory, foreign):
-    """It is a report, and an illegal address; with peer access it is neither."""
+    """The access is reported and fails with an illegal address, unless peer access is enabled."""
     ptr, peer = foreign
     arguments = (streams[0], ctypes.c_double(2), doubles(ptr, 8), doubles(memory, 8))
 
@@ -223,7 +223,7 @@ def test_memory_of_another_device_is_out_of_reach(cuda, kernels, axpy, streams, 
 def test_a_graph_does_not_reach_memory_of_another_device_either(
     cuda, kernels, axpy, streams, memory, foreign
 ):
-    """Access may have gone since its capture."""
+    """Access may have been disabled since the capture."""
     ptr, peer = foreign
     cuda.cuCtxEnablePeerAccess(peer, 0)
     cuda.begin(streams[0])
@@ -237,7 +237,7 @@ def test_a_graph_does_not_reach_memory_of_another_device_either(
 
 
 def test_memory_of_a_pool_is_reached_by_the_devices_that_it_names(cuda):
-    """Whatever contexts have enabled."""
+    """Access does not depend on the contexts that enabled peer access."""
     driver = cuda.driver
     with cuda.device(1):
         ptr = cuda.cuMemAllocAsync(64, cuda.stream())

@@ -1,4 +1,4 @@
-"""Memory of the emulated driver: how it is made, copied, described and given back."""
+"""Memory of the emulated driver: allocation, copies, attributes and freeing."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def pinned(cuda, nbytes=SIZE):
     return int(cuda.cuMemHostAlloc(nbytes, 0))
 
 
-# ---------------------------------------------------------------- making and giving back
+# ---------------------------------------------------------------- allocation and freeing
 
 
 def test_new_memory_is_not_zero(cuda):
-    """Nobody can rely on what is in it."""
+    """Programs cannot rely on the contents of new memory."""
     address = int(cuda.cuMemAlloc(SIZE))
 
     assert cuda.emulator.read(address, SIZE) == bytes([FRESH]) * SIZE
 
 
 def test_freed_memory_is_overwritten_and_not_used_again_at_once(cuda):
-    """A late reader meets a pattern that says so."""
+    """A read after the free finds a recognisable pattern."""
     address = int(cuda.cuMemAlloc(SIZE))
     cuda.cuMemFree(address)
 
@@ -47,7 +47,7 @@ def test_freed_memory_is_overwritten_and_not_used_again_at_once(cuda):
 
 
 def test_what_was_not_allocated_cannot_be_freed(cuda, memory):
-    """Inside, outside, pinned, or freed before."""
+    """Addresses inside, outside, of pinned memory and freed before are refused."""
     address = int(cuda.cuMemAlloc(SIZE))
     cuda.cuMemFree(address)
     host = pinned(cuda)
@@ -71,12 +71,12 @@ def test_what_was_not_allocated_cannot_be_freed(cuda, memory):
     ],
 )
 def test_nonsense_is_refused(cuda, name, arguments):
-    """Sizes of 0, unknown flags, elements of 3 bytes."""
+    """Sizes of 0, unknown flags and elements of 3 bytes are refused."""
     assert cuda.code(name, *arguments) == "INVALID_VALUE"
 
 
 def test_too_much_memory_is_refused(cuda):
-    """CUDA_ERROR_OUT_OF_MEMORY, beyond what the device has."""
+    """More memory than the device has is CUDA_ERROR_OUT_OF_MEMORY."""
     _, total = cuda.cuMemGetInfo()
 
     assert cuda.code("cuMemAlloc", total + 1) == "OUT_OF_MEMORY"
@@ -84,7 +84,7 @@ def test_too_much_memory_is_refused(cuda):
 
 
 def test_memory_in_use_is_counted(cuda, emulator):
-    """By kind, and in bytes."""
+    """Memory is counted in bytes for each kind."""
     before, (free, _) = emulator.live(), cuda.cuMemGetInfo()
     made = cuda.cuMemAlloc(1000)
     host, managed = cuda.cuMemHostAlloc(64, 0), cuda.cuMemAllocManaged(64, 1)
@@ -99,7 +99,7 @@ def test_memory_in_use_is_counted(cuda, emulator):
 
 
 def test_addresses_come_back_after_quarantine(run_isolated):
-    """A program that allocates for ever does not run out of addresses."""
+    """A program that allocates repeatedly does not run out of addresses."""
     out = run_isolated(
         """
 from interchange_conformance.emucuda import load
@@ -121,7 +121,7 @@ print(len(set(seen)) < 10, all(a != b for a, b in zip(seen, seen[1:])))
 
 
 def test_the_host_cannot_follow_device_addresses_in_protect_mode(run_child):
-    """It dies of it; the driver's own copies work, and so does the alias."""
+    """Access from the host crashes; the copies of the driver and the alias work."""
     done = run_child(
         """
 import ctypes
@@ -146,11 +146,11 @@ print("not reached")
     assert done.returncode == -signal.SIGSEGV
 
 
-# ---------------------------------------------------------------- copies in one dimension
+# ---------------------------------------------------------------- one-dimensional copies
 
 
 def test_a_pageable_source_is_staged_at_the_call(cuda, streams, memory):
-    """The caller may change it at once."""
+    """The caller may change the source at once."""
     stream, _ = streams
     source, address = buffer(b"\7" * SIZE)
     with cuda.emulator.held(stream):
@@ -163,7 +163,7 @@ def test_a_pageable_source_is_staged_at_the_call(cuda, streams, memory):
 
 
 def test_a_copy_to_pageable_memory_is_done_at_return(cuda, streams, memory):
-    """However long it takes."""
+    """The copy is done at return, however long it takes."""
     stream, _ = streams
     target, address = buffer(bytes(SIZE))
     cuda.emulator.delay(stream, 0.02)
@@ -174,7 +174,7 @@ def test_a_copy_to_pageable_memory_is_done_at_return(cuda, streams, memory):
 
 
 def test_pinned_memory_is_copied_asynchronously(cuda, streams, memory):
-    """In both directions: source and target are used when the copy runs."""
+    """Source and target are accessed when the copy runs, in both directions."""
     stream, _ = streams
     source, target = pinned(cuda), pinned(cuda)
     ctypes.memset(source, 1, SIZE)
@@ -190,7 +190,7 @@ def test_pinned_memory_is_copied_asynchronously(cuda, streams, memory):
 
 
 def test_a_copy_from_host_to_host_is_done_at_return(cuda, streams):
-    """Though both are pinned, and the call is an asynchronous one."""
+    """The copy is synchronous even if both are pinned and the call is asynchronous."""
     stream, _ = streams
     source, target = pinned(cuda), pinned(cuda)
     ctypes.memset(source, 7, SIZE)
@@ -201,7 +201,7 @@ def test_a_copy_from_host_to_host_is_done_at_return(cuda, streams):
 
 
 def test_a_synchronous_copy_to_the_host_waits_for_blocking_streams(cuda, memory):
-    """It works in the legacy stream."""
+    """The copy runs in the legacy stream."""
     stream = cuda.stream(blocking=True)
     target, address = buffer(bytes(SIZE))
     cuda.emulator.delay(stream, 0.02)
@@ -212,7 +212,7 @@ def test_a_synchronous_copy_to_the_host_waits_for_blocking_streams(cuda, memory)
 
 
 def test_a_synchronous_copy_within_devices_does_not_wait(cuda, memory):
-    """The host goes on."""
+    """The call returns before the copy is done."""
     with cuda.emulator.held(1):
         cuda.cuMemcpyDtoD(memory, memory + 64, 64)
 
@@ -220,7 +220,7 @@ def test_a_synchronous_copy_within_devices_does_not_wait(cuda, memory):
 
 
 def test_devices_copy_from_each_other(cuda, streams, memory):
-    """In one address space."""
+    """Devices share one address space."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, streams[0])
     cuda.cuStreamSynchronize(streams[0])
     with cuda.device(1):
@@ -245,7 +245,7 @@ def test_devices_copy_from_each_other(cuda, streams, memory):
     ],
 )
 def test_copies_that_overlap_or_reach_out_are_refused(cuda, streams, memory, name, spans):
-    """CUDA_ERROR_INVALID_VALUE, and nothing is copied."""
+    """The call returns CUDA_ERROR_INVALID_VALUE, and nothing is copied."""
     target, source, nbytes = spans
     code = cuda.code(name, memory + target, memory + source, nbytes, streams[0])
 
@@ -255,7 +255,7 @@ def test_copies_that_overlap_or_reach_out_are_refused(cuda, streams, memory, nam
 
 @pytest.mark.parametrize("name", ["cuMemcpyDtoH", "cuMemcpyHtoD", "cuMemcpyDtoD"])
 def test_a_device_address_has_to_be_one(cuda, memory, name):
-    """Where the call says device, memory that the driver does not know is refused."""
+    """Memory unknown to the driver is refused where a device address is required."""
     kept, source = buffer(bytes(64))
     taken, target = buffer(bytes(64))
 
@@ -266,22 +266,22 @@ def test_a_device_address_has_to_be_one(cuda, memory, name):
 
 
 def test_copies_of_nothing_need_no_memory(cuda, streams):
-    """NULL will do."""
+    """Copies of zero bytes accept NULL."""
     assert cuda.code("cuMemcpyHtoDAsync", 0, 0, 0, streams[0]) == "SUCCESS"
     assert cuda.code("cuMemcpyDtoH", 0, 0, 0) == "SUCCESS"
     assert cuda.code("cuMemsetD8Async", 0, 0, 0, streams[0]) == "SUCCESS"
 
 
-# ---------------------------------------------------------------- copies in two and three
+# ---------------------------------------------------------------- two- and three-dimensional copies
 
 
 def pattern(nbytes):
-    """Return bytes that tell each other apart."""
+    """Return bytes with distinct values."""
     return bytes(i * 7 % 251 for i in range(nbytes))
 
 
 def describe(cuda, copy, end, place, **fields):
-    """Fill one end of a structure in: an address, and the kind of memory there."""
+    """Fill in one end of a copy structure: an address and the kind of its memory."""
     address, kind = place
     setattr(copy, f"{end}MemoryType", cuda.driver.CUmemorytype(kind))
     setattr(copy, f"{end}Host" if kind == HOST else f"{end}Device", address)
@@ -292,7 +292,7 @@ def describe(cuda, copy, end, place, **fields):
 @pytest.mark.parametrize("call", ["cuMemcpy2D", "cuMemcpy2DUnaligned", "cuMemcpy2DAsync"])
 @pytest.mark.parametrize(("source", "target"), [*itertools.product((HOST, DEVICE), repeat=2)])
 def test_two_dimensions(cuda, streams, call, source, target):
-    """Every row from its place to its place, and nothing else."""
+    """Every row is copied to its place, and no other byte changes."""
     width, height = 5, 4
     old, new = pattern(16 * 8), bytes([255]) * (12 * 8)
     ends = {}
@@ -319,7 +319,7 @@ def test_two_dimensions(cuda, streams, call, source, target):
 
 @pytest.mark.parametrize("call", ["cuMemcpy3D", "cuMemcpy3DAsync", "cuMemcpy3DPeer"])
 def test_three_dimensions(cuda, streams, call):
-    """Every row of every plane from its place to its place, and nothing else."""
+    """Every row of every plane is copied to its place, and no other byte changes."""
     old, new = pattern(8 * 5 * 4), bytes([255]) * (10 * 3 * 4)
     source, target = int(cuda.cuMemAlloc(len(old))), int(cuda.cuMemAlloc(len(new)))
     cuda.cuMemcpyHtoD(source, old, len(old))
@@ -352,7 +352,7 @@ def test_three_dimensions(cuda, streams, call):
     ],
 )
 def test_rectangles_that_do_not_fit_are_refused(cuda, streams, memory, fields, why):
-    """CUDA_ERROR_INVALID_VALUE, and nothing is copied."""
+    """The call returns CUDA_ERROR_INVALID_VALUE, and nothing is copied."""
     target = cuda.memory()
     copy = cuda.driver.CUDA_MEMCPY2D()
     describe(cuda, copy, "src", (memory, DEVICE), Pitch=16)
@@ -366,7 +366,7 @@ def test_rectangles_that_do_not_fit_are_refused(cuda, streams, memory, fields, w
 
 
 def test_arrays_are_not_emulated(cuda, streams, memory):
-    """CUDA_ERROR_NOT_SUPPORTED."""
+    """CUDA arrays are CUDA_ERROR_NOT_SUPPORTED."""
     copy = cuda.driver.CUDA_MEMCPY2D()
     describe(cuda, copy, "src", (memory, DEVICE))
     describe(cuda, copy, "dst", (memory, 3))
@@ -376,7 +376,7 @@ def test_arrays_are_not_emulated(cuda, streams, memory):
 
 
 def test_overlapping_rectangles_are_refused_and_interleaved_ones_are_not(cuda, streams, memory):
-    """What counts is whether they share a byte."""
+    """Rectangles overlap if they share a byte."""
     copy = cuda.driver.CUDA_MEMCPY2D()
     copy.WidthInBytes, copy.Height = 8, 64
     codes = []
@@ -393,8 +393,8 @@ BOXES = st.tuples(
     *[
         st.tuples(
             st.integers(0, 120),  # offset
-            st.integers(0, 5),  # how much wider the pitch is
-            st.integers(0, 2),  # how many more rows a plane has
+            st.integers(0, 5),  # additional width of the pitch
+            st.integers(0, 2),  # additional rows of a plane
         )
     ]
     * 2,
@@ -414,7 +414,7 @@ def bytes_of(shape, place):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(boxes=BOXES)
 def test_boxes_are_copied_or_refused_byte_by_byte(cuda, boxes):
-    """Refused if they share a byte or reach out; else every byte is where it should be."""
+    """Copies that share a byte or exceed memory are refused; otherwise every byte is correct."""
     size = 256
     shape, *places = boxes
     source, target = (bytes_of(shape, place) for place in places)

@@ -1,4 +1,4 @@
-"""Fills, attributes, managed, registered and stream-ordered memory of the emulated driver."""
+"""Fills, attributes, and managed, registered and stream-ordered memory of the emulated driver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pinned(cuda, nbytes=SIZE):
 @pytest.mark.parametrize(("bits", "value"), [(8, 0x12), (16, 0x1234), (32, 0x12345678)])
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_fills(cuda, streams, memory, bits, value, asynchronous):
-    """Elements of 1, 2 and 4 bytes, in a line and in rows."""
+    """Elements of 1, 2 and 4 bytes are filled, in a line and in rows."""
     end, extra = ("Async", (streams[0],)) if asynchronous else ("", ())
     element = value.to_bytes(bits // 8, "little")
     getattr(cuda, f"cuMemsetD{bits}{end}")(memory, value, 3, *extra)
@@ -54,17 +54,17 @@ def test_fills(cuda, streams, memory, bits, value, asynchronous):
     ],
 )
 def test_fills_that_do_not_fit_are_refused(cuda, streams, memory, name, arguments):
-    """Misaligned, too long, outside of allocations, rows wider than their pitch."""
+    """Misaligned or too long fills, addresses without memory and too wide rows are refused."""
     offset, *others = arguments
 
     assert cuda.code(name, memory + offset, *others, streams[0]) == "INVALID_VALUE"
 
 
-# ---------------------------------------------------------------- what the driver knows
+# ---------------------------------------------------------------- attributes
 
 
 def attribute_named(cuda, name):
-    """Return which attribute that is."""
+    """Return the pointer attribute with a name."""
     return getattr(cuda.driver.CUpointer_attribute, f"CU_POINTER_ATTRIBUTE_{name}")
 
 
@@ -76,7 +76,7 @@ def attribute(cuda, name, address):
 
 
 def memory_of(cuda, kind):
-    """Return the address of some memory, by kind."""
+    """Return the address of memory of the given kind."""
     return int(
         {
             "device": lambda: cuda.cuMemAlloc(SIZE),
@@ -97,7 +97,7 @@ KINDS = {  # memory type, managed, has a host pointer, has a context
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pointer_attributes(cuda, kind):
-    """Of the first address and of one inside."""
+    """Attributes are the same for the first address and for one inside."""
     memory_type, managed, on_host, has_context = KINDS[kind]
     with cuda.device(1):
         context = int(cuda.cuCtxGetCurrent())
@@ -116,7 +116,7 @@ def test_pointer_attributes(cuda, kind):
 
 
 def test_the_pool_of_memory_is_known(cuda):
-    """NULL for what is of no pool."""
+    """The pool is NULL for memory that belongs to no pool."""
     pool = int(cuda.cuDeviceGetDefaultMemPool(0))
 
     assert attribute(cuda, "MEMPOOL_HANDLE", memory_of(cuda, "pool")) == pool
@@ -124,7 +124,7 @@ def test_the_pool_of_memory_is_known(cuda):
 
 
 def test_every_allocation_has_a_number_of_its_own(cuda):
-    """The buffer id, which is never used again."""
+    """The buffer id is never reused."""
     numbers = set()
     for _ in range(10):
         address = cuda.cuMemAlloc(64)
@@ -135,7 +135,7 @@ def test_every_allocation_has_a_number_of_its_own(cuda):
 
 
 def test_unknown_addresses_have_no_attributes(cuda, memory):
-    """One past the end, pageable, freed, NULL: an error for one, and zeros for several."""
+    """One past the end, pageable, freed and NULL: one attribute is an error, several are zeros."""
     kept, pageable_address = buffer(bytes(64))
     gone = int(cuda.cuMemAlloc(64))
     cuda.cuMemFree(gone)
@@ -150,7 +150,7 @@ def test_unknown_addresses_have_no_attributes(cuda, memory):
 
 
 def test_several_attributes_at_once(cuda, memory):
-    """The same as one by one."""
+    """Several attributes have the same values as single ones."""
     names = ["MEMORY_TYPE", "IS_MANAGED", "DEVICE_ORDINAL", "RANGE_START_ADDR", "RANGE_SIZE"]
     which = [attribute_named(cuda, name) for name in names]
     values = cuda.cuPointerGetAttributes(len(which), which, memory + 8)
@@ -159,17 +159,17 @@ def test_several_attributes_at_once(cuda, memory):
 
 
 def test_the_range_of_an_allocation(cuda, memory):
-    """Its beginning and its size, from any address inside."""
+    """The start and the size are returned for any address inside."""
     start, size = cuda.cuMemGetAddressRange(memory + SIZE - 1)
 
     assert (int(start), size) == (memory, SIZE)
 
 
-# ---------------------------------------------------------------- managed, registered
+# ---------------------------------------------------------------- managed and registered memory
 
 
 def test_managed_memory_is_one_for_all(cuda, streams):
-    """The host sees what a stream did, once it has synchronised."""
+    """The host sees the writes of a stream after it has synchronised."""
     address = memory_of(cuda, "managed")
     cuda.cuMemsetD8Async(address, 7, SIZE, streams[0])
     cuda.cuStreamSynchronize(streams[0])
@@ -178,7 +178,7 @@ def test_managed_memory_is_one_for_all(cuda, streams):
 
 
 def test_managed_memory_can_be_advised_and_attached(cuda, streams, memory):
-    """It changes nothing here; other memory is refused."""
+    """Advice and attachment have no effect; other memory is refused."""
     address = memory_of(cuda, "managed")
     codes = [
         (
@@ -195,14 +195,14 @@ _KEPT = []
 
 
 def pageable(nbytes):
-    """Return the address of host memory that is kept for good."""
+    """Return the address of host memory that is never freed."""
     made, address = buffer(bytes(nbytes))
     _KEPT.append(made)
     return address
 
 
 def test_registered_memory_is_pinned_until_it_is_not(cuda, streams, memory):
-    """Copies of it are asynchronous meanwhile, and the driver forgets it at once."""
+    """Copies of registered memory are asynchronous, and unregistering takes effect at once."""
     address = pageable(SIZE)
     cuda.cuMemHostRegister(address, SIZE, 0)
     known = attribute(cuda, "MEMORY_TYPE", address + 1)
@@ -217,7 +217,7 @@ def test_registered_memory_is_pinned_until_it_is_not(cuda, streams, memory):
 
 
 def test_registering_twice_and_unregistering_nothing(cuda):
-    """Both have errors of their own."""
+    """Each case has a separate error."""
     address = pageable(SIZE)
     cuda.cuMemHostRegister(address, SIZE, 0)
     twice = cuda.code("cuMemHostRegister", address + 8, 8, 0)
@@ -228,7 +228,7 @@ def test_registering_twice_and_unregistering_nothing(cuda):
 
 
 def test_pinned_memory_has_a_device_pointer(cuda, memory):
-    """The same address; device memory has none of the kind."""
+    """The device pointer is the same address; device memory has no host pointer."""
     address = pinned(cuda)
 
     assert int(cuda.cuMemHostGetDevicePointer(address, 0)) == address
@@ -239,7 +239,7 @@ def test_pinned_memory_has_a_device_pointer(cuda, memory):
 
 
 def test_stream_ordered_memory_is_freed_in_its_place(cuda, streams):
-    """When the stream gets there; its address is unknown from the call on."""
+    """The memory is freed when the stream reaches the free; the address is unknown at once."""
     stream, _ = streams
     address = int(cuda.cuMemAllocAsync(SIZE, stream))
     cuda.cuMemsetD8Async(address, 7, SIZE, stream)
@@ -255,7 +255,7 @@ def test_stream_ordered_memory_is_freed_in_its_place(cuda, streams):
 
 
 def test_memory_of_a_pool_survives_the_context(cuda, emulator):
-    """It belongs to the device."""
+    """The pool belongs to the device."""
     before = emulator.live().device
     made = cuda.cuCtxCreate(None, 0, 0)
     address = cuda.cuMemAllocAsync(SIZE, 0)
@@ -277,7 +277,7 @@ def pool_of(cuda, number):
 
 
 def test_pools_know_how_much_is_in_use(cuda, streams):
-    """Now, and at most."""
+    """A pool reports its current and its peak use."""
     kinds = cuda.driver.CUmemPool_attribute
     pool = pool_of(cuda, 0)
     address = cuda.cuMemAllocFromPoolAsync(SIZE, pool, streams[0])
@@ -290,7 +290,7 @@ def test_pools_know_how_much_is_in_use(cuda, streams):
 
 
 def test_the_current_pool_is_taken_from(cuda, streams):
-    """Until it is destroyed: then it is the default one again."""
+    """After the current pool is destroyed, the default pool is current again."""
     pool, default = pool_of(cuda, 0), cuda.cuDeviceGetDefaultMemPool(0)
     cuda.cuDeviceSetMemPool(0, pool)
     of_pool = attribute(cuda, "MEMPOOL_HANDLE", cuda.cuMemAllocAsync(64, streams[0]))
@@ -303,19 +303,19 @@ def test_the_current_pool_is_taken_from(cuda, streams):
 
 
 def test_memory_of_another_devices_pool_is_that_devices(cuda, streams):
-    """Whatever the stream is."""
+    """The memory belongs to the pool's device, whatever the device of the stream."""
     address = cuda.cuMemAllocFromPoolAsync(64, pool_of(cuda, 1), streams[0])
 
     assert attribute(cuda, "DEVICE_ORDINAL", address) == 1
     assert cuda.code("cuDeviceSetMemPool", 0, pool_of(cuda, 1)) == "INVALID_VALUE"
 
 
-# ---------------------------------------------------------------- other people's libraries
+# ---------------------------------------------------------------- other libraries
 
 
 @pytest.mark.clients
 def test_numba_and_cuda_core_run_on_it(run_isolated, need):
-    """Arrays, streams, events and buffers there and back, and nothing to report."""
+    """Arrays, streams, events and buffers are exchanged both ways without a report."""
     need("numba.cuda")
     need("cuda.core")
     out = run_isolated(LIBRARIES, warnings="ignore")

@@ -1,4 +1,4 @@
-"""Streams, events and contexts of the emulated driver: their order, their life, their errors."""
+"""Streams, events and contexts of the emulated driver: order, lifetime and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN = 0x5EC0DEADBEE0
 
 
 def seen(cuda, memory):
-    """Return the first byte of memory, whatever is under way."""
+    """Return the first byte of memory, regardless of pending work."""
     return cuda.emulator.read(memory, 1)[0]
 
 
@@ -23,9 +23,9 @@ def seen(cuda, memory):
 
 
 def waits_for(cuda, memory, first, second):
-    """Whether a record in one stream waits for an earlier operation of another, which is held.
+    """Return whether a record in one stream waits for an earlier, held operation of another.
 
-    A record has no work in it: it is done within the call, or waits.
+    A record without work is done within the call, or waits.
     """
     event = cuda.event()
     with cuda.emulator.held(first):
@@ -50,7 +50,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_default_streams_order_what_the_documents_say(cuda, memory, pair):
-    """The legacy stream waits for all blocking streams and they for it; others do not wait."""
+    """The legacy stream waits for all blocking streams and they wait for it; others do not wait."""
     first, second = (
         cuda.stream(blocking=name == "blocking") if isinstance(name, str) else name for name in pair
     )
@@ -59,7 +59,7 @@ def test_default_streams_order_what_the_documents_say(cuda, memory, pair):
 
 
 def test_a_wait_is_for_the_work_before_the_record(cuda, streams, memory):
-    """Not for what came later in the same stream."""
+    """A wait does not include later work in the same stream."""
     first, second = streams
     event = cuda.event()
     cuda.cuMemsetD8Async(memory, 7, SIZE, first)
@@ -75,7 +75,7 @@ def test_a_wait_is_for_the_work_before_the_record(cuda, streams, memory):
 
 
 def test_operations_of_a_stream_run_in_order(cuda, streams, memory):
-    """Each when the one before it is done."""
+    """Each operation runs after the one before it is done."""
     stream, _ = streams
     cuda.emulator.delay(stream, 0.001)
     for value in range(10):
@@ -86,7 +86,7 @@ def test_operations_of_a_stream_run_in_order(cuda, streams, memory):
 
 
 def test_a_chain_through_many_streams_runs_to_its_end(cuda, memory):
-    """A thousand streams, each waiting for the one before it, while the first is held."""
+    """A thousand streams, each waiting for the one before, complete after the first is released."""
     streams = [cuda.stream() for _ in range(1000)]
     with cuda.emulator.held(streams[0]):
         for earlier, later in itertools.pairwise(streams):
@@ -99,7 +99,7 @@ def test_a_chain_through_many_streams_runs_to_its_end(cuda, memory):
 
 
 def test_every_thread_has_a_default_stream_of_its_own(cuda, memory):
-    """Handle 2 of one thread is not held by the gate on handle 2 of another."""
+    """A gate on handle 2 of one thread does not hold handle 2 of another."""
     found = []
 
     def other():
@@ -146,7 +146,7 @@ print(len(ids), len(emulator.reports()))
     ("flavour", "streams", "reports"), [("0", 1, 0), ("1", 2, 1)], ids=["legacy", "per-thread"]
 )
 def test_stream_0_is_what_the_binding_asked_for(run_isolated, flavour, streams, reports):
-    """One legacy stream for all threads, or in the per-thread flavour one for each."""
+    """Stream 0 is the legacy stream of all threads, or a stream per thread in that flavour."""
     out = run_isolated(
         PER_THREAD_FLAVOUR, env={"CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM": flavour}
     )
@@ -158,7 +158,7 @@ def test_stream_0_is_what_the_binding_asked_for(run_isolated, flavour, streams, 
 
 
 def test_an_event_is_done_when_its_work_is(cuda, streams):
-    """Not ready while the stream is held, and afterwards ready."""
+    """The event is not ready while the stream is held, and ready after it."""
     stream, _ = streams
     event = cuda.event()
     with cuda.emulator.held(stream):
@@ -170,7 +170,7 @@ def test_an_event_is_done_when_its_work_is(cuda, streams):
 
 
 def test_an_event_that_was_never_recorded_is_done(cuda, streams):
-    """It is an empty set of work: a wait returns at once."""
+    """Such an event has no work: a wait returns at once."""
     event = cuda.event()
 
     assert cuda.code("cuEventQuery", event) == "SUCCESS"
@@ -179,7 +179,7 @@ def test_an_event_that_was_never_recorded_is_done(cuda, streams):
 
 
 def test_recording_again_forgets_the_earlier_record(cuda, streams):
-    """The event stands for the last one."""
+    """The event refers to the last record."""
     held, free = streams
     event = cuda.event()
     with cuda.emulator.held(held):
@@ -190,7 +190,7 @@ def test_recording_again_forgets_the_earlier_record(cuda, streams):
 
 
 def test_an_event_may_be_destroyed_while_it_is_waited_for(cuda, streams, memory):
-    """The wait stays, and the event counts no longer."""
+    """The wait remains, and the event is no longer counted."""
     first, second = streams
     events = cuda.emulator.live().events
     with cuda.emulator.held(first):
@@ -204,7 +204,7 @@ def test_an_event_may_be_destroyed_while_it_is_waited_for(cuda, streams, memory)
 
 
 def test_elapsed_time_is_that_between_two_events(cuda, streams):
-    """In milliseconds, at least as long as the operation between them was delayed."""
+    """The time is in milliseconds and not shorter than the delay of the operation in between."""
     stream, _ = streams
     start, end = cuda.cuEventCreate(0), cuda.cuEventCreate(0)
     cuda.emulator.delay(stream, 0.02)
@@ -219,7 +219,7 @@ def test_elapsed_time_is_that_between_two_events(cuda, streams):
 
 
 def test_elapsed_time_needs_timed_and_recorded_events(cuda, streams):
-    """An event without a clock and one never recorded are invalid handles."""
+    """An event without timing and one that was never recorded are invalid handles."""
     timed, other, clockless = cuda.cuEventCreate(0), cuda.cuEventCreate(0), cuda.event()
     cuda.cuEventRecord(timed, streams[0])
     cuda.cuEventRecord(clockless, streams[0])
@@ -229,7 +229,7 @@ def test_elapsed_time_needs_timed_and_recorded_events(cuda, streams):
 
 
 def test_an_event_is_recorded_in_streams_of_its_context_only(cuda):
-    """And may be waited for everywhere."""
+    """An event of another context can be waited for."""
     event = cuda.event()
     with cuda.device(1):
         stream = cuda.stream()
@@ -240,7 +240,7 @@ def test_an_event_is_recorded_in_streams_of_its_context_only(cuda):
 
 
 def test_a_wait_across_devices_orders(cuda, streams):
-    """A stream of device 1 waits for a held one of device 0."""
+    """A stream of device 1 waits for a held stream of device 0."""
     first, _ = streams
     event = cuda.event()
     with cuda.emulator.held(first):
@@ -259,7 +259,7 @@ def test_a_wait_across_devices_orders(cuda, streams):
 
 @pytest.mark.parametrize("flags", [8, 4, 1 << 10], ids=["unknown", "interprocess", "far"])
 def test_events_with_strange_flags_are_refused(cuda, flags):
-    """Unknown ones, and an event for other processes that has a clock."""
+    """Unknown flags, and an interprocess event with timing, are refused."""
     assert cuda.code("cuEventCreate", flags) == "INVALID_VALUE"
 
 
@@ -286,7 +286,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("kind", ["destroyed", "unknown", "an event", "small"])
 def test_what_is_no_stream_is_an_invalid_handle(cuda, memory, name, kind):
-    """To every call, and never a crash."""
+    """Every call returns the error, and none crashes."""
     stream = cuda.stream()
     cuda.cuStreamDestroy(stream)
     handles = {
@@ -301,12 +301,12 @@ def test_what_is_no_stream_is_an_invalid_handle(cuda, memory, name, kind):
 
 @pytest.mark.parametrize("handle", [0, LEGACY, PER_THREAD])
 def test_default_streams_cannot_be_destroyed(cuda, handle):
-    """They belong to the driver."""
+    """Default streams belong to the driver."""
     assert cuda.code("cuStreamDestroy", handle) == "INVALID_HANDLE"
 
 
 def test_what_is_no_event_is_an_invalid_handle(cuda, streams):
-    """Destroyed, unknown, NULL, or a stream."""
+    """Destroyed and unknown events, NULL and streams are refused."""
     gone = cuda.event()
     cuda.cuEventDestroy(gone)
     for event in (int(gone), UNKNOWN, 0, int(streams[0])):
@@ -318,7 +318,7 @@ def test_what_is_no_event_is_an_invalid_handle(cuda, streams):
 
 
 def test_a_handle_is_given_out_once(cuda):
-    """A destroyed stream stays unknown, whatever is made later."""
+    """A destroyed stream stays unknown when new streams are created."""
     handles = []
     for _ in range(100):
         stream = cuda.stream()
@@ -329,7 +329,7 @@ def test_a_handle_is_given_out_once(cuda):
 
 
 def test_a_stream_knows_what_it_is(cuda):
-    """Its flags, priority, device and context."""
+    """A stream has flags, a priority, a device and a context."""
     stream = cuda.cuStreamCreateWithPriority(1, -3)
     least, greatest = cuda.cuCtxGetStreamPriorityRange()
 
@@ -342,12 +342,12 @@ def test_a_stream_knows_what_it_is(cuda):
 
 @pytest.mark.parametrize(("asked", "given"), [(5, 0), (-99, -5)])
 def test_priorities_are_clamped(cuda, asked, given):
-    """To what the context allows."""
+    """Priorities are clamped to the range of the context."""
     stream = cuda.cuStreamCreateWithPriority(0, asked)
 
     assert cuda.cuStreamGetPriority(stream) == given
 
 
 def test_streams_with_strange_flags_are_refused(cuda):
-    """There are two kinds."""
+    """There are only two kinds of streams."""
     assert cuda.code("cuStreamCreate", 2) == "INVALID_VALUE"

@@ -1,4 +1,4 @@
-"""Life of streams, host functions, contexts and processes of the emulated driver."""
+"""Lifetime of streams, host functions, contexts and processes of the emulated driver."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ UNKNOWN = 0x5EC0DEADBEE0
 
 
 def seen(cuda, memory):
-    """Return the first byte of memory, whatever is under way."""
+    """Return the first byte of memory, regardless of pending work."""
     return cuda.emulator.read(memory, 1)[0]
 
 
-# ---------------------------------------------------------------- life
+# ---------------------------------------------------------------- lifetime
 
 
 def test_work_of_a_destroyed_stream_is_done(cuda, memory):
-    """Destroying returns at once, and takes nothing back."""
+    """Destroying a stream returns at once, and its work still runs."""
     stream = cuda.stream()
     cuda.emulator.delay(stream, 0.02)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
@@ -36,7 +36,7 @@ def test_work_of_a_destroyed_stream_is_done(cuda, memory):
 
 
 def test_synchronising_a_context_waits_for_destroyed_streams_too(cuda, memory):
-    """All that was asked for before."""
+    """All work that was enqueued before is waited for."""
     stream = cuda.stream()
     cuda.emulator.delay(stream, 0.02)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
@@ -47,12 +47,12 @@ def test_synchronising_a_context_waits_for_destroyed_streams_too(cuda, memory):
 
 
 def thread_count():
-    """Return how many threads this process has."""
+    """Return the number of threads of this process."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 
 def test_threads_of_destroyed_streams_end(cuda):
-    """A hundred streams that worked leave none behind."""
+    """A hundred streams that executed work leave no threads behind."""
     before = thread_count()
     for _ in range(100):
         stream = cuda.stream()
@@ -64,7 +64,7 @@ def test_threads_of_destroyed_streams_end(cuda):
 
 
 def test_per_thread_streams_go_with_their_threads(cuda, memory):
-    """A hundred threads that used theirs leave no worker behind."""
+    """A hundred threads that used their per-thread streams leave no worker behind."""
     before = thread_count()
 
     def work():
@@ -81,13 +81,13 @@ def test_per_thread_streams_go_with_their_threads(cuda, memory):
 
 
 def resident():
-    """Return how much memory this process has [KiB]."""
+    """Return the resident memory of this process [KiB]."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0])
 
 
 def round_trip(cuda, memory, stream):
-    """Make one of everything, use it, and give it back."""
+    """Create one resource of each kind, use it, and free it."""
     address = cuda.cuMemAlloc(SIZE)
     other, event = cuda.stream(), cuda.event()
     cuda.cuMemcpyDtoDAsync(address, memory, SIZE, other)
@@ -101,7 +101,7 @@ def round_trip(cuda, memory, stream):
 
 @pytest.mark.slow
 def test_ten_thousand_round_trips_leave_nothing_behind(cuda, emulator, streams, memory):
-    """No memory, no stream, no event, no thread; and the process does not grow."""
+    """No memory, stream, event or thread is left, and the process does not grow."""
     for _ in range(5000):  # until quarantine is full
         round_trip(cuda, memory, streams[0])
     before, live, threads = resident(), emulator.live(), thread_count()
@@ -118,7 +118,7 @@ def test_ten_thousand_round_trips_leave_nothing_behind(cuda, emulator, streams, 
 
 
 def test_a_host_function_runs_in_its_place(cuda, streams):
-    """After what came before it, and before what comes later."""
+    """It runs after earlier work and before later work of the stream."""
     libc = ctypes.CDLL(None)
     semaphore = ctypes.create_string_buffer(64)
     libc.sem_init(semaphore, 0, 0)
@@ -135,7 +135,7 @@ def test_a_host_function_runs_in_its_place(cuda, streams):
 
 
 def test_a_host_function_that_blocks_stops_its_stream_only(cuda, streams, memory):
-    """The driver still serves other threads."""
+    """The driver continues to serve other threads."""
     libc = ctypes.CDLL(None)
     semaphore = ctypes.create_string_buffer(64)
     libc.sem_init(semaphore, 0, 0)
@@ -153,7 +153,7 @@ def test_a_host_function_that_blocks_stops_its_stream_only(cuda, streams, memory
 
 
 def test_a_host_function_may_not_call_the_driver(cuda, emulator, streams):
-    """CUDA_ERROR_NOT_PERMITTED: the call does nothing."""
+    """The call returns CUDA_ERROR_NOT_PERMITTED and does nothing."""
     count = ctypes.c_int(-1)
     call = ctypes.CDLL(str(emulator.library)).cuDeviceGetCount
     cuda.host_function(streams[0], call, ctypes.addressof(count))
@@ -179,7 +179,7 @@ def test_a_host_function_may_not_call_the_driver(cuda, emulator, streams):
     ],
 )
 def test_a_thread_without_a_context_is_told_so(cuda, name, arguments):
-    """CUDA_ERROR_INVALID_CONTEXT."""
+    """The calls return CUDA_ERROR_INVALID_CONTEXT."""
     codes = []
     thread = threading.Thread(target=lambda: codes.append(cuda.code(name, *arguments)))
     thread.start()
@@ -189,7 +189,7 @@ def test_a_thread_without_a_context_is_told_so(cuda, name, arguments):
 
 
 def test_contexts_form_a_stack(cuda):
-    """Pushed, popped, replaced at the top."""
+    """Contexts are pushed, popped, and replaced at the top of the stack."""
     first = int(cuda.context)
     second = int(cuda.retain(1))
     cuda.cuCtxPushCurrent(second)
@@ -206,14 +206,14 @@ def test_contexts_form_a_stack(cuda):
 
 @pytest.mark.parametrize("handle", [UNKNOWN, 1])
 def test_what_is_no_context_is_refused(cuda, handle):
-    """CUDA_ERROR_INVALID_CONTEXT."""
+    """The calls return CUDA_ERROR_INVALID_CONTEXT."""
     assert cuda.code("cuCtxSetCurrent", handle) == "INVALID_CONTEXT"
     assert cuda.code("cuCtxPushCurrent", handle) == "INVALID_CONTEXT"
     assert cuda.code("cuCtxDestroy", handle) == "INVALID_CONTEXT"
 
 
 def test_a_primary_context_has_to_be_retained(run_isolated):
-    """Before, it is not active, and its handle is of no use; nor after its last release."""
+    """A primary context is inactive before it is retained and after its last release."""
     out = run_isolated("""
 from interchange_conformance.emucuda import load
 load()
@@ -242,7 +242,7 @@ print(int(again) == int(context), d.cuStreamSynchronize(stream)[0].name)
 
 
 def test_a_context_of_its_own(cuda, emulator):
-    """Made current when it is made; its streams are no others', and go with it."""
+    """A created context is current, and its streams are destroyed with it."""
     made = cuda.cuCtxCreate(None, 0, 0)
     current = int(cuda.cuCtxGetCurrent()) == int(made)
     stream, event, address = cuda.stream(), cuda.event(), cuda.cuMemAlloc(64)
@@ -259,7 +259,7 @@ def test_a_context_of_its_own(cuda, emulator):
 
 
 def test_the_legacy_stream_is_the_current_contexts(cuda, memory):
-    """Each context has one: they do not wait for each other."""
+    """Each context has a legacy stream, and these do not wait for each other."""
     with cuda.emulator.held(LEGACY):
         cuda.emulator.annotate(LEGACY, memory, 1, write=False)
         made = cuda.cuCtxCreate(None, 0, 0)
@@ -272,13 +272,13 @@ def test_the_legacy_stream_is_the_current_contexts(cuda, memory):
 
 
 def test_a_primary_context_is_not_destroyed(cuda):
-    """It is released."""
+    """A primary context is released instead."""
     assert cuda.code("cuCtxDestroy", cuda.context) == "INVALID_CONTEXT"
 
 
 @pytest.mark.parametrize("number", [-1, 2, 99])
 def test_devices_that_are_not_there_are_refused(cuda, number):
-    """CUDA_ERROR_INVALID_DEVICE."""
+    """The calls return CUDA_ERROR_INVALID_DEVICE."""
     assert cuda.code("cuDeviceGet", number) == "INVALID_DEVICE"
     assert cuda.code("cuDevicePrimaryCtxRetain", number) == "INVALID_DEVICE"
     assert cuda.code("cuDeviceGetDefaultMemPool", number) == "INVALID_DEVICE"
@@ -288,7 +288,7 @@ def test_devices_that_are_not_there_are_refused(cuda, number):
 
 
 def test_a_child_of_a_fork_has_no_driver(run_isolated):
-    """CUDA cannot be used there, and the parent goes on."""
+    """CUDA cannot be used in the child, and the parent continues."""
     out = run_isolated("""
 import os
 from interchange_conformance.emucuda import load
@@ -313,7 +313,7 @@ print(d.cuStreamSynchronize(stream)[0].name, d.cuMemFree(memory)[0].name)
 
 @pytest.mark.parametrize("exiting", ["pass", "sys.exit(0)", "raise SystemExit"])
 def test_a_process_ends_while_streams_work(run_isolated, exiting):
-    """One held, one delayed, one in a host function that never returns: no hang and no crash."""
+    """A held stream, a delayed one and an endless host function neither hang nor crash the exit."""
     out = run_isolated(f"""
 import ctypes, sys
 from interchange_conformance.emucuda import load

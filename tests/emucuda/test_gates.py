@@ -1,4 +1,4 @@
-"""Gates made of host functions: they hold a stream on the emulated driver and on a real one."""
+"""Gates built from host functions hold a stream on the emulated driver and on a real one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ on_any_driver = [pytest.mark.emulated, pytest.mark.gpu]
 
 
 def check(answer):
-    """Return what a call of cuda.bindings gave, which must have succeeded."""
+    """Return the result of a call of cuda.bindings, which must have succeeded."""
     code, *values = answer
     assert int(code) == 0, code
     return values[0] if values else None
@@ -42,7 +42,7 @@ def cu(cuda_driver, need):
 
 @pytest.fixture
 def stream(cu):
-    """Return a stream that waits for no other."""
+    """Return a stream that does not wait for other streams."""
     made = check(cu.cuStreamCreate(NON_BLOCKING))
     yield made
     check(cu.cuStreamDestroy(made))
@@ -50,7 +50,7 @@ def stream(cu):
 
 @pytest.fixture
 def pinned(cu):
-    """Return some pinned memory, all zero, and what is in it as bytes."""
+    """Return zeroed pinned memory, and a view of its bytes."""
     ptr = int(check(cu.cuMemHostAlloc(SIZE, 0)))
     ctypes.memset(ptr, 0, SIZE)
     yield ptr
@@ -59,7 +59,7 @@ def pinned(cu):
 
 @pytest.fixture
 def device(cu):
-    """Return the address of device memory that holds sevens."""
+    """Return the address of device memory filled with sevens."""
     ptr = check(cu.cuMemAlloc(SIZE))
     check(cu.cuMemsetD8(ptr, 7, SIZE))
     check(cu.cuCtxSynchronize())
@@ -68,23 +68,23 @@ def device(cu):
 
 
 def state(cu, stream):
-    """Return what the driver says of a stream: 0 when it has done everything."""
+    """Return the state of a stream: 0 if all its work is done."""
     return int(cu.cuStreamQuery(stream)[0])
 
 
 @pytest.mark.parametrize("legacy", [False, True])
 @pytest.mark.usefixtures("cu")
 class TestOnAnyDriver:
-    """With no call but the driver's own."""
+    """Gates with the public calls of the driver only."""
 
     pytestmark = on_any_driver
 
     def test_nothing_runs_behind_a_shut_gate(self, cu, stream, device, pinned, legacy):
-        """Until it is opened; and then everything does."""
+        """Work behind a gate runs when the gate is opened."""
         where = 1 if legacy else stream
         gate = Gate(where)
         check(cu.cuMemcpyDtoHAsync(pinned, device, SIZE, where))
-        time.sleep(0.02)  # enough for a copy of this size, a thousand times over
+        time.sleep(0.02)  # sufficient for a thousand copies of this size
         before = state(cu, where), ctypes.string_at(pinned, 2), gate.is_open
         gate.open()
         check(cu.cuStreamSynchronize(where))
@@ -94,7 +94,7 @@ class TestOnAnyDriver:
         assert gate.is_open
 
     def test_a_block_opens_its_gate(self, cu, stream, legacy):
-        """Also when it raises."""
+        """The gate is opened, also if the block raises."""
         where = 1 if legacy else stream
         with pytest.raises(KeyError), Gate(where):
             raise KeyError
@@ -103,7 +103,7 @@ class TestOnAnyDriver:
         assert state(cu, where) == 0
 
     def test_gates_of_one_stream_come_one_after_the_other(self, cu, stream, legacy):
-        """The second holds what the first lets go."""
+        """The second gate holds the work that the first one releases."""
         where = 1 if legacy else stream
         first, second = Gate(where), Gate(where)
         first.open()
@@ -116,7 +116,7 @@ class TestOnAnyDriver:
         assert state(cu, where) == 0
 
     def test_a_gate_may_be_opened_twice(self, cu, stream, legacy):
-        """The second time says nothing and does nothing."""
+        """The second time has no effect."""
         where = 1 if legacy else stream
         with Gate(where) as gate:
             gate.open()
@@ -127,7 +127,7 @@ class TestOnAnyDriver:
         assert (still_held, other.is_open) == (BUSY, True)
 
     def test_a_gate_that_is_forgotten_opens_and_says_so(self, cu, stream, legacy):
-        """Nothing hangs, and what was seen meanwhile is not believed."""
+        """The program does not hang, and an error states that its results cannot be used."""
         where = 1 if legacy else stream
         gate = Gate(where, timeout=0.05)
         check(cu.cuStreamSynchronize(where))
@@ -137,7 +137,7 @@ class TestOnAnyDriver:
             gate.open()
 
     def test_the_blocks_own_error_is_kept(self, cu, stream, legacy):
-        """It says more than a gate that gave up."""
+        """The error of the block is more informative than that of a gate which timed out."""
         where = 1 if legacy else stream
 
         def work():
@@ -149,7 +149,7 @@ class TestOnAnyDriver:
             work()
 
     def test_gates_leave_nothing_behind(self, cu, stream, legacy):
-        """A hundred of them, one after the other."""
+        """A hundred gates in sequence leave no resources."""
         where = 1 if legacy else stream
         for _ in range(100):
             with Gate(where):
@@ -160,10 +160,10 @@ class TestOnAnyDriver:
         assert len(gates._shut) == 0
 
 
-@pytest.mark.emulated  # a real driver follows what it is given, wherever that leads
+@pytest.mark.emulated  # a real driver dereferences any handle
 @pytest.mark.usefixtures("emulator", "cu")
 def test_a_handle_that_is_no_stream_is_refused():
-    """The driver's own name for it is passed on, and no gate is left."""
+    """The error has the driver's name, and no gate is left."""
     with pytest.raises(GateError, match="CUDA_ERROR_"):
         Gate(0xDEAD0)
 
@@ -172,7 +172,7 @@ def test_a_handle_that_is_no_stream_is_refused():
 
 @pytest.mark.emulated
 def test_a_program_that_ends_with_a_shut_gate_ends():
-    """Its last act opens it, whatever the driver waits for."""
+    """The gate is opened at exit, whatever the driver waits for."""
     text = (
         "import ctypes\n"
         "from interchange_conformance.emucuda import Gate, load\n"
@@ -192,7 +192,7 @@ def test_a_program_that_ends_with_a_shut_gate_ends():
 
 
 def test_without_a_driver_a_gate_says_so(tmp_path):
-    """The loader's words are passed on, as an error of ours."""
+    """The error contains the message of the loader."""
     (tmp_path / "libcuda.so.1").write_text("no library")
     text = "from interchange_conformance.emucuda import Gate\nGate(1)\n"
 

@@ -1,4 +1,4 @@
-"""``python -m interchange_conformance.emucuda -- command``: any program on the emulated driver."""
+"""``python -m interchange_conformance.emucuda -- command``: a program on the emulated driver."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ORDERED = PROGRAM + "race(streams=1)\n"
 
 
 def launch(*words, timeout=100, **environment):
-    """Run the launcher, and return how it ended."""
+    """Run the launcher, and return the completed process."""
     return subprocess.run(
         [PYTHON, "-m", "interchange_conformance.emucuda", *map(str, words)],
         env={**CLEAN, **environment},
@@ -56,7 +56,7 @@ def launch(*words, timeout=100, **environment):
 
 @pytest.mark.emulated
 def test_a_program_without_reports_ends_as_it_ends():
-    """Its output and its exit code are its own, and nothing is added."""
+    """The output and the exit code are those of the program, and nothing is added."""
     done = launch("--", PYTHON, "-c", ORDERED + "print(count.value); sys.exit(5)")
 
     assert (done.returncode, done.stdout, done.stderr) == (5, "2\n", "")
@@ -64,7 +64,7 @@ def test_a_program_without_reports_ends_as_it_ends():
 
 @pytest.mark.emulated
 def test_a_program_with_reports_ends_with_a_code_of_its_own():
-    """86, and what the detector found."""
+    """The exit code is 86, and the reports are printed."""
     done = launch("--", PYTHON, "-c", RACE + "print('all is well')")
 
     assert (done.returncode, done.stdout) == (86, "all is well\n")
@@ -74,7 +74,7 @@ def test_a_program_with_reports_ends_with_a_code_of_its_own():
 
 @pytest.mark.emulated
 def test_a_failure_of_the_program_keeps_its_code():
-    """The reports are printed all the same."""
+    """The reports are printed as well."""
     done = launch("--", PYTHON, "-c", RACE + "sys.exit(3)")
 
     assert done.returncode == 3
@@ -83,7 +83,7 @@ def test_a_failure_of_the_program_keeps_its_code():
 
 @pytest.mark.emulated
 def test_the_reports_of_all_processes_are_printed():
-    """Two programs one after the other, and the second is innocent."""
+    """Two programs run one after the other, and only the first has a report."""
     text = f'{PYTHON} -c "$RACE"; {PYTHON} -c "$RACE"; {PYTHON} -c "$ORDERED"'
 
     done = launch("--", "sh", "-c", text, RACE=RACE, ORDERED=ORDERED)
@@ -94,7 +94,7 @@ def test_the_reports_of_all_processes_are_printed():
 
 @pytest.mark.emulated
 def test_a_program_that_uses_no_driver_is_told_from_one_without_faults():
-    """Nothing was looked at, so nothing was found."""
+    """No calls were checked, so there are no reports."""
     done = launch("--", PYTHON, "-c", "pass")
 
     assert done.returncode == 0
@@ -103,7 +103,7 @@ def test_a_program_that_uses_no_driver_is_told_from_one_without_faults():
 
 @pytest.mark.emulated
 def test_a_program_that_skips_its_end_is_not_said_to_have_used_no_driver():
-    """os._exit leaves no reports behind, and that is said."""
+    """os._exit leaves no reports, and the launcher says so."""
     done = launch("--", PYTHON, "-c", RACE + "os._exit(0)")
 
     assert done.returncode == 0
@@ -112,7 +112,7 @@ def test_a_program_that_skips_its_end_is_not_said_to_have_used_no_driver():
 
 @pytest.mark.emulated
 def test_a_program_that_a_signal_ends_has_the_code_of_shells():
-    """128 and the number of the signal."""
+    """The exit code is 128 plus the number of the signal."""
     done = launch("--", PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
 
     assert done.returncode == 128 + signal.SIGKILL
@@ -120,7 +120,7 @@ def test_a_program_that_a_signal_ends_has_the_code_of_shells():
 
 @pytest.mark.emulated
 def test_input_reaches_the_program():
-    """The launcher reads none of it."""
+    """The launcher does not read the input."""
     done = subprocess.run(
         [PYTHON, "-m", "interchange_conformance.emucuda", "--", "cat"],
         input="some words",
@@ -136,7 +136,7 @@ def test_input_reaches_the_program():
 
 @pytest.mark.emulated
 def test_the_launcher_passes_a_request_to_end_on():
-    """A supervisor that ends it ends the program, and no orphan stays."""
+    """A supervisor that terminates the launcher terminates the program, and no orphan is left."""
     words = [PYTHON, "-m", "interchange_conformance.emucuda", "--"]
     program = "import time; print('here', flush=True); time.sleep(60)"
     with subprocess.Popen(
@@ -151,7 +151,7 @@ def test_the_launcher_passes_a_request_to_end_on():
 
 @pytest.mark.emulated
 def test_options_of_the_program_are_its_own():
-    """Whatever comes after the first ``--``, another one included."""
+    """Everything after the first ``--`` belongs to the program, including another ``--``."""
     done = launch("--", PYTHON, "-c", "import sys; print(sys.argv[1:])", "--devices", "--", "-h")
 
     assert done.stdout == "['--devices', '--', '-h']\n"
@@ -162,7 +162,7 @@ def test_options_of_the_program_are_its_own():
 
 @pytest.mark.emulated
 def test_there_are_as_many_devices_as_asked_for():
-    """Two, unless told."""
+    """There are two devices by default."""
     done = launch("--devices", 3, "--", PYTHON, "-c", ORDERED + "print(count.value)")
 
     assert done.stdout == "3\n"
@@ -170,7 +170,7 @@ def test_there_are_as_many_devices_as_asked_for():
 
 @pytest.mark.emulated
 def test_a_variable_that_is_set_is_not_changed():
-    """Only options do."""
+    """Only options change the variables."""
     done = launch("--", PYTHON, "-c", ORDERED + "print(count.value)", EMUCUDA_DEVICES="4")
 
     assert done.stdout == "4\n"
@@ -178,7 +178,7 @@ def test_a_variable_that_is_set_is_not_changed():
 
 @pytest.mark.emulated
 def test_without_the_detector_there_are_no_reports():
-    """And no words about that."""
+    """The launcher prints nothing about reports either."""
     done = launch("--races", "off", "--", PYTHON, "-c", RACE)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -186,7 +186,7 @@ def test_without_the_detector_there_are_no_reports():
 
 @pytest.mark.emulated
 def test_reports_may_be_printed_as_they_come():
-    """Before the program's own last words."""
+    """The reports precede the last output of the program."""
     text = RACE + "os.write(2, b'last words\\n')"
 
     done = launch("--races", "print", "--", PYTHON, "-c", text)
@@ -197,7 +197,7 @@ def test_reports_may_be_printed_as_they_come():
 
 @pytest.mark.emulated
 def test_the_first_report_may_end_the_program():
-    """By the signal of abort(), for a debugger."""
+    """The program ends with the signal of abort(), for use with a debugger."""
     done = launch("--races", "abort", "--", PYTHON, "-c", RACE + "print('not reached')")
 
     assert done.returncode == 128 + signal.SIGABRT
@@ -208,7 +208,7 @@ def test_the_first_report_may_end_the_program():
 @pytest.mark.emulated
 @pytest.mark.parametrize(("option", "code"), [((), 0), (("--protect",), 128 + signal.SIGSEGV)])
 def test_device_memory_may_be_out_of_the_hosts_reach(option, code):
-    """As it is on a device: a program that looks at it crashes."""
+    """As on a device, a program that reads device memory crashes."""
     done = launch(*option, "--", PYTHON, "-c", ORDERED + "ctypes.string_at(ptr.value, 1)")
 
     assert done.returncode == code
@@ -216,7 +216,7 @@ def test_device_memory_may_be_out_of_the_hosts_reach(option, code):
 
 @pytest.mark.emulated
 def test_operations_may_be_slow():
-    """A tenth of a second before the one there is."""
+    """The only operation is delayed by a tenth of a second."""
     text = "import time; start = time.monotonic()\n" + ORDERED + "print(time.monotonic() - start)"
 
     done = launch("--delay-us", 100_000, "--", PYTHON, "-c", text)
@@ -226,7 +226,7 @@ def test_operations_may_be_slow():
 
 @pytest.mark.emulated
 def test_the_calls_go_into_a_file(tmp_path):
-    """Of this run, not of an earlier one, wherever the program goes."""
+    """The file has the calls of this run only, in whichever folder the program runs."""
     file = tmp_path / "calls"
     file.write_text("cuOfAnEarlierRun\n")
 
@@ -239,12 +239,12 @@ def test_the_calls_go_into_a_file(tmp_path):
     assert "cuOfAnEarlierRun" not in names
 
 
-# ---------------------------------------------------------------- mistakes
+# ---------------------------------------------------------------- errors
 
 
 @pytest.mark.emulated
 def test_a_command_that_is_not_there_is_named():
-    """With the code that shells have for it."""
+    """The exit code is that of shells for a missing command."""
     done = launch("--", "no-such-command", "--option")
 
     assert (done.returncode, done.stderr) == (127, "emucuda: command not found: no-such-command\n")
@@ -252,7 +252,7 @@ def test_a_command_that_is_not_there_is_named():
 
 @pytest.mark.emulated
 def test_a_command_that_cannot_be_run_is_named(tmp_path):
-    """With the code that shells have for it."""
+    """The exit code is that of shells for a command that is not executable."""
     done = launch("--", tmp_path)
 
     assert (done.returncode, done.stderr) == (
@@ -262,7 +262,7 @@ def test_a_command_that_cannot_be_run_is_named(tmp_path):
 
 
 def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
-    """The fix is in the one line."""
+    """The error is one line and contains the fix."""
     done = launch("--", PYTHON, "-c", "pass", CC="no-such-compiler")
 
     assert done.returncode == 2
@@ -294,7 +294,7 @@ def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
     ],
 )
 def test_a_mistake_in_the_options_is_explained(words, said):
-    """Before anything is built or run."""
+    """The error is printed before anything is built or run."""
     done = launch(*words)
 
     assert done.returncode == 2
@@ -302,7 +302,7 @@ def test_a_mistake_in_the_options_is_explained(words, said):
 
 
 def test_help_names_the_exit_code():
-    """Scripts need it."""
+    """Scripts need the exit code."""
     done = launch("--help")
 
     assert done.returncode == 0

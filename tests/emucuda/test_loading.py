@@ -1,4 +1,4 @@
-"""What loading the emulated driver does to a process, and what it asks of it."""
+"""The effects of loading the emulated driver on a process, and its requirements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAPS = """\
 
 
 def test_drivers_are_told_from_other_libraries():
-    """Each once; the runtime is none."""
+    """Each driver is listed once; the runtime library is not a driver."""
     assert control.mapped_drivers(MAPS) == [
         "/usr/lib/libcuda.so.570.26",
         "/opt/with space/libcuda.so.1",
@@ -32,13 +32,13 @@ def test_drivers_are_told_from_other_libraries():
 
 @pytest.mark.emulated
 def test_there_is_one_emulator_per_process(emulator):
-    """Whoever loads it gets the same."""
+    """Every call returns the same emulator."""
     assert load() is emulator
 
 
 @pytest.mark.emulated
 def test_another_driver_that_came_first_is_named(tmp_path):
-    """A process can have one: two would share names and nothing else."""
+    """A process can have only one driver: two would share symbol names but not state."""
     (tmp_path / "driver.c").write_text("int cuInit(int flags) { return flags; }\n")
     library = tmp_path / "libcuda.so.1"
     (compiler, *_) = building.find_compiler()
@@ -63,7 +63,7 @@ def test_another_driver_that_came_first_is_named(tmp_path):
 
 @pytest.mark.emulated
 def test_the_emulated_driver_may_have_come_first():
-    """A program of the launcher has it from the library path, and loads it again by hand."""
+    """The launcher puts the driver into the library path, and the program loads it again."""
     library = building.build()
     text = (
         "import ctypes, sys\n"
@@ -81,7 +81,7 @@ def test_the_emulated_driver_may_have_come_first():
 
 @pytest.mark.emulated
 def test_importing_the_package_loads_no_driver():
-    """Nor does it import what is neither in the standard library nor of the two distributions."""
+    """It imports nothing outside the standard library and the two distributions."""
     text = (
         "import sys\n"
         "before = set(sys.modules)\n"

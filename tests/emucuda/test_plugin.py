@@ -1,4 +1,4 @@
-"""The pytest plugin, seen from tests that use it: each case is a pytest run in a child process."""
+"""The pytest plugin as its users see it: each case runs pytest in a child process."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def race(emulator):
 
 @pytest.fixture
 def run_pytest(tmp_path):
-    """Return a function that runs pytest on a text, and returns how it ended."""
+    """Return a function that runs pytest on a source text and returns the completed process."""
 
     def run(text, *options, **environment):
         (tmp_path / "test_inner.py").write_text(text)
@@ -72,7 +72,7 @@ def run_pytest(tmp_path):
 
 
 def driver_with(tmp_path, body):
-    """Compile a driver that answers with `body`; return the environment that finds it."""
+    """Compile a driver that returns `body`; return the environment in which it is found."""
     folder = tmp_path / "driver"
     folder.mkdir()
     try:
@@ -90,12 +90,12 @@ NO_DEVICE = "int cuInit(int f) { return f + 100; }"
 NONE_VISIBLE = "int cuInit(int f) { return f; } int cuDeviceGetCount(int *n) { *n = 0; return 0; }"
 
 
-# ---------------------------------------------------------------- which tests run
+# ---------------------------------------------------------------- selection of tests
 
 
 @pytest.mark.emulated
 def test_by_default_the_emulated_driver_is_chosen(run_pytest):
-    """Tests for a device are skipped, and say how to run them."""
+    """Tests for a device are skipped, and the reason says how to run them."""
     done = run_pytest(MARKED, "-rA")
 
     assert "runs on emulated" in done.stdout
@@ -104,7 +104,7 @@ def test_by_default_the_emulated_driver_is_chosen(run_pytest):
 
 
 def test_with_a_real_driver_the_emulated_one_is_left_alone(run_pytest, tmp_path):
-    """Tests for the emulated driver are skipped, and say how to run them."""
+    """Tests for the emulated driver are skipped, and the reason says how to run them."""
     done = run_pytest(MARKED, "-rA", "--cuda=real", **driver_with(tmp_path, ONE_DEVICE))
 
     assert "runs on real" in done.stdout
@@ -120,7 +120,7 @@ def test_with_a_real_driver_the_emulated_one_is_left_alone(run_pytest, tmp_path)
     ],
 )
 def test_without_a_device_the_reason_is_given(run_pytest, tmp_path, body, reason):
-    """A driver alone runs nothing, and what was asked for and cannot run is a failure."""
+    """A driver without devices runs no test; a requested run that is impossible is a failure."""
     done = run_pytest(MARKED, "--cuda=real", **driver_with(tmp_path, body))
 
     assert "1 passed, 1 skipped, 2 errors" in done.stdout
@@ -129,7 +129,7 @@ def test_without_a_device_the_reason_is_given(run_pytest, tmp_path, body, reason
 
 @pytest.mark.emulated
 def test_the_emulated_driver_never_passes_for_a_real_one(run_pytest):
-    """Its folder on the library path makes no device."""
+    """The folder of the emulated driver on the library path does not count as a device."""
     path = str(building.build().parent)
 
     done = run_pytest(MARKED, "--cuda=real", LD_LIBRARY_PATH=path)
@@ -139,7 +139,7 @@ def test_the_emulated_driver_never_passes_for_a_real_one(run_pytest):
 
 
 def test_without_a_compiler_the_reason_is_given(run_pytest):
-    """What needs the emulated driver is skipped, the fixture included."""
+    """Tests and fixtures that need the emulated driver are skipped."""
     text = MARKED + "\ndef test_unmarked(emulator): pass\n"
 
     done = run_pytest(text, CC="no-such-compiler")
@@ -149,7 +149,7 @@ def test_without_a_compiler_the_reason_is_given(run_pytest):
 
 
 def test_a_driver_that_was_named_is_not_skipped(run_pytest):
-    """The emulated one is the default, and skipped where it cannot be built, unless it is named."""
+    """The default, emulated driver is skipped if it cannot be built; a named one fails."""
     done = run_pytest(MARKED, "--cuda=emulated", CC="no-such-compiler")
 
     assert "1 passed, 1 skipped, 2 errors" in done.stdout
@@ -157,7 +157,7 @@ def test_a_driver_that_was_named_is_not_skipped(run_pytest):
 
 @pytest.mark.emulated
 def test_sources_that_do_not_compile_are_a_failure(run_pytest, tmp_path):
-    """Absent is fine, broken is not."""
+    """A missing compiler skips the tests, and a failing one makes them fail."""
     (tmp_path / "cuda.h").write_text("#error not this one\n")
 
     done = run_pytest(MARKED, CC=f"{building.find_compiler()[0]} -I{tmp_path}")
@@ -167,7 +167,7 @@ def test_sources_that_do_not_compile_are_a_failure(run_pytest, tmp_path):
 
 
 def test_what_was_demanded_is_not_skipped(run_pytest):
-    """CI sets INTERCHANGE_TEST_REQUIRE: there a driver that cannot be built is a failure."""
+    """With INTERCHANGE_TEST_REQUIRE, as in CI, a driver that cannot be built is a failure."""
     done = run_pytest(MARKED, CC="no-such-compiler", INTERCHANGE_TEST_REQUIRE="numpy,emulated")
 
     assert done.returncode == 1
@@ -175,7 +175,7 @@ def test_what_was_demanded_is_not_skipped(run_pytest):
 
 
 def test_the_header_names_the_driver(run_pytest):
-    """A log says what the run was worth."""
+    """The log shows on which driver the tests ran."""
     done = run_pytest("def test(): pass", "--cuda=real")
 
     assert "\ncuda: real driver\n" in done.stdout
@@ -183,7 +183,7 @@ def test_the_header_names_the_driver(run_pytest):
 
 @pytest.mark.emulated
 def test_tests_that_load_the_emulated_driver_come_last(run_pytest):
-    """A library that looks for a driver in an earlier test does not find the emulated one."""
+    """A library that searches for a driver in an earlier test does not find the emulated one."""
     text = (
         "import pytest\n"
         "maps = lambda: open('/proc/self/maps').read()\n"
@@ -205,7 +205,7 @@ def test_tests_that_load_the_emulated_driver_come_last(run_pytest):
 
 @pytest.mark.emulated
 def test_a_report_fails_the_test_that_made_it(run_pytest):
-    """The failure is the test's own, not an error at its teardown, and quotes the report."""
+    """The test itself fails, not its teardown, and the failure quotes the report."""
     done = run_pytest(RACE + "def test(emulator): race(emulator)\n")
 
     assert "\n1 failed in" in done.stdout.replace("=", "").replace("  ", "\n").replace("\n ", "\n")
@@ -214,7 +214,7 @@ def test_a_report_fails_the_test_that_made_it(run_pytest):
 
 @pytest.mark.emulated
 def test_a_report_does_not_fail_the_next_test(run_pytest):
-    """Every test begins with none."""
+    """Every test starts without reports."""
     done = run_pytest(
         RACE + "def test_a(emulator): race(emulator)\n"
         "def test_b(emulator): assert emulator.reports() == []\n"
@@ -225,7 +225,7 @@ def test_a_report_does_not_fail_the_next_test(run_pytest):
 
 @pytest.mark.emulated
 def test_a_report_that_was_expected_is_no_failure(run_pytest):
-    """Tests of the detector, and of seeded bugs, take their reports."""
+    """Tests of the detector and of seeded bugs consume their reports."""
     done = run_pytest(
         RACE + "def test(emulator):\n"
         "    race(emulator)\n"
@@ -237,7 +237,7 @@ def test_a_report_that_was_expected_is_no_failure(run_pytest):
 
 @pytest.mark.emulated
 def test_a_report_that_was_only_read_still_fails(run_pytest):
-    """To look is not to expect."""
+    """Reading a report does not count as an expectation."""
     done = run_pytest(
         RACE + "def test(emulator):\n    race(emulator)\n    assert emulator.reports()\n"
     )
@@ -247,7 +247,7 @@ def test_a_report_that_was_only_read_still_fails(run_pytest):
 
 @pytest.mark.emulated
 def test_an_expected_report_that_does_not_come_fails(run_pytest):
-    """A detector that says nothing cannot pass for one that found the bug."""
+    """A detector that reports nothing is not taken for one that found the bug."""
     done = run_pytest("def test(emulator): emulator.expect_reports()\n")
 
     assert "1 failed" in done.stdout
@@ -256,7 +256,7 @@ def test_an_expected_report_that_does_not_come_fails(run_pytest):
 
 @pytest.mark.emulated
 def test_a_test_that_fails_for_its_own_reason_shows_the_reports_too(run_pytest):
-    """They may be the cause."""
+    """The reports may be the cause of the failure."""
     done = run_pytest(RACE + "def test(emulator):\n    race(emulator)\n    raise ValueError(7)\n")
 
     assert "1 failed" in done.stdout
@@ -267,7 +267,7 @@ def test_a_test_that_fails_for_its_own_reason_shows_the_reports_too(run_pytest):
 
 @pytest.mark.emulated
 def test_a_report_at_teardown_is_an_error(run_pytest):
-    """What gives a test's memory back is part of the program."""
+    """The code that frees a test's memory is part of the program."""
     done = run_pytest(
         "import pytest\n" + RACE + "@pytest.fixture\n"
         "def resource(emulator):\n    yield\n    race(emulator)\n"
@@ -279,7 +279,7 @@ def test_a_report_at_teardown_is_an_error(run_pytest):
 
 @pytest.mark.emulated
 def test_what_a_failed_test_held_is_released(run_pytest):
-    """The next test does not hang on a stream that the last one left behind its gate."""
+    """The next test does not hang on a stream that the last test left behind a gate."""
     done = run_pytest(
         RACE + "def test_a(emulator):\n"
         "    race(emulator); emulator.hold(1); raise ValueError(7)\n"
@@ -311,7 +311,7 @@ def resource(emulator):
 @pytest.mark.parametrize("names", ["resource, emulator", "emulator, resource", "before, emulator"])
 @pytest.mark.parametrize("ending", ["raise ValueError(7)", "pass"])
 def test_gates_left_shut_do_not_hang_the_teardown_of_other_fixtures(run_pytest, names, ending):
-    """They are open before any fixture gives something back."""
+    """The gates are opened before other fixtures free their resources."""
     done = run_pytest(
         RACE + CLEANUP + f"def test_a({names}):\n"
         "    ptr = race(emulator); emulator.expect_reports(); emulator.hold(1)\n"
@@ -325,7 +325,7 @@ def test_gates_left_shut_do_not_hang_the_teardown_of_other_fixtures(run_pytest, 
     assert ("1 failed in" if "raise" in ending else "1 passed in") in done.stdout
 
 
-# ---------------------------------------------------------------- the mark alone
+# ---------------------------------------------------------------- the mark without the fixture
 
 MARKED_RACE = """
 import ctypes
@@ -347,7 +347,7 @@ def race():
 
 @pytest.mark.emulated
 def test_the_mark_brings_the_reports(run_pytest):
-    """A marked test that does not name the fixture fails for its reports all the same."""
+    """A test with the mark fails for its reports even if it does not use the fixture."""
     done = run_pytest(
         "import pytest\n" + MARKED_RACE + "@pytest.mark.emulated\ndef test(): race()\n"
     )
@@ -358,7 +358,7 @@ def test_the_mark_brings_the_reports(run_pytest):
 
 @pytest.mark.emulated
 def test_the_mark_may_be_of_a_class_or_a_module(run_pytest):
-    """Wherever it comes from, unittest included."""
+    """The mark applies from a class, a module or a unittest class."""
     done = run_pytest(
         "import pytest, unittest\npytestmark = pytest.mark.emulated\n"
         + MARKED_RACE
@@ -370,7 +370,7 @@ def test_the_mark_may_be_of_a_class_or_a_module(run_pytest):
 
 
 def test_with_a_real_driver_the_mark_brings_nothing(run_pytest, tmp_path):
-    """A test with both marks runs there, and the emulated driver is not loaded."""
+    """A test with both marks runs on the device, and the emulated driver is not loaded."""
     done = run_pytest(
         "import pytest\n@pytest.mark.gpu\n@pytest.mark.emulated\n"
         "def test(request):\n    assert 'emulator' not in request.fixturenames\n"
@@ -384,7 +384,7 @@ def test_with_a_real_driver_the_mark_brings_nothing(run_pytest, tmp_path):
 
 @pytest.mark.emulated
 def test_a_test_without_the_mark_loads_nothing(run_pytest):
-    """The plugin alone brings no driver into the process."""
+    """The plugin itself loads no driver into the process."""
     done = run_pytest("def test(): assert 'libcuda' not in open('/proc/self/maps').read()\n")
 
     assert "1 passed in" in done.stdout

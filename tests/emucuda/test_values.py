@@ -1,4 +1,4 @@
-"""Streams as they are passed in, and the log as it comes out: plain values, without a driver."""
+"""Conversion of streams and numbers for the driver, and parsing of its log, without a driver."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import given, strategies as st
 from interchange_conformance.emucuda import Call, handle_of
 from interchange_conformance.emucuda.streams import whole
 
-# ---------------------------------------------------------------- streams by any name
+# ---------------------------------------------------------------- stream objects
 
 
 class Speaks:
-    """A stream of cuda.core, as far as the protocol goes."""
+    """A stream of cuda.core that only implements ``__cuda_stream__``."""
 
     def __init__(self, handle):
         self.handle = handle
@@ -22,13 +22,13 @@ class Speaks:
 
 
 class Carries:
-    """A stream of an early cuda.core: the protocol was an attribute."""
+    """A stream of an early cuda.core, in which the protocol was an attribute."""
 
     __cuda_stream__ = (0, 9)
 
 
 class Counts:
-    """A handle that is not an int, as those of cuda.bindings are not."""
+    """A handle that is not an int, like those of cuda.bindings."""
 
     def __int__(self):
         return 7
@@ -38,7 +38,7 @@ class Counts:
     ("stream", "handle"), [(0, 0), (2, 2), (Speaks(5), 5), (Carries(), 9), (Counts(), 7)]
 )
 def test_a_stream_may_come_in_any_form(stream, handle):
-    """An int, or what the libraries make of one."""
+    """A stream is an int or a stream object of a library."""
     assert handle_of(stream) == handle
 
 
@@ -46,14 +46,14 @@ def test_a_stream_may_come_in_any_form(stream, handle):
     "stream", [None, "1", b"1", 1.0, True, object(), Speaks(1.5), Speaks(None)]
 )
 def test_what_is_no_stream_is_refused(stream):
-    """The text of a number is no handle."""
+    """A string with a number is not a handle."""
     with pytest.raises(TypeError, match="is not a stream"):
         handle_of(stream)
 
 
 @pytest.mark.parametrize("stream", [-1, 2**64, 2**70, Speaks(-1), Carries(), Counts()])
 def test_what_no_handle_can_be_is_refused(monkeypatch, stream):
-    """C would cut it off, and take stream 0 for it."""
+    """C would truncate the value and use stream 0."""
     monkeypatch.setattr(Carries, "__cuda_stream__", (0, 2**64))
     monkeypatch.setattr(Counts, "__int__", lambda _: -7)
 
@@ -66,7 +66,7 @@ def test_what_no_handle_can_be_is_refused(monkeypatch, stream):
 
 @given(st.integers(-(2**70), 2**70), st.integers(0, 2**64))
 def test_a_number_in_range_is_itself_and_another_one_is_refused(value, largest):
-    """Nothing is cut off."""
+    """No value is truncated."""
     if 0 <= value <= largest:
         assert whole(value, "length", largest) == value
     else:
@@ -76,12 +76,12 @@ def test_a_number_in_range_is_itself_and_another_one_is_refused(value, largest):
 
 @pytest.mark.parametrize("value", [None, "1", 1.5, True, [], 1j])
 def test_what_is_no_number_is_refused(value):
-    """A truth value is a slip, not a length."""
+    """A bool as a length is an error of the caller."""
     with pytest.raises(TypeError, match="length is "):
         whole(value, "length")
 
 
-# ---------------------------------------------------------------- the log's lines
+# ---------------------------------------------------------------- lines of the log
 
 
 def test_a_line_without_arguments_is_a_call():
@@ -90,10 +90,10 @@ def test_a_line_without_arguments_is_a_call():
 
 
 def test_numbers_may_be_of_either_base():
-    """Handles are hexadecimal, sizes and negative codes are not."""
+    """Handles are hexadecimal; sizes and negative codes are decimal."""
     assert Call.parse("f a=0x10 b=10 c=-1").args == {"a": 16, "b": 10, "c": -1}
 
 
 def test_the_null_pointer_is_zero():
-    """As printf has it."""
+    """The null pointer has the form of printf."""
     assert Call.parse("f a=(nil)").args == {"a": 0}

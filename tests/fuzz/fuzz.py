@@ -1,10 +1,10 @@
-"""Fuzz the reading of capsules and of interface records, for as long as one likes.
+"""Fuzz the import of capsules and of interface records.
 
-Source: libFuzzer's way of working; atheris (https://github.com/google/atheris), which is used where
-it is installed, and else bytes of the corpus that are changed by chance.
+Source: libFuzzer; atheris (https://github.com/google/atheris), which is used if it is installed;
+otherwise bytes of the corpus are changed at random.
 
 Usage: ``python tests/fuzz/fuzz.py [--seconds 20] [--seed N] [--plain] [FILE ...]``; files are tried
-once each.  What is being tried lies in ``tests/fuzz/last``, should the process not survive it.
+once each.  The current input is stored in ``tests/fuzz/last``, in case the process crashes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def seeds() -> list[bytes]:
 
 
 def read(path: Path) -> bytes:
-    """Return the bytes of a file; that of the last input says first how many there are."""
+    """Return the bytes of a file; the file of the last input starts with their number."""
     data = path.read_bytes()
     return data[2:][: int.from_bytes(data[:2], "little")] if path.name == LAST.name else data
 
@@ -60,7 +60,7 @@ def changed(data: bytes, others: list[bytes], chance: random.Random) -> bytes:
 
 
 def fuzz_plainly(seconds: float, seed: int) -> int:
-    """Try the corpus and what becomes of it; return how much was tried."""
+    """Try the corpus and random changes of it; return the number of inputs tried."""
     import inputs
 
     chance, corpus, tried = random.Random(seed), seeds(), 0  # noqa: S311 - no secret
@@ -79,20 +79,20 @@ def fuzz_plainly(seconds: float, seed: int) -> int:
 
 
 def fuzz_by_coverage(seconds: float) -> None:
-    """Let atheris choose, by what is reached in Python; it ends the process."""
+    """Let atheris choose inputs by coverage of Python code; it ends the process."""
     import atheris
 
     with atheris.instrument_imports(include=["interchange"]):
         import inputs
     options = [f"-max_total_time={seconds:.0f}", f"-max_len={LONGEST}", f"-artifact_prefix={HERE}/"]
-    found = tempfile.mkdtemp(prefix="interchange-fuzz-")  # what reaches something new; kept
+    found = tempfile.mkdtemp(prefix="interchange-fuzz-")  # input with new coverage, kept
     print(f"new inputs are put into {found}", flush=True)
     atheris.Setup([sys.argv[0], *options, found, str(CORPUS)], inputs.try_one)
     atheris.Fuzz()
 
 
 def main() -> None:
-    """Fuzz as the arguments say."""
+    """Fuzz as given by the arguments."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32)

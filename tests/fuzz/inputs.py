@@ -1,8 +1,8 @@
-"""What fuzzing tries: bytes become a struct in a capsule, or a record; both cores must agree.
+"""Inputs of the fuzzer: bytes become a struct in a capsule, or a record; both cores must agree.
 
-Source: dlpack.h 1.3; the CUDA Array Interface, version 3.  Bytes say what a struct says, but for
-its pointers, which are NULL, beyond all memory, or lead to numbers right before a page that
-cannot be read: who reads one too many dies.
+Source: dlpack.h 1.3; the CUDA Array Interface, version 3.  The bytes
+are the fields of a struct except its pointers, which are NULL, out of range, or point to numbers
+before a page that cannot be read: reading past the end crashes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CALL: Final = "fuzz()"
 AXES: Final = 64
 _PAGE: Final = mmap.PAGESIZE
 NOWHERE: Final = 2**63 + 8
-_HEAD: Final = 4  # bytes that choose: generation and deleter, shape, strides, data
+_HEAD: Final = 4  # bytes that select generation and deleter, shape, strides, data
 
 
 def cores() -> list[ModuleType]:
-    """Return the cores that are here, readable first."""
+    """Return the available cores, the ctypes core first."""
     try:
         from interchange._core import _native
     except ModuleNotFoundError:
@@ -42,7 +42,7 @@ CORES: Final = cores()
 
 
 class Guarded:
-    """Memory whose end is followed by a page that cannot be read."""
+    """Memory followed by a page that cannot be read."""
 
     def __init__(self, size: int) -> None:
         pages = -(-size // _PAGE) + 1
@@ -53,7 +53,7 @@ class Guarded:
             raise OSError("mprotect failed")
 
     def put(self, data: bytes) -> int:
-        """Write bytes at the end, and return where they begin; a multiple of 8 for such lengths."""
+        """Write bytes at the end, and return their address, which must be a multiple of 8."""
         start = self.end - len(data)
         ctypes.memmove(start, data, len(data))
         return start
@@ -63,12 +63,12 @@ SHAPE, STRIDES, STRUCT, DATA = Guarded(8 * AXES), Guarded(8 * AXES), Guarded(96)
 
 
 def padded(data: bytes, size: int) -> bytes:
-    """Return exactly so many bytes."""
+    """Return the bytes padded or cut to a length."""
     return data[:size].ljust(size, b"\0")
 
 
 class Input:
-    """A struct, as bytes say it."""
+    """A struct that is decoded from bytes."""
 
     def __init__(self, data: bytes) -> None:
         choices, rest = padded(data, _HEAD), data[_HEAD:]
@@ -93,13 +93,13 @@ class Input:
         self._point(offset, choices)
 
     def _point(self, offset: int, choices: bytes) -> None:
-        """Fill the pointers in."""
+        """Set the pointers."""
         width = 8 * self.axes
         numbers = padded(self._numbers(choices), 2 * width)
         raw = struct.unpack_from("=Q", self.struct, offset)[0]
         shape = (SHAPE.put(numbers[:width]), 0, NOWHERE, SHAPE.end - width)[choices[1] % 4]
         strides = (STRIDES.put(numbers[width:]), 0, NOWHERE, shape + width)[choices[2] % 4]
-        if choices[2] % 4 == 3:  # right behind the shape, as many libraries have them
+        if choices[2] % 4 == 3:  # right after the shape, as in many libraries
             shape = STRIDES.put(numbers)
             strides = shape + width
         data = (DATA.put(bytes(256)), 0, raw, DATA.end - 8)[choices[3] % 4]
@@ -112,21 +112,21 @@ class Input:
             self.struct[place : place + 8] = struct.pack("=Q", value % 2**64)
 
     def _numbers(self, choices: bytes) -> bytes:
-        """Return extents and steps: as the bytes say, or one byte of them for each."""
+        """Return extents and strides: decoded from the bytes, or one byte for each."""
         if choices[1] & 4:
             return self.numbers
         signed = (byte - 256 if byte > 250 else byte for byte in self.numbers[: 2 * self.axes])
         return struct.pack(f"={len(self.numbers[: 2 * self.axes])}q", *signed)
 
     def capsule(self) -> tuple[Any, int]:
-        """Return a capsule of the struct, and where the struct is."""
+        """Return a capsule of the struct, and the address of the struct."""
         address = STRUCT.put(bytes(self.struct))
         name = capsules.VERSIONED if self.versioned else capsules.LEGACY
         return capsules.new_capsule(address, name, None), address
 
 
 def outcome(core: ModuleType, data: bytes) -> list[Any]:
-    """Return all that a core says of a struct, and how often it was released."""
+    """Return the result of a core for a struct, and how often it was released."""
     capsule, address = Input(data).capsule()
     before = number_at(address)
     said: list[Any]
@@ -147,7 +147,7 @@ def outcome(core: ModuleType, data: bytes) -> list[Any]:
 
 
 def try_struct(data: bytes) -> None:
-    """Let all cores consume the struct that the bytes say, and compare."""
+    """Import the struct with all cores, and compare the results."""
     first, *others = (outcome(core, data) for core in CORES)
     deleter = not padded(data, 1)[0] & 2
     if first[-1] != int(deleter) or any(other != first for other in others):
@@ -158,13 +158,13 @@ def try_struct(data: bytes) -> None:
 
 
 class Bytes:
-    """Values, as bytes say them."""
+    """Values that are decoded from bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def byte(self) -> int:
-        """Return the next byte, 0 behind the last."""
+        """Return the next byte, 0 after the last."""
         self._at += 1
         return self._data[self._at - 1] if self._at <= len(self._data) else 0
 
@@ -174,14 +174,14 @@ class Bytes:
         return self._data[self._at - count : self._at]
 
     def number(self) -> int:
-        """Return a number, small or at an edge."""
+        """Return a number, small or at a limit."""
         kind = self.byte()
         if kind < 200:
             return kind % 16 - 1
         return (-1) ** kind * 2 ** (self.byte() % 130) + self.byte() % 5 - 2
 
     def value(self, depth: int = 0) -> Any:
-        """Return anything."""
+        """Return an object of any type."""
         kind = self.byte() % 11
         if kind < 3:
             return self.number()
@@ -200,7 +200,7 @@ _KEYS: Final = ("shape", "typestr", "data", "version", "strides", "descr", "mask
 
 
 def record(data: bytes) -> Any:
-    """Return a record, as bytes say it: a good one with some of its values replaced."""
+    """Return a record decoded from bytes: a valid one with some values replaced."""
     source = Bytes(data)
     made: dict[Any, Any] = dict(_GOOD)
     for _ in range(source.byte() % 5):
@@ -213,21 +213,21 @@ def record(data: bytes) -> Any:
 
 
 class Device:
-    """Publishes a record."""
+    """An object with a record."""
 
     def __init__(self, made: Any) -> None:
         self.__cuda_array_interface__ = made
 
 
 class Host:
-    """Publishes a record of host memory."""
+    """An object with a record of host memory."""
 
     def __init__(self, made: Any) -> None:
         self.__array_interface__ = made
 
 
 def try_record(data: bytes) -> None:
-    """Read the record that the bytes say: it is described, or refused with a rule."""
+    """Import the decoded record: it is described, or refused with a rule."""
     made = record(data)
     ways = (
         lambda: parse_record(made),
@@ -243,5 +243,5 @@ def try_record(data: bytes) -> None:
 
 
 def try_one(data: bytes) -> None:
-    """Try what the first byte chooses."""
+    """Try the kind of input that the first byte selects."""
     (try_struct if padded(data, 1)[0] & 1 else try_record)(data[1:])

@@ -1,4 +1,4 @@
-"""The corpus of the fuzzer, and what a moment of chance makes of it, is read alike by all cores."""
+"""All cores agree on the corpus of the fuzzer and on random changes of it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CORPUS = sorted((HERE / "corpus").iterdir())
 
 
 def test_the_corpus_is_read_alike(run_isolated):
-    """Each input once, twice over: what was read before changes nothing."""
+    """Each input is tried twice: caches do not change the result."""
     assert not run_isolated(FUZZ, *CORPUS, *CORPUS)
 
 
 def test_nothing_is_found_in_a_moment(run_isolated):
-    """Two seconds of changed inputs, the same in every run but for how many there are."""
+    """Two seconds of changed inputs: all runs use the same sequence, of different length."""
     said = run_isolated(FUZZ, "--plain", "--seconds", 2, "--seed", 7)
 
     assert said.endswith("seed 7: nothing found\n")

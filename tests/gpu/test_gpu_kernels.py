@@ -1,6 +1,6 @@
-"""Kernels on a GPU over the arrays of other libraries, on streams that are not the default.
+"""Kernels on a GPU over arrays of other libraries, on non-default streams.
 
-A gate holds one stream, so that a missing wait shows whatever the timing is.
+A gate holds one stream, so that a missing wait is detected whatever the timing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def put(x, value):
 
 @pytest.fixture(params=LIBRARIES)
 def library(request, cuda_driver):
-    """Return a library with everything loaded, or skip with the reason."""
+    """Return a library that is loaded and warmed up, or skip the test with the reason."""
     assert cuda_driver == "real"
     found = LIBRARIES[request.param]()
     _warm_up(found)
@@ -50,7 +50,7 @@ def library(request, cuda_driver):
 
 
 def test_a_kernel_waits_for_the_stream_of_a_library(library):
-    """Its write there comes first."""
+    """The kernel runs after the library's write."""
     producer, handle = library.stream()
     x, stream = library.zeros(), cuda.stream()
     out = cuda.device_array(COUNT, "f4", stream=stream)
@@ -62,7 +62,7 @@ def test_a_kernel_waits_for_the_stream_of_a_library(library):
 
 
 def test_the_stream_of_a_library_waits_for_a_kernel(library):
-    """Its read there comes afterwards, and the host does not wait for either."""
+    """The library's read runs after the kernel, and the host does not wait for either."""
     producer, _ = library.stream()
     x, stream = library.zeros(), cuda.stream()
     with Gate(stream), library.on(producer):
@@ -73,7 +73,7 @@ def test_the_stream_of_a_library_waits_for_a_kernel(library):
 
 
 def test_on_one_stream_nothing_waits(library):
-    """The kernel comes between a library's write and its read."""
+    """The kernel runs between a library's write and its read."""
     producer, handle = library.stream()
     x, out = library.zeros(), library.zeros()
     with Gate(handle), library.on(producer):
@@ -86,7 +86,7 @@ def test_on_one_stream_nothing_waits(library):
 
 
 def test_a_tensor_that_is_lazily_conjugated_is_not_read_as_it_is():
-    """Its exchange table does not tell; it is refused, or resolved."""
+    """The exchange table does not have this bit; the tensor is refused, or resolved."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("this PyTorch finds no CUDA device")
@@ -101,7 +101,7 @@ def test_a_tensor_that_is_lazily_conjugated_is_not_read_as_it_is():
 
 
 def test_a_tensor_with_a_gradient_is_refused_as_torch_refuses_it():
-    """A kernel does not tell autograd."""
+    """A kernel does not record gradients."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("this PyTorch finds no CUDA device")
@@ -110,7 +110,7 @@ def test_a_tensor_with_a_gradient_is_refused_as_torch_refuses_it():
 
 
 def test_arrays_of_jax_are_read():
-    """They are never written."""
+    """Arrays of JAX are never written."""
     jax = pytest.importorskip("jax")
     try:
         device = jax.devices("gpu")[0]

@@ -1,8 +1,8 @@
-"""CuPy, PyTorch, JAX and numba-cuda on a GPU: both directions, on streams that are not the default.
+"""CuPy, PyTorch, JAX and numba-cuda on a GPU: both directions, on non-default streams.
 
-These need the libraries' own kernels, so they run with ``--cuda=real`` alone, and each library that
-is not installed, or finds no device, is skipped with the reason.  A gate holds the producer's
-stream, so that a missing wait shows whatever the timing is.
+These tests need the kernels of the libraries, so they only run with ``--cuda=real``; a library
+that is not installed, or finds no device, is skipped with the reason.  A gate holds the
+producer's stream, so that a missing wait is detected whatever the timing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COUNT = 1 << 20
 
 
 class Torch:
-    """PyTorch: a tensor is busy on the current stream."""
+    """PyTorch: the work of a tensor is on the current stream."""
 
     def __init__(self):
         self.torch = pytest.importorskip("torch")
@@ -34,7 +34,7 @@ class Torch:
         return self.torch.cuda.stream(stream)
 
     def zeros(self):
-        """Return an array of zeros, finished."""
+        """Return an array of zeros without pending work."""
         x = self.torch.zeros(COUNT, dtype=self.torch.float32, device="cuda")
         self.torch.cuda.synchronize()
         return x
@@ -52,13 +52,13 @@ class Torch:
         return x.clone()
 
     def values(self, x):
-        """Return the values there are, when all is done."""
+        """Return the values when all work is done."""
         self.torch.cuda.synchronize()
         return set(x.unique().tolist())
 
 
 class Cupy:
-    """CuPy: the same words for the current stream."""
+    """CuPy, with the same methods for the current stream."""
 
     def __init__(self):
         self.cupy = pytest.importorskip("cupy")
@@ -77,7 +77,7 @@ class Cupy:
         return stream
 
     def zeros(self):
-        """Return an array of zeros, finished."""
+        """Return an array of zeros without pending work."""
         x = self.cupy.zeros(COUNT, "float32")
         self.cupy.cuda.Device().synchronize()
         return x
@@ -95,7 +95,7 @@ class Cupy:
         return x.copy()
 
     def values(self, x):
-        """Return the values there are, when all is done."""
+        """Return the values when all work is done."""
         self.cupy.cuda.Device().synchronize()
         return set(self.cupy.unique(x).tolist())
 
@@ -105,7 +105,7 @@ LIBRARIES = {"torch": Torch, "cupy": Cupy}
 
 @pytest.fixture(params=LIBRARIES)
 def library(request, cuda_driver):
-    """Return a library, or skip with the reason."""
+    """Return a library, or skip the test with the reason."""
     assert cuda_driver == "real"
     found = LIBRARIES[request.param]()
     _warm_up(found)
@@ -113,7 +113,7 @@ def library(request, cuda_driver):
 
 
 def _warm_up(library):
-    """Load and allocate what the tests use: both may wait for the device, and so for a gate."""
+    """Load and allocate in advance: both may wait for the device, and so for a gate."""
     x = library.zeros()
     stream, _ = library.stream()
     with library.on(stream):
@@ -124,14 +124,14 @@ def _warm_up(library):
 
 @pytest.fixture
 def hold():
-    """Return what keeps a stream from running."""
+    """Return a function that holds a stream."""
     from interchange_conformance.emucuda.gates import Gate
 
     return Gate
 
 
 def test_a_library_hands_over_on_another_stream(library, hold):
-    """Its write on its stream is seen on ours."""
+    """Our stream sees the library's write."""
     (producer, handle), (consumer, theirs) = library.stream(), library.stream()
     x = library.zeros()
     shut = hold(handle)
@@ -146,7 +146,7 @@ def test_a_library_hands_over_on_another_stream(library, hold):
 
 
 def test_a_library_is_handed_an_array_that_is_busy_elsewhere(library, hold):
-    """Our Array, ready on one stream, is taken on another: the library's stream waits."""
+    """An Array that is ready on one stream is imported on another, and that stream waits."""
     (producer, handle), (consumer, _) = library.stream(), library.stream()
     x = library.zeros()
     shut = hold(handle)
@@ -161,7 +161,7 @@ def test_a_library_is_handed_an_array_that_is_busy_elsewhere(library, hold):
 
 
 def test_a_loan_hands_back(library, hold):
-    """What is written on our stream is seen by the library afterwards."""
+    """The library sees what our stream wrote."""
     (producer, handle), (consumer, theirs) = library.stream(), library.stream()
     x = library.zeros()
     shut = hold(theirs)
@@ -177,14 +177,14 @@ def test_a_loan_hands_back(library, hold):
 
 
 def test_the_cuda_array_interface_is_taken_too(library, hold):
-    """What the library publishes of its own memory."""
+    """The library publishes a record of its memory."""
     (producer, handle), (consumer, theirs) = library.stream(), library.stream()
     x = library.zeros()
     shut = hold(handle)
     with library.on(producer):
         library.fill(x, 7)
         array = ix.from_cai(x, stream=theirs, unsynced="legacy")
-        if x.__cuda_array_interface__["version"] < 3:  # it names no stream: ours is ordered by hand
+        if x.__cuda_array_interface__["version"] < 3:  # it publishes no stream: explicit order
             array = ix.from_dlpack(x, stream=theirs)
     with library.on(consumer):
         copied = library.copy(library.take(array))
@@ -194,7 +194,7 @@ def test_the_cuda_array_interface_is_taken_too(library, hold):
 
 
 def test_a_round_trip_keeps_the_memory(library):
-    """The address, the shape and the values are the same."""
+    """The address, the shape and the values are unchanged."""
     x = library.zeros()
     library.fill(x, 3)
     stream, _ = library.stream()
@@ -206,7 +206,7 @@ def test_a_round_trip_keeps_the_memory(library):
 
 
 def test_jax_hands_over_and_takes():
-    """JAX orders its own streams; what it is told is where we will read."""
+    """JAX orders its own streams; the stream passed to it is that of our read."""
     jax = pytest.importorskip("jax")
     try:
         device = jax.devices("gpu")[0]
@@ -224,7 +224,7 @@ def test_jax_hands_over_and_takes():
 
 @pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # numba with NumPy 2.5
 def test_numba_kernels_run_on_borrowed_memory():
-    """A kernel on our stream, and the producer's next one after it."""
+    """A kernel runs on our stream, and the producer's next kernel after it."""
     pytest.importorskip("numba")
     np = pytest.importorskip("numpy")
     from numba import cuda

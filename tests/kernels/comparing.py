@@ -1,4 +1,4 @@
-"""Compares what a kernel left in its arguments with what it should have.
+"""Comparison of the results of a kernel with the expected results.
 
 Source: IEEE 754 (units in the last place).
 """
@@ -21,7 +21,7 @@ CLOSE = 8  # units in the last place of a case's `scale`
 def ulps(found: np.ndarray, expected: np.ndarray) -> float:
     """Return the largest distance of two arrays in units of the last place.
 
-    Of complex numbers over both parts; infinite where only one is no number.
+    For complex numbers the maximum of both parts; infinite if only one is NaN.
 
     Examples
     --------
@@ -38,13 +38,13 @@ def ulps(found: np.ndarray, expected: np.ndarray) -> float:
 
 
 def _real(array: np.ndarray) -> np.ndarray:
-    """Return the parts of complex numbers, and other numbers as they are."""
+    """Return the parts of complex numbers; other numbers unchanged."""
     array = np.ascontiguousarray(array)
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
 def is_same(found: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether two arrays have the same bits, but for which of the many no number it is."""
+    """Return whether two arrays have the same bits, except for the payloads of NaN."""
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return False
     found, expected = (_real(each) for each in (found, expected))
@@ -55,7 +55,7 @@ def is_same(found: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def wrong(case: Case, found: dict[int, np.ndarray], expected: dict[int, np.ndarray]) -> list[str]:
-    """Return which arguments are not as expected, and how far they are from it."""
+    """Return the arguments that are not as expected, and their distance from it."""
     findings = []
     for place, array in expected.items():
         if case.scale:
@@ -70,7 +70,7 @@ def wrong(case: Case, found: dict[int, np.ndarray], expected: dict[int, np.ndarr
 
 
 def left_by(run: Callable[..., Any], case: Case) -> dict[int, np.ndarray]:
-    """Return what a run leaves in the arguments of a case, whose own stay as they are."""
+    """Return the arguments of a case after a run, which uses copies of them."""
     arguments = [np.copy(each) if isinstance(each, np.ndarray) else each for each in case.arguments]
     run(case.grid, case.block, arguments)
     return {place: arguments[place] for place in case.expected}

@@ -1,4 +1,4 @@
-"""What of these tests is left out where there is no LLVM, a cache of their own, and where they run.
+"""Tests that are skipped without LLVM, a separate cache, and the devices on which tests run.
 
 Source: CUDA Binary Utilities (ptxas).
 """
@@ -36,7 +36,7 @@ ON = [
 
 @pytest.fixture(params=ON)
 def where(request, monkeypatch):
-    """Be on the CPU, as if there were no driver, and on the driver that was chosen."""
+    """Run on the CPU, as if there were no driver, and on the chosen driver."""
     if request.param == "CPU":
         for module in ("streams", "arrays"):
             monkeypatch.setattr(f"interchange.cuda.{module}.find_driver", lambda _: None)
@@ -48,7 +48,7 @@ def where(request, monkeypatch):
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory):
-    """Keep the user's own cache out of the tests, and the tests out of it."""
+    """Use a separate cache instead of the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INTERCHANGE_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
         yield
@@ -56,7 +56,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture(autouse=True)
 def typed_programs(monkeypatch, tmp_path):
-    """All kernels that a test types, which NVIDIA's assembler takes where it is asked for."""
+    """All kernels that a test types; NVIDIA's assembler checks them if requested."""
     if "INTERCHANGE_TEST_ASSEMBLE" not in os.environ:
         yield
         return

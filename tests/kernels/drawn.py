@@ -1,8 +1,8 @@
-"""Programs of the language, drawn: their text, and the arguments that they are run with.
+"""Random programs of the language: their source, and their arguments.
 
-Source: CUDA Python Specification 0.2.  Whoever draws says how: `Choices` by a seed, a test of
-hypothesis by what shrinks.  Most programs are well typed; in some a number of another kind stands
-where it may not.
+Source: CUDA Python Specification 0.2.  The source of choices is a parameter: `Choices` uses a
+seed,
+`Drawn` uses hypothesis.  Most programs are well typed; some have an operand of an invalid kind.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ OF_REALS = ("+", "-", "*", "/", "//", "%")
 OF_INTEGERS = ("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>")
 MOST_VARIABLES = 5
 LENGTH = 4
-"""Of an array along its axis, two of which a matrix has together."""
+"""Length of a one-dimensional array, and number of elements of a matrix."""
 
 
 class Program(NamedTuple):
-    """A text with a kernel, and what is passed to that; results go to arrays that are added.
+    """A kernel's source and its arguments, followed by arrays for the results.
 
-    Arrays are passed backwards, with gaps, where it is `strided`; with `debug` indices are checked.
+    With `strided`, arrays are reversed and have gaps; with `debug`, indices are checked.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Program(NamedTuple):
 
 
 class Choices:
-    """Draws by a seed."""
+    """Random choices from a seed."""
 
     def __init__(self, seed):
         self._random = random.Random(seed)  # noqa: S311 - no secret
@@ -56,7 +56,7 @@ class Choices:
 
 
 class Drawn(Choices):
-    """Draws by what hypothesis gives."""
+    """Choices by hypothesis."""
 
     def __init__(self, draw, integers):
         self._draw, self._integers = draw, integers
@@ -67,7 +67,7 @@ class Drawn(Choices):
 
 
 class Expressions:
-    """Draws expressions over names of kinds: ``i`` integer, ``r`` real, ``c64`` and ``c128``."""
+    """Random expressions over names of kinds: ``i`` integer, ``r`` real, ``c64`` and ``c128``."""
 
     def __init__(self, choices):
         self.below = choices.below
@@ -80,16 +80,16 @@ class Expressions:
         return items[self.below(len(items))]
 
     def one_in(self, count):
-        """Whether something rare happens."""
+        """Return whether something rare happens."""
         return self.below(count) == count - 1
 
     def name(self, *kinds):
-        """Return a name of some kinds, None where there is none."""
+        """Return a name of some kinds, or None if there is none."""
         found = [name for name, kind in self.names.items() if kind in kinds]
         return self.pick(found) if found else None
 
     def draw(self, kind, depth):
-        """Return an expression of a kind, seldom of another."""
+        """Return an expression of a kind, rarely of another."""
         if self.one_in(400):
             kind = self.pick(("i", "r", "c64", "c128"))
         if kind in {"c64", "c128"}:
@@ -97,7 +97,7 @@ class Expressions:
         return self.integer(depth) if kind == "i" else self.real(depth)
 
     def leaf(self, *kinds):
-        """Return a name, or a number as it is written."""
+        """Return a name, or a literal."""
         name = self.name(*kinds)
         if name and self.below(3):
             return name
@@ -128,12 +128,12 @@ class Expressions:
         return f"({self.draw(self.pick(('c64', 'c128')), depth - 1)}).{self.pick(('real', 'imag'))}"
 
     def exact(self, depth):
-        """Return a function of math whose result is the same everywhere."""
+        """Return a function of math whose result is the same on all platforms."""
         name = self.pick(EXACT)
         values = [self.draw("r", depth - 1)]
         if name == "fmod":
             values.append(self.draw("r", depth - 2))
-        if name == "copysign":  # whose sign is known: not that of no number
+        if name == "copysign":  # of known sign: the sign of NaN is unknown
             values.append(f"int64({self.draw('i', depth - 2)})")
         return f"math.{name}({', '.join(values)})"
 
@@ -156,7 +156,7 @@ class Expressions:
         return f"{self.pick(INTEGERS)}({self.draw('r', depth - 1)})"
 
     def one_of(self, a, b, depth):
-        """Return what is one of two numbers, or of three."""
+        """Return a choice between two or three numbers."""
         if self.below(2):
             return f"({a()} if {self.truth(depth - 1)} else {b()})"
         operands = [a(), b(), b()][: 2 + self.below(2)]
@@ -201,7 +201,7 @@ class Expressions:
         return f"{type_}({self.draw(self.pick(kinds), depth - 1)})"
 
     def element(self, kind):
-        """Return an element of an array, whose index is within its bounds."""
+        """Return an element of an array with an index within its bounds."""
         found = [name for name, (held, _) in self.arrays.items() if kind in {held, "r"}]
         found = [name for name in found if kind[0] == "c" or self.arrays[name][0][0] != "c"]
         return self.place(self.pick(found)) if found else None
@@ -234,7 +234,7 @@ class Expressions:
 
 
 def scalar(choices, type_):
-    """Return a number of a type, often one at its bounds."""
+    """Return a number of a type, often at its bounds."""
     pick = lambda items: items[choices.below(len(items))]  # noqa: E731
     if type_ == "bool_":
         return np.bool_(choices.below(2))

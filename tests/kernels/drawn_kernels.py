@@ -1,4 +1,4 @@
-"""Drawn programs as kernels: their types, their arguments, and what the reference leaves in those.
+"""Random programs as kernels: types, arguments, and the expected results of the reference.
 
 Source: CUDA Python Specification 0.2.
 """
@@ -29,7 +29,7 @@ SCOPE = {
     "bool_": BY_NAME["bool"],
 }
 EXPRESSIONS = 8
-"""In one kernel."""
+"""The number of expressions in one kernel."""
 
 
 def drawn_program(what, seed):
@@ -39,7 +39,7 @@ def drawn_program(what, seed):
 
 
 def kernel_of(text, *, debug=False):
-    """Return the kernel of a text, whose lines Python knows."""
+    """Return the kernel of a source text, whose lines are known to linecache."""
     file = "<drawn program>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope = {**SCOPE, "__name__": "drawn"}
@@ -57,7 +57,7 @@ def type_of(value):
 
 
 def laid_out(value, *, strided):
-    """Return a copy of an array, in C order or backwards with gaps; of a number itself."""
+    """Return a copy of an array, in C order or backwards with gaps; a number unchanged."""
     if not value.ndim or not strided:
         return value.copy()
     room = np.zeros([2 * length for length in value.shape], value.dtype)
@@ -67,18 +67,18 @@ def laid_out(value, *, strided):
 
 
 def arguments_of(program, elements):
-    """Return fresh arguments, those for results at the end."""
+    """Return new arguments, with the arrays of results at the end."""
     given = [laid_out(value, strided=program.strided) for value in program.arguments]
     return [*given, *(np.zeros(1, element.name) for element in elements)]
 
 
 def types_of(program, elements):
-    """Return the types of all arguments, with those of the results."""
+    """Return the types of all arguments, including those of the results."""
     return tuple(map(type_of, arguments_of(program, elements)))
 
 
 def types_for_any(program):
-    """Return the types of all arguments, where results of every type can be stored."""
+    """Return the types of all arguments, with arrays that can store results of every type."""
     return types_of(program, [complex128] * len(program.results))
 
 
@@ -105,11 +105,11 @@ def run_reference(program, elements):
     return [value for value in arguments if value.ndim]
 
 
-# ---------------------------------------------------------------- for a launcher
+# ---------------------------------------------------------------- cases for launchers
 
 
 class DrawnCase(NamedTuple):
-    """A drawn program: its name and text to be shown, its kernel, and what that should compute."""
+    """A random program: its name and source for messages, its kernel, and the expected results."""
 
     name: str
     text: str
@@ -118,13 +118,13 @@ class DrawnCase(NamedTuple):
 
 
 def drawn_cases(what, seeds, *, strided=False):
-    """Yield kernels with arguments, and what each has to leave in them, for any launcher.
+    """Yield kernels with arguments and the expected results, for any launcher.
 
-    Every program draws its arguments, all of NumPy: numbers, and arrays of one or two axes; behind
-    them stands an array of length 1 for each result, of the type that the language gives it.  The
-    numbers are to be passed with the types that they have.  One thread runs a program.  The bits
-    have to be the same, but for which of the many no number is: `comparing.wrong` knows.  So a
-    launcher with its own memory compares like this::
+    Every program has random arguments of NumPy: numbers, and arrays of one or two axes, followed by
+    an array of length 1 for each result, of the type that the language specifies.  Numbers must be
+    passed with their types.  One thread runs a program.  Results must be equal bit by bit, except
+    for the payloads of NaN, which `comparing.wrong` ignores.  A launcher with separate memory
+    compares them as follows::
 
         for name, text, kernel, case in drawn_cases("statements", range(1000)):
             found = left_by(lambda grid, block, given: launch(kernel, grid, block, given), case)
@@ -138,15 +138,15 @@ def drawn_cases(what, seeds, *, strided=False):
     what : str
         ``"statements"`` or ``"expressions"``, of which there are eight in a kernel.
     seeds : iterable of int
-        The numbers of programs.  Those that are not in the language, about 3 in 100, are left out.
+        The numbers of programs.  Invalid programs, about 3 in 100, are left out.
     strided : bool, default False
-        Whether arrays of some programs lie backwards with gaps, each in ``array.base``, as a
-        quarter of the programs wants it.  Programs may read strides: copies must have the same.
+        Whether arrays of a quarter of the programs are reversed and have gaps, each within
+        ``array.base``.  Programs may read strides, so copies must have the same strides.
 
     Yields
     ------
     DrawnCase
-        Its case has the sizes, the arguments, and place of an argument -> array as it should be.
+        Its case has the sizes, the arguments, and index of an argument -> expected array.
     """
     for seed in seeds:
         program = drawn_program(what, seed)

@@ -1,8 +1,10 @@
-"""Kernels as they are in textbooks, with arguments, and what NumPy finds with the same arithmetic.
+"""Textbook kernels with arguments, and the results of NumPy with the same arithmetic.
 
-Source: CUDA C++ Programming Guide (tiles); Harris, "Optimizing Parallel Reduction in CUDA"; Hillis
-and Steele, "Data Parallel Algorithms" (scan); Black and Scholes, by Abramowitz and Stegun 26.2.17.
-NumPy goes through sums in the order of a thread, so that the bits are the same.
+Source: CUDA C++ Programming Guide (tiles); Harris, "Optimizing Parallel Reduction in CUDA";
+Hillis
+and Steele, "Data Parallel Algorithms" (scan); Black and Scholes, by Abramowitz and Stegun
+26.2.17.
+NumPy adds in the order of a thread, so that the bits are the same.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ ROUNDS = np.int32(24)
 
 
 class Case(NamedTuple):
-    """A launch: sizes, arguments, and what some of them hold after it; `scale` where the last bits
-    may differ, by so many units in the last place of that number.
+    """A launch: sizes, arguments, and expected results; `scale` if the last bits may differ, in
+    units in the last place of that number.
     """
 
     grid: tuple[int, ...]
@@ -34,7 +36,7 @@ class Case(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A kernel, and what makes a case of a size; `size` is one for slow machines."""
+    """A kernel, and a function that creates a case of a size; `size` is for slow machines."""
 
     kernel: Any
     make: Callable[[int], Case]
@@ -42,7 +44,7 @@ class Program(NamedTuple):
 
 
 def types_of(arguments: tuple[Any, ...]) -> list[Any]:
-    """Return the types of arguments of NumPy."""
+    """Return the types of NumPy arguments."""
     found = []
     for each in arguments:
         name = "bool_" if each.dtype.name == "bool" else each.dtype.name
@@ -61,7 +63,7 @@ def _blocks(size: int, of: int = BLOCK) -> int:
     return max(1, -(-size // of))
 
 
-# ---------------------------------------------------------------- one element for each thread
+# ---------------------------------------------------------------- one element per thread
 
 
 @cuda.jit
@@ -113,7 +115,7 @@ def _integers(n: int) -> Case:
 
 @cuda.jit
 def calculator(codes, x, y, out):
-    """Do what a code says, by a jump to one of many places."""
+    """Compute what a code selects, by a jump to one of many branches."""
     i = cuda.grid(1)
     if i >= codes.size:
         return
@@ -176,7 +178,7 @@ def _conversions(n: int) -> Case:
     return Case((_blocks(n),), (BLOCK,), (x, *empty), expected)
 
 
-# ---------------------------------------------------------------- threads that work together
+# ---------------------------------------------------------------- cooperating threads
 
 
 @cuda.jit
@@ -305,7 +307,7 @@ def _fourier(n: int) -> Case:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a product of complex numbers without fused operations, which NumPy may use."""
+    """Return a product of complex numbers without the fused operations that NumPy may use."""
     found = np.empty_like(a)
     found.real = a.real * b.real - a.imag * b.imag
     found.imag = a.real * b.imag + a.imag * b.real
@@ -425,7 +427,7 @@ ROOT = 1 / math.sqrt(2 * math.pi)
 
 
 def below(d):
-    """Return the share of a normal distribution below a number."""
+    """Return the normal distribution function of a number."""
     k = 1 / (1 + 0.2316419 * math.fabs(d))
     tail = 1.781477937 + k * (-1.821255978 + k * 1.330274429)
     tail = k * (0.319381530 + k * (-0.356563782 + k * tail))

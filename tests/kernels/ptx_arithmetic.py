@@ -1,4 +1,4 @@
-"""What the instructions of PTX compute: integers, comparisons, conversions, and the table of all.
+"""PTX instructions for integers, comparisons and conversions, and the table of all instructions.
 
 Source: PTX ISA 8.8, "Instruction Set".
 """
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from .ptx_types import Opcode
 
 UNSPECIFIED = 0xA5A5_A5A5_A5A5_A5A5
-"""What is computed where PTX leaves it to the machine: no result should depend on it."""
+"""The result of operations that PTX leaves undefined: no result should depend on it."""
 
 # ---------------------------------------------------------------- integers
 
 
 def _quotient(a: int, b: int) -> int:
-    """Divide to zero; by 0 hardware gives something, which LLVM may compute and never use."""
+    """Divide with truncation; division by 0 is undefined, and LLVM may compute it without use."""
     if b == 0:
         return UNSPECIFIED
     size = abs(a) // abs(b)
@@ -35,7 +35,7 @@ def _quotient(a: int, b: int) -> int:
 
 
 def _rest(a: int, b: int) -> int:
-    """Return what remains of a division."""
+    """Return the remainder of a division."""
     return a - b * _quotient(a, b) if b else UNSPECIFIED
 
 
@@ -63,7 +63,7 @@ def _integer_rule(op: Opcode) -> Rule:
 
 
 def _shift(op: Opcode) -> Callable[[int, int], int]:
-    """Return a shift; by the width or more, all is shifted out."""
+    """Return a shift; a shift by the width or more shifts out all bits."""
     bits = op.type.bits
     if op.name == "shl":
         return lambda a, n: a << min(n, bits)
@@ -252,7 +252,7 @@ _RULES: dict[str, Callable[[Opcode], Rule]] = {
 
 
 def rule_of(op: Opcode) -> Rule:
-    """Return how an opcode computes.
+    """Return the function that computes an opcode.
 
     Raises
     ------

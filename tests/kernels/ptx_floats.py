@@ -1,7 +1,7 @@
-"""What the instructions of PTX compute with floats.
+"""PTX instructions for floats.
 
-Source: PTX ISA 8.8, "Floating Point Instructions".  What is approximate on hardware
-(``.approx``) is rounded correctly here.
+Source: PTX ISA 8.8, "Floating Point Instructions".  Approximate operations (``.approx``) are
+rounded correctly here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rounded(value: Fraction, bits: int, mode: str = "rn") -> Any:
-    """Return the float next to an exact value: nearest, to zero (rz), down (rm) or up (rp)."""
+    """Return an exact value rounded to a float: to nearest, to zero (rz), down (rm) or up (rp)."""
     near = FLOATS[bits](_to_odd(value) if bits == 32 else _to_double(value))
     if mode == "rn" or np.isnan(near):
         return near
@@ -42,7 +42,7 @@ def _to_double(value: Fraction) -> float:
 
 
 def _to_odd(value: Fraction) -> float:
-    """Return a double that is rounded once more without harm: an inexact one ends in 1."""
+    """Return a double that can be rounded again: an inexact one is odd."""
     near = _to_double(value)
     if math.isinf(near):
         return near
@@ -50,20 +50,20 @@ def _to_odd(value: Fraction) -> float:
 
 
 def _made_odd(near: float, rest: Any) -> float:
-    """Return one of the two doubles around a number, which is `near` and a small rest."""
+    """Return the odd one of the two doubles around the sum of `near` and a small remainder."""
     if not rest or PACKED[64].pack(near)[0] & 1:
         return near
     return math.nextafter(near, math.inf if rest > 0 else -math.inf)
 
 
 def flushed(number: Any) -> Any:
-    """Return 0 for a number too small to be normal."""
+    """Return 0 for a subnormal number."""
     small = np.abs(number) < np.finfo(number.dtype).tiny
     return np.copysign(number.dtype.type(0), number) if small else number
 
 
 def saturated(number: Any) -> Any:
-    """Return a float between 0 and 1, 0 for none."""
+    """Return a float clamped to [0, 1], 0 for NaN."""
     type_ = type(number)
     return type_(0) if np.isnan(number) else min(max(number, type_(0)), type_(1))
 
@@ -72,7 +72,7 @@ def saturated(number: Any) -> Any:
 
 
 def exactly(act: Callable[..., Any], bits: int, mode: str, *numbers: Any) -> Any:
-    """Return an operation without error, rounded once; what is no number, and 0, by NumPy."""
+    """Return an exact operation, rounded once; NaN and 0 are computed by NumPy."""
     plain = act(*numbers)
     if not all(map(np.isfinite, numbers)):
         return plain
@@ -98,7 +98,7 @@ def _fused_single(a: Any, b: Any, c: Any) -> Any:
 
 
 def _less(a: Any, b: Any) -> Any:
-    """Return the lesser; -0 is below 0, and a number is taken before none."""
+    """Return the minimum; -0 is below 0, and a number is preferred to NaN."""
     if np.isnan(a) or np.isnan(b):
         return b if np.isnan(a) else a
     return a if (a, not np.signbit(a)) < (b, not np.signbit(b)) else b
@@ -111,7 +111,7 @@ def _greater(a: Any, b: Any) -> Any:
 
 
 def _coarse(act: Callable[[Any], Any], number: Any) -> Any:
-    """Return what hardware approximates in double: of both numbers the upper half counts."""
+    """Return an approximate double operation, which uses only the upper half of the operand."""
     high = np.uint64(WIDE ^ 0xFFFFFFFF)
     result = act((number.view(np.uint64) & high).view(np.float64))
     return (result.view(np.uint64) & high).view(np.float64)
@@ -160,7 +160,7 @@ def float_rule(op: Opcode) -> Rule:
 
 
 def modified(op: Opcode, act: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operation with what ``.ftz`` and ``.sat`` add."""
+    """Return an operation with the modifiers ``.ftz`` and ``.sat``."""
     if op.has("ftz"):
         inner = act
         act = lambda *numbers: flushed(inner(*map(flushed, numbers)))  # noqa: E731

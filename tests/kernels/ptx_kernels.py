@@ -1,4 +1,4 @@
-"""Kernels as PTX for the tests, with NVIDIA's functions of math or without, and its assembler.
+"""PTX of kernels for the tests, with or without libdevice, and NVIDIA's assembler.
 
 Source: PTX ISA 8.8; CUDA, "libdevice User's Guide"; CUDA Binary Utilities (ptxas).
 """
@@ -20,7 +20,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 
 
 def find_ptxas():
-    """Return NVIDIA's assembler, of a toolkit or of a wheel (nvidia-cuda-nvcc), if there is one."""
+    """Return the path of ptxas from a toolkit or a wheel (nvidia-cuda-nvcc), or None."""
     wheels = (
         found
         for entry in sys.path
@@ -31,7 +31,7 @@ def find_ptxas():
 
 
 def assembled(ptxas, text, architecture, folder):
-    """Return what NVIDIA's assembler says of a text, and the size of what it made [bytes]."""
+    """Return the output of ptxas for a text, and the size of the result [bytes]."""
     source, binary = (folder / f"kernel.{end}" for end in ("ptx", "cubin"))
     binary.unlink(missing_ok=True)
     source.write_text(text, encoding="utf-8")
@@ -41,7 +41,7 @@ def assembled(ptxas, text, architecture, folder):
 
 
 def assert_assembled(programs, folder):
-    """Let NVIDIA's assembler take typed programs for every architecture, without a warning."""
+    """Assert that ptxas assembles typed programs for every architecture without a warning."""
     ptxas = find_ptxas()
     if ptxas is None:
         raise FileNotFoundError("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
@@ -53,7 +53,7 @@ def assert_assembled(programs, folder):
 
 
 def unlinked_ptx(kernel, *types, architecture="sm_75"):
-    """Return the PTX of a kernel that calls functions of math, which are elsewhere."""
+    """Return the PTX of a kernel with calls of external math functions."""
     program = kernel.typed(*types)
     with locked():
         module = llvm.parse_assembly(str(ptx_module(program)))
@@ -63,7 +63,7 @@ def unlinked_ptx(kernel, *types, architecture="sm_75"):
 
 
 def any_ptx(kernel, *types, architecture="sm_75"):
-    """Return the PTX of a kernel, linked with NVIDIA's functions of math where they are there."""
+    """Return the PTX of a kernel, linked with libdevice if it is installed."""
     program = kernel.typed(*types)
     try:
         return to_ptx(program, architecture)

@@ -1,4 +1,4 @@
-"""Stands in for libdevice where a kernel was not linked with it: ``__nv_sin`` by NumPy, and so on.
+"""Replaces libdevice for kernels that are not linked with it: ``__nv_sin`` by NumPy, and so on.
 
 Source: CUDA, "libdevice User's Guide".
 """
@@ -24,11 +24,11 @@ FUNCTIONS = {
     **{f"__nv_{name}": (np.float64, act) for name, act in _NUMPYS.items()},
     **{f"__nv_{name}f": (np.float32, act) for name, act in _NUMPYS.items()},
 }
-"""Name -> the type in which it computes, and what does."""
+"""Name -> the type of the computation, and its function."""
 
 
 def library_function(name: str) -> Callable[[Sequence[bytes]], bytes]:
-    """Return a function from the bytes of arguments to those of the result.
+    """Return a function from the bytes of arguments to the bytes of the result.
 
     Raises
     ------

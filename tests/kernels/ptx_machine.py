@@ -1,9 +1,9 @@
-"""Runs kernels in PTX, thread by thread, so that what LLVM wrote for a GPU is tested without one.
+"""Interprets kernels in PTX, thread by thread, so that GPU code is tested without a GPU.
 
-Source: PTX ISA 8.8.  Threads of a block run in turn from barrier to barrier.  What a GPU would not
-report is an error: access outside of an array, or where an address is not aligned; a barrier at
-which only some threads wait; a register that is read before it is written.  An opcode that is not
-known is refused by its name when a function is read, whether it would be reached or not.
+Source: PTX ISA 8.8.  Threads of a block run in turn from barrier to barrier.  Behaviour that is
+undefined on a GPU is an error: access outside of an array or to a misaligned address; a barrier
+that only some threads reach; a read of an uninitialised register.  An unknown opcode is refused
+by its name when a function is read, whether it is reached or not.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     Action = Callable[["Frame"], None]
 
 
-_WINDOW = 32  # bits of an address below the number of a region, which begins in the middle of them
-_UNWRITTEN = 0xA5  # what shared and local memory hold before they are written
+_WINDOW = 32  # bits of an address below the region number, which starts in the middle of them
+_UNWRITTEN = 0xA5  # initial contents of shared and local memory
 _SPECIALS = ("tid", "ntid", "ctaid", "nctaid")
 
 
 class MachineError(RuntimeError):
-    """A program does what is not defined on a GPU."""
+    """A program does something that is undefined on a GPU."""
 
 
 class Region(NamedTuple):
-    """Memory: its space, the address at which it begins, and its bytes."""
+    """A memory region: its space, its first address, and its bytes."""
 
     space: str
     start: int
@@ -47,7 +47,7 @@ class Region(NamedTuple):
 
 
 class Frame:
-    """A call: where it is, what its registers hold, and the memory of its parameters."""
+    """A call: its position, its registers, and the memory of its parameters."""
 
     def __init__(self, code: Code, thread: Thread, parameters: dict[str, bytearray]) -> None:
         self.code, self.thread, self.parameters = code, thread, parameters
@@ -56,7 +56,7 @@ class Frame:
         self.addresses: dict[str, int] = {}
 
     def address(self, name: str) -> int:
-        """Return where a variable is, or a parameter, which gets an address when one is wanted."""
+        """Return the address of a variable or a parameter, which is allocated on demand."""
         if name not in self.addresses and name in self.parameters:
             self.addresses[name] = self.thread.machine.map("param", self.parameters[name])
         found = self.addresses.get(name)
@@ -64,14 +64,14 @@ class Frame:
 
 
 class Thread:
-    """A thread: its frames, the innermost last, and what the hardware tells it."""
+    """A thread: its frames, the innermost last, and its special registers."""
 
     def __init__(self, machine: Machine, specials: dict[str, int]) -> None:
         self.machine, self.specials = machine, specials
         self.frames: list[Frame] = []
 
     def enter(self, code: Code, parameters: dict[str, bytearray]) -> Frame:
-        """Begin a function, whose local memory is new."""
+        """Enter a function, with new local memory."""
         frame = Frame(code, self, parameters)
         for each in code.function.variables:
             if each.space == "local":
@@ -82,12 +82,12 @@ class Thread:
         return frame
 
     def leave(self) -> None:
-        """End a function."""
+        """Return from a function."""
         for address in self.frames.pop().addresses.values():
             self.machine.release(address)
 
     def go_on(self) -> tuple[str, int] | None:
-        """Run up to a barrier, and return where it is; None at the end."""
+        """Run up to a barrier, and return its position; None at the end."""
         while self.frames:
             frame = self.frames[-1]
             guard, wanted, is_barrier, act = frame.code.steps[frame.place]
@@ -101,7 +101,7 @@ class Thread:
 
 
 class Step(NamedTuple):
-    """An instruction, read: it is done where its guard holds `wanted`."""
+    """A decoded instruction, executed if its guard equals `wanted`."""
 
     guard: str | None
     wanted: int
@@ -110,14 +110,14 @@ class Step(NamedTuple):
 
 
 class Machine:
-    """A module of PTX, to be run.
+    """An executable module of PTX.
 
     Attributes
     ----------
     opcodes : set[str]
-        All that are in its functions.
+        All opcodes in its functions.
     steps : int
-        How many instructions were run.
+        The number of executed instructions.
     """
 
     def __init__(self, text: str) -> None:
@@ -136,22 +136,22 @@ class Machine:
     # ------------------------------------------------------------ memory
 
     def map(self, space: str, memory: Any, offset: int = 0) -> int:
-        """Give memory an address, which lies `offset` behind one that is aligned to all."""
+        """Map memory at an address `offset` bytes after an aligned one."""
         number = next(self._numbers)
         start = (number << _WINDOW) + (1 << (_WINDOW - 1)) + offset
         self.regions[number] = Region(space, start, memoryview(memory).cast("B"))
         return start
 
     def reserve(self, space: str, size: int) -> int:
-        """Return the address of new memory, which holds no zeros."""
+        """Return the address of new memory, which is not zeroed."""
         return self.map(space, bytearray([_UNWRITTEN]) * size)
 
     def release(self, address: int) -> None:
-        """Forget memory."""
+        """Free memory."""
         del self.regions[address >> _WINDOW]
 
     def look(self, space: str, address: int, size: int) -> memoryview:
-        """Return bytes of memory; an empty space is any."""
+        """Return bytes of memory; an empty space is the generic one."""
         region = self.regions.get(address >> _WINDOW)
         if region is None or (space and space != region.space):
             raise MachineError(f"{size} bytes at {address:#x}: nothing is there in {space} memory")
@@ -168,7 +168,7 @@ class Machine:
     def launch(
         self, name: str, grid: Sequence[int], block: Sequence[int], arguments: Iterable[Any]
     ) -> None:
-        """Run a kernel over arrays and numbers of NumPy; of arrays with their shape and strides."""
+        """Run a kernel over NumPy arrays, passed with shape and strides, and numbers."""
         code = self.codes[name]
         mapped: list[int] = []
         flat = [data for each in arguments for data in self._flat(each, mapped)]
@@ -192,7 +192,7 @@ class Machine:
             self.release(address)
 
     def _flat(self, value: Any, mapped: list[int]) -> list[bytes]:
-        """Return the parameters of an argument: of an array its address, lengths and strides."""
+        """Return the parameters of an argument: for an array its address, lengths and strides."""
         if not isinstance(value, np.ndarray):
             return [np.asarray(value).tobytes()]
         low, high = np.lib.array_utils.byte_bounds(value)
@@ -225,7 +225,7 @@ class Machine:
             self.release(address)
 
     def _enter_shared(self, variables: Iterable[Variable]) -> list[int]:
-        """Give the arrays in shared memory their addresses."""
+        """Allocate the arrays in shared memory."""
         found = {
             each.name: self.reserve("shared", each.size)
             for each in variables
@@ -240,11 +240,11 @@ def _axes(name: str, place: Sequence[int]) -> dict[str, int]:
     return {f"%{name}.{axis}": number for axis, number in zip("zyx", place, strict=True)}
 
 
-# ---------------------------------------------------------------- from instructions to steps
+# ---------------------------------------------------------------- decoding
 
 
 class Code:
-    """A function whose instructions are read."""
+    """A function with decoded instructions."""
 
     def __init__(self, machine: Machine, function: Function) -> None:
         self.machine, self.function = machine, function
@@ -275,7 +275,7 @@ class Code:
         return step
 
     def operand(self, text: str) -> Operand:
-        """Return what reads a register, a number or an address."""
+        """Return a function that reads a register, a number or an address."""
         name, _, axis = text.removeprefix("%").partition(".")
         if text.startswith("%") and axis:
             if name not in _SPECIALS:
@@ -325,7 +325,7 @@ class Code:
         return step
 
     def _cvta(self, op: Opcode, operands: Sequence[str]) -> Action:
-        """Return a move: an address says by itself in which space it is."""
+        """Return a move: addresses of all spaces are generic."""
         op.allow("to global shared local const param")
         return self._mov(Opcode("mov.u64"), operands)
 
@@ -337,7 +337,7 @@ class Code:
         return lambda frame: get(frame) + more
 
     def _accessed(self, op: Opcode, text: str, count: int) -> Callable[[Frame], memoryview]:
-        """Return what finds the bytes of an instruction that loads or stores."""
+        """Return a function that finds the bytes of a load or store."""
         op.allow("param global shared local const nc v2 v4 weak")
         size = op.type.bits // 8 * count
         if count != int(op.one_of(("v2", "v4"), "v1")[1:]):
@@ -418,7 +418,7 @@ class Code:
 
         def step(frame: Frame) -> None:
             frame.thread.leave()
-            back = frame.parameters.get("")  # where the caller wants the result
+            back = frame.parameters.get("")  # location of the result for the caller
             for each in self.function.results:
                 back[:] = frame.parameters[each.name]
 
@@ -449,7 +449,7 @@ class Code:
     # ------------------------------------------------------------ sums of several words
 
     def _carried(self, op: Opcode, operands: Sequence[str]) -> Action:
-        """Return a sum, difference or product that leaves or takes a carry."""
+        """Return a sum, difference or product with carry in or out."""
         op.allow("cc lo hi")
         to, *sources = operands
         reads = [(self.operand(text), decoder(op.type)) for text in sources]
@@ -475,7 +475,7 @@ _MAKERS = {
     "mov": Code._mov, "cvta": Code._cvta, "ld": Code._ld, "st": Code._st, "bra": Code._bra,
     "brx": Code._brx, "bar": Code._bar, "barrier": Code._bar, "ret": Code._ret, "call": Code._call,
 }  # fmt: skip
-"""Name of an instruction that does more than compute -> what reads it."""
+"""Name of an instruction that does more than compute -> its decoder."""
 _TAKE_A_CARRY = ("addc", "subc", "madc")
 
 
@@ -485,7 +485,7 @@ def _inside(text: str) -> list[str]:
 
 
 def _part(data: bytearray, first: int, size: int) -> memoryview:
-    """Return some bytes of a parameter."""
+    """Return a range of bytes of a parameter."""
     if first + size > len(data):
         raise MachineError(f"{size} bytes at {first} of a parameter of {len(data)}")
     return memoryview(data)[first : first + size]

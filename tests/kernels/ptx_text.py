@@ -1,4 +1,4 @@
-"""Reads PTX as LLVM writes it: functions, their instructions, and variables.
+"""Parser of PTX as LLVM writes it: functions, their instructions, and variables.
 
 Source: PTX ISA 8.8, "Syntax" and "Directives".
 """
@@ -25,7 +25,7 @@ _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s]+")
 
 
 class Variable(NamedTuple):
-    """A variable: where it lies, its size and alignment [bytes], and what it holds at first."""
+    """A variable: its space, its size and alignment [bytes], and its initial value."""
 
     space: str
     name: str
@@ -35,7 +35,7 @@ class Variable(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """An instruction, done where its guard, a predicate, is `wanted`; always without one."""
+    """An instruction, executed if it has no guard or its guard, a predicate, equals `wanted`."""
 
     guard: str | None
     wanted: int
@@ -44,10 +44,10 @@ class Instruction(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A kernel or a function: parameters, results, variables, code, and where labels are.
+    """A kernel or a function: parameters, results, variables, code, and label positions.
 
-    A table has a name, and labels to choose from; `named` are the registers whose names do not
-    begin with a per cent sign.
+    A branch table has a name and labels; `named` are the registers whose names do not start with a
+    per cent sign.
     """
 
     name: str
@@ -61,14 +61,14 @@ class Function(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The functions that have a body, and the variables outside of them."""
+    """The functions with a body, and the global variables."""
 
     functions: dict[str, Function]
     variables: tuple[Variable, ...]
 
 
 def read_module(text: str) -> Module:
-    """Return what is in a text of PTX."""
+    """Return the contents of a PTX text."""
     text = _COMMENT.sub("", text)
     functions, outside, place = {}, "", 0
     while found := _FUNCTION.search(text, place):
@@ -83,7 +83,7 @@ def read_module(text: str) -> Module:
 
 
 def _end_of_body(text: str, place: int) -> int:
-    """Return the place behind the brace that closes a body."""
+    """Return the position after the brace that closes a body."""
     depth = 1
     while depth:
         depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -118,7 +118,7 @@ def _read_function(head: re.Match[str], body: str) -> Function:
 
 
 def _declared(directive: str) -> list[Variable]:
-    """Return the variables of a directive in a body; refuse any other but hints."""
+    """Return the variables of a directive in a body; refuse other directives except hints."""
     found = _variables(directive)
     if not found and not directive.startswith(".pragma"):
         raise ValueError(f"the directive {directive} is not known")
@@ -150,7 +150,7 @@ def _variables(text: str) -> list[Variable]:
 
 
 def literal(text: str) -> int:
-    """Return the bits of a number: a float is written as the letters 0f or 0d and hexadecimals.
+    """Return the bits of a literal: floats are hexadecimal with the prefix 0f or 0d.
 
     Examples
     --------

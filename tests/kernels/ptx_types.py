@@ -1,4 +1,4 @@
-"""What an opcode of PTX says, and how registers hold numbers of its types.
+"""Opcodes of PTX, and the representation of numbers in registers.
 
 Source: PTX ISA 8.8, "Types".  Floats are NumPy's scalars,
 integers are Python's.
@@ -41,7 +41,7 @@ TYPES = {
 
 
 class Opcode:
-    """An opcode in its parts: name, modifiers that are types, and the other ones.
+    """A parsed opcode: name, modifiers that are types, and other modifiers.
 
     Examples
     --------
@@ -64,25 +64,25 @@ class Opcode:
         return self.types[-1]
 
     def has(self, flag: str) -> bool:
-        """Whether a modifier is there."""
+        """Return whether a modifier is present."""
         return flag in self.flags
 
     def one_of(self, known: Any, default: str = "") -> str:
-        """Return which of several modifiers is there."""
+        """Return which of several modifiers is present."""
         return next((flag for flag in self.flags if flag in known), default)
 
     def allow(self, known: str) -> None:
-        """Refuse any modifier but these."""
+        """Refuse all other modifiers."""
         if set(self.flags) - set(known.split()):
             self.refuse()
 
     def refuse(self) -> Any:
-        """Raise: this machine does not know it."""
+        """Raise an error: the opcode is not implemented."""
         raise UnknownOpcodeError(self.text)
 
 
 class Rule(NamedTuple):
-    """How to compute: the types of the operands, of the result, and a function of numbers."""
+    """The types of the operands and of the result, and a function of numbers."""
 
     result: Type
     operands: tuple[Type, ...]
@@ -93,7 +93,7 @@ class Rule(NamedTuple):
 
 
 def decoder(type_: Type) -> Callable[[int], Any]:
-    """Return what makes a number of bits; those above the width do not count."""
+    """Return a function from bits to a number; bits above the width are ignored."""
     mask = (1 << type_.bits) - 1
     if type_.kind == "f":
         float_, unpack = FLOATS[type_.bits], PACKED[type_.bits].unpack
@@ -106,7 +106,7 @@ def decoder(type_: Type) -> Callable[[int], Any]:
 
 
 def encoder(type_: Type) -> Callable[[Any], int]:
-    """Return what makes bits of a number; a narrow signed one fills a wider register."""
+    """Return a function from a number to bits; a narrow signed one is sign-extended."""
     mask = (1 << type_.bits) - 1
     if type_.kind == "f":
         pack = PACKED[type_.bits].pack
@@ -118,7 +118,7 @@ def encoder(type_: Type) -> Callable[[Any], int]:
 
 
 def limits(type_: Type) -> tuple[int, int]:
-    """Return the least and the greatest integer of a type."""
+    """Return the minimum and the maximum of an integer type."""
     if type_.kind == "s":
         return -(1 << (type_.bits - 1)), (1 << (type_.bits - 1)) - 1
     return 0, (1 << type_.bits) - 1

@@ -1,7 +1,7 @@
-"""The language in plain Python: a reader of kernels that compiles nothing, for one thread.
+"""A reference interpreter of the language in plain Python, for one thread.
 
-Source: CUDA Python Specification 0.2, written again from its text.  Every node of the tree becomes
-a closure over the values of the names; its type is known when it is made, as the language says.
+Source: CUDA Python Specification 0.2, independent of the compiler.  Every node of the tree
+becomes a closure over the values of the names; its type is determined when it is created.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .reference_numbers import Refused, cast, generic
 
 
 class Reader(Expressions):
-    """Reads one function, whose parameters have types; `run` is what it does then."""
+    """Reads one function with typed parameters; `run` executes it."""
 
     def __init__(self, tree, scope, meanings, callers=()):
         self.scope, self.callers = scope, (*callers, tree.name)
-        self.names = dict(meanings)  # name -> type of a number, or term of anything else
+        self.names = dict(meanings)  # name -> type of a number, or term of another object
         self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_set(n)}
         self.loops = 0
-        self.returned = []  # types, for each statement
+        self.returned = []  # types for each statement
         self.defined = {}
         self.run, self.goes_on = self.block(tree.body)
 
     def joined(self):
-        """Return the types of what the function returns, whichever way it took."""
+        """Return the joined types of the returned values of all paths."""
         if len({len(types) for types in self.returned}) > 1 or (
             self.goes_on and any(self.returned)
         ):
@@ -46,7 +46,7 @@ class Reader(Expressions):
     # ------------------------------------------------------------ statements
 
     def block(self, body):
-        """Return what runs statements, and whether those after them are reached."""
+        """Return a function that runs statements, and whether those after them are reachable."""
         runs, goes_on = [], True
         for statement in body:
             read = getattr(self, f"do_{type(statement).__name__.lower()}", None)
@@ -84,7 +84,7 @@ class Reader(Expressions):
         return self.assign(node.targets[0], value)
 
     def assign(self, target, value):
-        """Give a target its value."""
+        """Assign a value to a target."""
         if isinstance(target, ast.Name):
             return self.bind(target.id, value)
         if isinstance(target, ast.Subscript):
@@ -109,7 +109,7 @@ class Reader(Expressions):
         return run
 
     def bind(self, name, value):
-        """Let a name mean a value."""
+        """Bind a name to a value."""
         before = self.names.get(name)
         is_number = isinstance(value.type, ScalarType) or isinstance(
             value.constant, (bool, int, float, complex, np.generic)
@@ -129,7 +129,7 @@ class Reader(Expressions):
         return run
 
     def rename(self, name, before, value):
-        """Let a name mean what is no number: a tuple keeps the values that it has now."""
+        """Bind a name to an object that is not a number: a tuple keeps its current values."""
         if self.loops and before is not None and before is not value:
             raise Refused("CPY-TYPE-4")
         is_tuple = type(value.type) is tuple
@@ -202,7 +202,7 @@ class Reader(Expressions):
         return run, bool(ends)
 
     def join(self, one, other):
-        """Return what names mean after two paths, and note the casts that each of them needs."""
+        """Join the types of names after two paths, and record the necessary casts."""
         (a_names, a_casts), (b_names, b_casts) = one, other
         found = {}
         for name in [n for n in a_names if n in b_names]:
@@ -215,7 +215,7 @@ class Reader(Expressions):
         return found
 
     def loop(self, begin, body):
-        """Return a loop's round; names that it gives their first value have none after it."""
+        """Return a loop's iteration; names that are first assigned in it are undefined after it."""
         before = dict(self.names)
         self.loops += 1
         first = begin()
@@ -262,7 +262,7 @@ class Reader(Expressions):
         return run
 
     def range(self, call):
-        """Return the numbers of range(), and the type in which they count."""
+        """Return the numbers of range(), and their type."""
         if not 1 <= len(call.args) <= 3 or call.keywords:
             raise Refused("CPY-NPM-3")
         given = self.numbers(call.args)
@@ -308,19 +308,19 @@ def _is_set(node):
 
 
 def _first(signals):
-    """Return the first signal to leave, up to which statements run."""
+    """Run statements up to the first signal to leave, and return the signal."""
     return next((signal for signal in signals if signal is not None), None)
 
 
 class Function:
-    """A function of the program under test, as its text has it."""
+    """A function of the program under test, from its source."""
 
     def __init__(self, tree):
         self.tree = tree
 
 
 def read(text, name, types, scope):
-    """Return the reader of a kernel of some text, for types of arguments.
+    """Return the reader of a kernel's source for argument types.
 
     Raises
     ------
@@ -340,7 +340,7 @@ def read(text, name, types, scope):
 
 
 def run(reader, names, types, arguments):
-    """Run what was read, over arrays of NumPy and numbers."""
+    """Run the kernel over NumPy arrays and numbers."""
     env = {
         name: value
         if isinstance(type_, ArrayType)

@@ -1,6 +1,6 @@
-"""Expressions of the language in plain Python: a type for each, and a closure that gives its value.
+"""Expressions in the reference interpreter: a type for each, and a closure that returns its value.
 
-Source: CUDA Python Specification 0.2, written again from its text.
+Source: CUDA Python Specification 0.2, independent of the compiler.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ COMPARED = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 OUTSIDE = object()
-"""Type of what is no value of the language: a module, a function, a type."""
+"""Type of objects that are not values of the language: modules, functions, types."""
 LEFT = "what a function returned"
 
 
 class Term(NamedTuple):
-    """A type (of a tuple: several), what gives the value, and the value if it is written down."""
+    """A type (of a tuple: several), a function that returns the value, and a literal's value."""
 
     type: Any
     run: Any
@@ -48,19 +48,19 @@ class Term(NamedTuple):
 
 
 class Expressions:
-    """Reads expressions over `names`: name -> type of a number, or term of anything else."""
+    """Reads expressions over `names`: name -> type of a number, or term of another object."""
 
     # ------------------------------------------------------------ what is asked of an expression
 
     def term(self, node):
-        """Return what an expression means."""
+        """Return the term of an expression."""
         read = getattr(self, f"read_{type(node).__name__.lower()}", None)
         if read is None:
             raise Refused("CPY-NPM-2")
         return read(node)
 
     def as_number(self, term):
-        """Return a term that is a number, constants around the kernel among them."""
+        """Return a term as a number; constants outside of the kernel are numbers."""
         if term.type is OUTSIDE:
             return constant(term.constant)
         if not isinstance(term.type, ScalarType):
@@ -68,15 +68,15 @@ class Expressions:
         return term
 
     def number(self, node):
-        """Return an expression that has to be a number."""
+        """Return an expression that must be a number."""
         return self.as_number(self.term(node))
 
     def numbers(self, nodes):
-        """Return several."""
+        """Return several numbers."""
         return [self.number(node) for node in nodes]
 
     def truth(self, node):
-        """Return a condition; of and, or, that of every number in it."""
+        """Return a condition; for and, or, that of all operands."""
         if isinstance(node, ast.BoolOp):
             return self.decided(node, [self.truth(each) for each in node.values])
         return _truth(self.number(node))
@@ -132,7 +132,7 @@ class Expressions:
         return Term(owner.type[index], lambda env: owner.run(env)[index])
 
     def place(self, node, array):
-        """Return what computes the indices of an element."""
+        """Return a function that computes the indices of an element."""
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if any(isinstance(each, ast.Slice) for each in nodes):
             raise Refused("CPY-INDEX-1")
@@ -246,7 +246,7 @@ class Expressions:
         if isinstance(called, ScalarType):
             return self.cast_to(called, self.numbers(node.args))
         if called is syncthreads and not node.args:
-            return Term((), lambda _: ())  # one thread waits for nobody
+            return Term((), lambda _: ())  # a single thread does not wait
         if called is len:
             return self.length([self.term(each) for each in node.args])
         name = getattr(called, "__name__", "")
@@ -257,7 +257,7 @@ class Expressions:
         return self.called(called, [self.term(each) for each in node.args])
 
     def cast_to(self, type_, given):
-        """Return a number as a type, or a complex number of two parts."""
+        """Return a number cast to a type, or a complex number of two parts."""
         wanted = PART_OF[type_] if len(given) == 2 and type_ in PART_OF else type_
         if wanted is type_ and len(given) != 1:
             raise Refused("CPY-CALL-1")
@@ -292,7 +292,7 @@ class Expressions:
         return Term(bool_ if name.startswith("is") else type_, run)
 
     def called(self, function, given):
-        """Return what a function of the program returns, read for these types."""
+        """Return the result of a function of the program, read for these types."""
         names = [each.arg for each in function.tree.args.args]
         if function.tree.name in self.callers:
             raise Refused("CPY-CALL-2")
@@ -314,7 +314,7 @@ class Expressions:
 
 
 def constant(value):
-    """Return a number that is written down, or stands around the kernel."""
+    """Return a number that is a literal, or a constant outside of the kernel."""
     if isinstance(value, np.generic):
         type_ = BY_NAME[str(value.dtype)]
         value = value.item()
@@ -336,20 +336,20 @@ def _truth(number):
 
 
 def _parameter(reader, term):
-    """Return what is passed to a function: constants around the kernel are numbers."""
+    """Return the argument of a function: constants outside of the kernel are numbers."""
     is_number = isinstance(term.constant, (bool, int, float, complex))
     return reader.as_number(term) if term.type is OUTSIDE and is_number else term
 
 
 def _meaning(name, term):
-    """Return what a parameter means in the function: its own value, or what is outside."""
+    """Return the term of a parameter in the function: its own value, or an outer object."""
     if isinstance(term.type, ScalarType):
         return term.type
     return term if term.run is None else Term(term.type, lambda env: env[name])
 
 
 def _is_written_below_0(node):
-    """Whether an index is written as a number with a minus."""
+    """Return whether an index is a literal with a minus sign."""
     is_minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     number = getattr(node.operand, "value", None) if is_minus else None
     return isinstance(number, int) and not isinstance(number, bool) and number > 0

@@ -1,8 +1,8 @@
-"""The numbers of the language in plain Python: how operations are typed, cast and computed.
+"""Numbers in the reference interpreter: the types, casts and results of operations.
 
-Source: CUDA Python Specification 0.2, "Type Inference" and "Basic Arithmetic Operations", written
-again.  A bool is a bool, an integer an int within the bounds of its type, a float NumPy's scalar,
-and a complex number the pair of its parts.
+Source: CUDA Python Specification 0.2, "Type Inference" and "Basic Arithmetic Operations",
+independent of the compiler.  A bool is a bool, an integer an int within the bounds of its type,
+a float NumPy's scalar, and a complex number the pair of its parts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TWO_ARGUMENTS = {
 
 
 class Refused(Exception):  # noqa: N818 - no error of the reference
-    """The program is not in the language; says by which rule."""
+    """The program is not valid; the error has the rule."""
 
     def __init__(self, rule):
         super().__init__(rule)
@@ -70,7 +70,7 @@ class Refused(Exception):  # noqa: N818 - no error of the reference
 
 
 def literal(value):
-    """Return the type of a number as it is written."""
+    """Return the type of a literal."""
     if isinstance(value, (bool, float, complex)):
         return {bool: bool_, float: float64, complex: complex128}[type(value)]
     if not isinstance(value, int):
@@ -83,14 +83,14 @@ def literal(value):
 
 
 def bounds(type_):
-    """Return the least and the greatest number of an integer type."""
+    """Return the minimum and the maximum of an integer type."""
     if type_.kind == "uint":
         return 0, 2**type_.bits - 1
     return -(2 ** (type_.bits - 1)), 2 ** (type_.bits - 1) - 1
 
 
 def generic(*types):
-    """Return the most generic of some types."""
+    """Return the most generic of several types."""
     if any(t.kind == "complex" for t in types):
         if len(set(types)) > 1:
             raise Refused("CPY-TYPE-1")
@@ -110,7 +110,7 @@ def promoted(types):
 
 
 def joined(a, b):
-    """Return the type of what has one of two types, by the path that was taken."""
+    """Return the common type of a name that has one of two types, depending on the path."""
     return a if a is b else generic(a, b)
 
 
@@ -136,22 +136,22 @@ def binary_types(operator, a, b):
 
 
 def wrap(number, type_):
-    """Return the bits of an int that a type has room for."""
+    """Return an int wrapped to the width of a type."""
     number &= 2**type_.bits - 1
     is_negative = type_.kind == "int" and number >> (type_.bits - 1)
     return number - 2**type_.bits if is_negative else number
 
 
 def as_float(number, type_):
-    """Return the float next to a number."""
-    if isinstance(number, int) and type_ is float32:  # not by way of a double
+    """Return a number rounded to a float type."""
+    if isinstance(number, int) and type_ is float32:  # not through a double
         whole = np.uint64(number) if number >= 2**63 else np.int64(number)
         return whole.astype(np.float32)
     return np.float64(number) if type_ is float64 else np.float32(number)
 
 
 def saturated(number, type_):
-    """Return a float cut off, or the bound that it is beyond; 0 for no number."""
+    """Return a float truncated to an integer and clamped to its bounds; 0 for NaN."""
     low, high = bounds(type_)
     if np.isnan(number):
         return 0
@@ -161,7 +161,7 @@ def saturated(number, type_):
 
 
 def cast(value, source, target):
-    """Return a value as another type."""
+    """Return a value cast to another type."""
     if source is target:
         return value
     if target.kind == "complex":
@@ -177,7 +177,7 @@ def cast(value, source, target):
 
 
 def storable(source, target):
-    """Refuse what has no place in a type."""
+    """Refuse a value that cannot be stored in a type."""
     if source.kind == "complex" != target.kind:
         raise Refused("CPY-TYPE-1")
 

@@ -1,4 +1,4 @@
-"""Programs of the language, drawn: statements, functions, and the kernel around them.
+"""Random programs of the language: statements, functions, and the kernel around them.
 
 Source: CUDA Python Specification 0.2.
 """
@@ -22,7 +22,7 @@ MOST_ROUNDS = 4
 
 
 class Statements(Expressions):
-    """Draws the text of a program."""
+    """Generates the source of a program."""
 
     def __init__(self, choices):
         super().__init__(choices)
@@ -31,7 +31,7 @@ class Statements(Expressions):
         self.lines: list[str] = []
 
     def fresh(self, letter):
-        """Return a name that there is not yet."""
+        """Return an unused name."""
         self.made += 1
         return f"{letter}{self.made}"
 
@@ -52,24 +52,24 @@ class Statements(Expressions):
             self.write(indent, self.pick(("break", "continue")))
 
     def variable(self, kind):
-        """Return a name for a value of a kind, perhaps one that has a value."""
+        """Return a name for a value of a kind, possibly an existing one."""
         letter = {"c64": "y", "c128": "z"}.get(kind, "v")
         return f"{letter}{self.below(3 if letter == 'v' else 2)}"
 
     def assign(self, indent):
-        """Add an assignment; in a loop, the name stays what it was."""
+        """Add an assignment; in a loop, the name keeps its type."""
         kind = self.pick(("i", "i", "r", "r", "r", "c64", "c128"))
         name = self.variable(kind)
         self.write(indent, f"{name} = {self.draw(kind, 3)}")
         self.becomes(name, kind)
 
     def becomes(self, name, kind):
-        """Note of what kind a name is now."""
+        """Record the new kind of a name."""
         if not (self.loops and name in self.names):
             self.names[name] = kind
 
     def augment(self, indent):
-        """Add an assignment that computes with what was there."""
+        """Add an augmented assignment."""
         operators = ("+=", "-=", "*=", "/=", "//=", "%=")
         names = [n for n, kind in self.names.items() if kind in "ir" and n[0] == "v"]
         if names and self.below(2):
@@ -86,7 +86,7 @@ class Statements(Expressions):
         self.write(indent, f"{self.place(name)} {self.pick(operators)} {self.draw(kind, 2)}")
 
     def store(self, indent):
-        """Add an assignment to an element, of a number that is cast."""
+        """Add an assignment of a cast number to an element."""
         name = self.pick(list(self.arrays))
         is_complex = self.arrays[name][0][0] == "c"
         kind = self.pick(("r", "i", "c64", "c128")) if is_complex else "r"
@@ -111,7 +111,7 @@ class Statements(Expressions):
         self.becomes(other, "r")
 
     def branch(self, indent):
-        """Add two ways, after which only names of both have values."""
+        """Add two branches, after which only names assigned in both have values."""
         self.write(indent, f"if {self.truth(2)}:")
         base = dict(self.names)
         self.block(indent + 1, 1 + self.below(2), in_loop=self.loops > 0)
@@ -127,7 +127,7 @@ class Statements(Expressions):
         }
 
     def body(self, indent, counter):
-        """Add the body of a loop with few rounds."""
+        """Add the body of a loop with few iterations."""
         base = dict(self.names)
         self.loops += 1
         self.write(indent + 1, f"{counter} = {counter} + 1")
@@ -149,7 +149,7 @@ class Statements(Expressions):
         self.body(indent, counter)
 
     def for_loop(self, indent):
-        """Add a loop over a range, whose numbers are anywhere."""
+        """Add a loop over a range with any bounds."""
         counter = self.fresh("k")
         given = [self.draw("i", 1) for _ in range(1 + self.below(3))]
         if len(given) == 3 and given[2] in LITERALS:
@@ -166,7 +166,7 @@ class Statements(Expressions):
     # ------------------------------------------------------------ functions and kernels
 
     def function(self, *, takes_array):
-        """Add a function; its ways out return one number or two."""
+        """Add a function that returns one number or two."""
         kept = self.names, self.arrays, dict(self.functions)
         name, count = self.fresh("h" if takes_array else "g"), 1 + self.below(2)
         self.names, self.arrays = {"p": "r", "q": "i"}, {}
@@ -185,11 +185,11 @@ class Statements(Expressions):
         self.functions[name] = ("r",) * count
 
     def values(self, count):
-        """Return what a function returns."""
+        """Return the expressions that a function returns."""
         return ", ".join(self.draw("r", 2) for _ in range(count))
 
     def parameters(self):
-        """Return names and values of the arguments of the kernel."""
+        """Return names and values of the kernel's arguments."""
         given = {}
         for place in range(2 + self.below(3)):
             type_ = self.pick((*REALS, *REALS, *COMPLEX))
@@ -204,7 +204,7 @@ class Statements(Expressions):
         return given
 
     def program(self):
-        """Return a program of statements; its results are what its variables hold at the end."""
+        """Return a program of statements; its results are the final values of its variables."""
         if self.below(2):
             self.function(takes_array=bool(self.below(2)))
         given = self.parameters()
@@ -226,7 +226,7 @@ class Statements(Expressions):
         return self.around([], given, results)
 
     def wait(self):
-        """Let the kernel wait between some of its statements, which makes it a coroutine."""
+        """Add barriers between some statements of the kernel, which makes it a coroutine."""
         for place in range(len(self.lines) - 1, -1, -1):
             line = self.lines[place].strip()
             if not line.startswith("else") and self.one_in(3):
@@ -234,7 +234,7 @@ class Statements(Expressions):
                 self.lines.insert(place, " " * indent + "cuda.syncthreads()")
 
     def around(self, before, given, results):
-        """Return the program that the lines are the body of."""
+        """Return the program with the lines as its body."""
         how = self.one_in(3), self.one_in(4)
         if self.one_in(3):
             self.wait()

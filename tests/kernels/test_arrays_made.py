@@ -1,4 +1,4 @@
-"""Arrays and events that `interchange.cuda` makes: what they refuse, and when they are settled."""
+"""Arrays and events of `interchange.cuda`: refused arguments, and when an array gets its type."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.interop
 @pytest.mark.usefixtures("where")
 @pytest.mark.parametrize("shape", [2**62, (2**40, 2**40), (2**61,)])
 def test_an_array_larger_than_all_addresses_is_refused(shape):
-    """And not by an exception of Python."""
+    """The error is not an internal exception of Python."""
     with pytest.raises(ix.ArgumentError) as caught:
         cuda.device_array(shape, "float64")
     assert caught.value.rule == "IX-ARGUMENT-1"
 
 
 def test_a_type_that_no_kernel_knows_is_refused_on_the_host(monkeypatch):
-    """NumPy has no memory for it."""
+    """NumPy cannot allocate it."""
     monkeypatch.setattr("interchange.cuda.arrays.find_driver", lambda _: None)
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         cuda.device_array(3, "bfloat16")
@@ -41,7 +41,7 @@ def number(x):
 
 @pytest.mark.usefixtures("where")
 def test_what_is_known_without_a_type_settles_none():
-    """The sizes of the launch are computed of it."""
+    """Launch sizes are computed from the shape."""
     x = cuda.device_array((16,))
     number[x.ndim, max(x.size, len(x), x.shape[0])](x)
 
@@ -50,7 +50,7 @@ def test_what_is_known_without_a_type_settles_none():
 
 @pytest.mark.usefixtures("where")
 def test_two_threads_settle_one_array():
-    """Each would write to its own."""
+    """Otherwise each thread would write to a different array."""
     wrong = 0
     for _ in range(50):
         x = cuda.device_array(4)
@@ -72,7 +72,7 @@ def test_two_threads_settle_one_array():
 
 @pytest.mark.usefixtures("where")
 def test_the_time_to_what_is_no_event_is_refused():
-    """With the rule."""
+    """The error has the rule."""
     event = cuda.event()
     event.record()
     with pytest.raises(ix.ArgumentError) as caught:
@@ -84,7 +84,7 @@ def test_the_time_to_what_is_no_event_is_refused():
 @pytest.mark.gpu
 @pytest.mark.usefixtures("cuda_driver")
 def test_the_time_to_an_event_that_was_not_reached_is_refused():
-    """Who asks is told to wait."""
+    """The error asks the caller to synchronise first."""
     stream = cuda.stream()
     x = cuda.to_device(np.zeros(4, "i4"), stream=stream)
     number[1, 4, stream](x)

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: what is found again, what is not, and what goes wrong."""
+"""The cache of compiled kernels: hits, misses and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interchange.cuda.llvm import cache, compiled, ptx
 
 from .programs import PROGRAMS
 
-pytestmark = pytest.mark.interop  # LLVM comes with that extra
+pytestmark = pytest.mark.interop  # that extra installs LLVM
 
 FACTOR = 3
 KEY = "0" * 64
@@ -46,7 +46,7 @@ def exponentials(x):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Give a test a cache of its own."""
+    """Use a separate cache for a test."""
     path = tmp_path / "kernels"
     monkeypatch.setenv("INTERCHANGE_CACHE_DIR", str(path))
     return path
@@ -54,7 +54,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def count(folder, monkeypatch):
-    """Return how often LLVM was at work, as a list that grows; the cache is empty."""
+    """Return a list that grows with each use of LLVM; the cache is empty."""
     assert not folder.exists()
     done = []
 
@@ -69,29 +69,29 @@ def count(folder, monkeypatch):
 
 
 def run(dtype="i4", **options):
-    """Return what a kernel computes that no process has in memory."""
+    """Return the result of a kernel that is not in the memory of any process."""
     x = np.arange(40, dtype=dtype)
     cuda.jit(**options)(grow)[2, 32](x)
     return x.tolist()
 
 
 def names(folder):
-    """Return the files of a cache."""
+    """Return the names of the files in a cache."""
     return sorted(each.name for each in folder.iterdir())
 
 
-# ---------------------------------------------------------------- what is found
+# ---------------------------------------------------------------- cache hits
 
 
 def test_a_kernel_is_compiled_once(count):
-    """The second one finds the code of the first, and computes the same."""
+    """The second kernel loads the code of the first, with the same results."""
     assert run() == run() == list(range(3, 43))
     assert len(count) == 1
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_found_computes_the_same(name, count):
-    """Bit by bit."""
+    """The results are equal bit by bit."""
     case = PROGRAMS[name].make(33)
     left = []
     for _ in range(2):
@@ -106,7 +106,7 @@ def test_what_is_found_computes_the_same(name, count):
 
 @pytest.mark.usefixtures("folder")
 def test_what_is_found_can_be_looked_at():
-    """LLVM's language and the assembler's are the same as those of a kernel just compiled."""
+    """The LLVM IR and the assembly are the same as those of a newly compiled kernel."""
     first, second = (cuda.jit(grow) for _ in range(2))
     types = (int32[::1],)
 
@@ -142,7 +142,7 @@ def grow(x):
 @pytest.mark.isolated
 @pytest.mark.usefixtures("folder")
 def test_a_second_process_compiles_nothing(tmp_path, run_isolated):
-    """Whatever its hash seed is."""
+    """The hash seed of the process does not matter."""
     (tmp_path / "grow_module.py").write_text(MODULE, encoding="utf-8")
 
     said = [
@@ -155,7 +155,7 @@ def test_a_second_process_compiles_nothing(tmp_path, run_isolated):
 
 @pytest.mark.isolated
 def test_many_processes_keep_one_file(folder, tmp_path):
-    """All of them compute the same at once, and nothing unfinished is left."""
+    """All processes compute the same result, and no temporary file is left."""
     (tmp_path / "grow_module.py").write_text(MODULE, encoding="utf-8")
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
 
@@ -166,11 +166,11 @@ def test_many_processes_keep_one_file(folder, tmp_path):
     assert [len(name) for name in names(folder)] == [64]
 
 
-# ---------------------------------------------------------------- what is compiled anew
+# ---------------------------------------------------------------- cache misses
 
 
 def test_another_constant_is_another_kernel(count, monkeypatch):
-    """A global of the module is part of a kernel."""
+    """A global constant of the module is part of the key."""
     run()
     monkeypatch.setattr(sys.modules[__name__], "FACTOR", 4)
 
@@ -179,7 +179,7 @@ def test_another_constant_is_another_kernel(count, monkeypatch):
 
 
 def test_another_function_is_another_kernel(count, monkeypatch):
-    """A function that a kernel calls is part of it."""
+    """A called function is part of the key."""
     run()
     monkeypatch.setattr(sys.modules[__name__], "grown", grown_twice)
 
@@ -188,20 +188,20 @@ def test_another_function_is_another_kernel(count, monkeypatch):
 
 
 def test_other_types_are_another_kernel(count):
-    """Each signature has its own code."""
+    """Each signature has separate code."""
     assert run("i4") == run("i8") == run("f4")
     assert len(count) == 3
 
 
 def test_checks_are_another_kernel(count):
-    """With ``debug`` and without."""
+    """The code with and without ``debug`` differs."""
     assert run() == run(debug=True)
     assert len(count) == 2
 
 
 @pytest.mark.parametrize("place", range(4))
 def test_other_versions_compile_anew(place, count, monkeypatch):
-    """Of the format, of interchange, of llvmlite and of LLVM."""
+    """The versions are those of the format, interchange, llvmlite and LLVM."""
     now = cache.versions()
     changed = (*now[:place], now[place] + ".1", *now[place + 1 :])
     run()
@@ -212,7 +212,7 @@ def test_other_versions_compile_anew(place, count, monkeypatch):
 
 
 def test_another_cpu_compiles_anew(count, monkeypatch):
-    """A cache may be on a disk that several machines share."""
+    """Several machines may share a cache on one disk."""
     run()
     lesser = compiled.this_host()._replace(features="")
     monkeypatch.setattr(compiled, "this_host", lambda: lesser)
@@ -222,7 +222,7 @@ def test_another_cpu_compiles_anew(count, monkeypatch):
 
 
 def test_parts_do_not_run_together():
-    """Where one ends and another begins is seen."""
+    """The boundaries between parts of the key are included in its hash."""
     assert cache.key_of(("ab", "c")) != cache.key_of(("a", "bc"))
 
 
@@ -230,7 +230,7 @@ def test_parts_do_not_run_together():
 
 
 def test_ptx_is_compiled_once_for_an_architecture(count):
-    """And anew for another."""
+    """Another architecture is compiled separately."""
     kernel = cuda.jit(grow)
 
     first, second = (kernel.inspect_ptx(float32[::1]) for _ in range(2))
@@ -241,7 +241,7 @@ def test_ptx_is_compiled_once_for_an_architecture(count):
 
 
 def test_other_functions_of_math_are_other_ptx(count, tmp_path, monkeypatch):
-    """The file of libdevice is part of a kernel that calls it."""
+    """The file of libdevice is part of the key of a kernel that calls it."""
     found = []
     for number in ("1.0", "2.0", "2.0"):
         text = f"define double @__nv_exp(double %x) {{\n  ret double {number}\n}}\n"
@@ -263,7 +263,7 @@ CUTS = (0, 1, HEAD - 1, HEAD, HEAD + 1, HEAD + 31, HEAD + 32, HEAD + 33, SIZE //
 
 @pytest.mark.parametrize("size", CUTS)
 def test_a_file_that_is_cut_off_is_nothing(size, folder):
-    """Wherever it ends."""
+    """The file may be truncated anywhere."""
     cache.store(KEY, DATA)
     os.truncate(folder / KEY, size)
 
@@ -272,7 +272,7 @@ def test_a_file_that_is_cut_off_is_nothing(size, folder):
 
 @pytest.mark.parametrize("place", [0, HEAD - 1, HEAD, HEAD + 31, HEAD + 32, SIZE - 1])
 def test_a_file_with_a_changed_bit_is_nothing(place, folder):
-    """Wherever it is."""
+    """The bit may be anywhere in the file."""
     cache.store(KEY, DATA)
     contents = bytearray((folder / KEY).read_bytes())
     contents[place] ^= 1
@@ -282,7 +282,7 @@ def test_a_file_with_a_changed_bit_is_nothing(place, folder):
 
 
 def test_a_file_under_another_name_is_nothing(folder):
-    """A checksum holds for one key."""
+    """The checksum includes the key."""
     cache.store(KEY, DATA)
     (folder / KEY).replace(folder / ("1" * 64))
 
@@ -290,7 +290,7 @@ def test_a_file_under_another_name_is_nothing(folder):
 
 
 def test_what_is_longer_is_nothing(folder):
-    """Bytes behind the end are no part of it."""
+    """A file with additional bytes at the end is ignored."""
     cache.store(KEY, DATA)
     with (folder / KEY).open("ab") as stream:
         stream.write(b"\0")
@@ -300,7 +300,7 @@ def test_what_is_longer_is_nothing(folder):
 
 @pytest.mark.parametrize("size", [0, HEAD + 32, 400])
 def test_a_damaged_kernel_is_replaced(size, count, folder):
-    """It is compiled, and found again the next time."""
+    """The kernel is compiled, and found at the next use."""
     run()
     (name,) = names(folder)
     os.truncate(folder / name, size)
@@ -311,7 +311,7 @@ def test_a_damaged_kernel_is_replaced(size, count, folder):
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
 def test_what_is_no_file_is_nothing(make, count, folder):
-    """And nobody waits for it."""
+    """Such an entry is ignored without blocking."""
     run()
     (name,) = names(folder)
     (folder / name).unlink()
@@ -321,11 +321,11 @@ def test_what_is_no_file_is_nothing(make, count, folder):
     assert len(count) == 2
 
 
-# ---------------------------------------------------------------- whose folder it is
+# ---------------------------------------------------------------- permissions of the folder
 
 
 def test_the_folder_is_for_its_owner_alone(folder):
-    """And its files."""
+    """The files are private as well."""
     cache.store(KEY, DATA)
 
     assert (folder.stat().st_mode & 0o777, (folder / KEY).stat().st_mode & 0o777) == (0o700, 0o600)
@@ -333,7 +333,7 @@ def test_the_folder_is_for_its_owner_alone(folder):
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o720, 0o702])
 def test_a_folder_that_others_can_write_to_is_not_used(mode, folder):
-    """Neither read nor written."""
+    """The folder is neither read nor written."""
     cache.store(KEY, DATA)
     folder.chmod(mode)
     cache.store("1" * 64, DATA)
@@ -344,7 +344,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(mode, folder):
 
 @pytest.mark.parametrize("mode", [0o660, 0o606])
 def test_a_file_that_others_can_write_to_is_not_used(mode, folder):
-    """The folder may have been open to them before."""
+    """The folder may have been writable by others before."""
     cache.store(KEY, DATA)
     (folder / KEY).chmod(mode)
 
@@ -352,7 +352,7 @@ def test_a_file_that_others_can_write_to_is_not_used(mode, folder):
 
 
 def test_a_link_is_not_followed(folder, tmp_path):
-    """A file is in the folder itself."""
+    """Only regular files in the folder are used."""
     cache.store(KEY, DATA)
     (folder / KEY).replace(tmp_path / "elsewhere")
     (folder / KEY).symlink_to(tmp_path / "elsewhere")
@@ -361,7 +361,7 @@ def test_a_link_is_not_followed(folder, tmp_path):
 
 
 def test_the_folder_of_another_user_is_not_used(folder, monkeypatch):
-    """Neither read nor written."""
+    """The folder is neither read nor written."""
     cache.store(KEY, DATA)
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
@@ -371,11 +371,11 @@ def test_the_folder_of_another_user_is_not_used(folder, monkeypatch):
     assert names(folder) == [KEY]
 
 
-# ---------------------------------------------------------------- where it is
+# ---------------------------------------------------------------- location of the folder
 
 
 def test_an_empty_name_turns_the_cache_off(count, tmp_path, monkeypatch):
-    """Everything is compiled, nothing is written."""
+    """All kernels are compiled, and nothing is written."""
     monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
@@ -390,7 +390,7 @@ def test_an_empty_name_turns_the_cache_off(count, tmp_path, monkeypatch):
      ("not/absolute", "/h/.cache/interchange/kernels")],
 )  # fmt: skip
 def test_the_folder_is_where_caches_are(above, expected, monkeypatch):
-    """By the standard, which has relative paths ignored."""
+    """The XDG standard is followed, which ignores relative paths."""
     monkeypatch.delenv("INTERCHANGE_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", above)
     monkeypatch.setenv("HOME", "/h")
@@ -400,7 +400,7 @@ def test_the_folder_is_where_caches_are(above, expected, monkeypatch):
 
 @pytest.mark.parametrize("below", ["", "kernels"])
 def test_where_nothing_can_be_written_kernels_run(below, count, tmp_path, monkeypatch):
-    """A file is where the folder should be."""
+    """The path of the folder is a regular file."""
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("INTERCHANGE_CACHE_DIR", f"{tmp_path}/file/{below}")
 
@@ -419,7 +419,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
 @pytest.mark.isolated
 def test_where_a_disk_is_full_kernels_run(folder, tmp_path, run_isolated):
-    """And nothing unfinished is left."""
+    """No temporary file is left."""
     (tmp_path / "grow_module.py").write_text(MODULE, encoding="utf-8")
 
     said = run_isolated(FULL, tmp_path, env={"PYTHONDONTWRITEBYTECODE": "1"})
@@ -428,11 +428,11 @@ def test_where_a_disk_is_full_kernels_run(folder, tmp_path, run_isolated):
     assert names(folder) == []
 
 
-# ---------------------------------------------------------------- how much it holds
+# ---------------------------------------------------------------- size limits
 
 
 def filled(folder, many):
-    """Return the keys of files, each used later than the one before."""
+    """Return the keys of files, in the order of their last use."""
     keys = [f"{number:064x}" for number in range(many)]
     for number, key in enumerate(keys):
         cache.store(key, DATA)
@@ -441,7 +441,7 @@ def filled(folder, many):
 
 
 def test_a_full_cache_loses_what_was_not_used_for_longest(folder, monkeypatch):
-    """What was found lately is kept, however old it is."""
+    """Recently used files are kept, however old they are."""
     keys = filled(folder, 4)
     monkeypatch.setattr(cache, "MOST_FILES", 3)
     cache.load(keys[0])
@@ -451,7 +451,7 @@ def test_a_full_cache_loses_what_was_not_used_for_longest(folder, monkeypatch):
 
 
 def test_a_cache_has_a_size(folder, monkeypatch):
-    """Of all files together."""
+    """The size is that of all files together."""
     keys = filled(folder, 4)
     monkeypatch.setattr(cache, "MOST_BYTES", 3 * SIZE)
     cache.store(KEY[:-1] + "f", DATA)
@@ -460,7 +460,7 @@ def test_a_cache_has_a_size(folder, monkeypatch):
 
 
 def test_other_files_are_left_alone(folder, monkeypatch):
-    """A folder may be used for other things, too."""
+    """The folder may contain other files."""
     folder.mkdir(0o700)
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     os.utime(folder / "notes.txt", (0, 0))
@@ -471,7 +471,7 @@ def test_other_files_are_left_alone(folder, monkeypatch):
 
 
 def test_what_a_dead_process_left_is_removed(folder, monkeypatch):
-    """A file that was never finished is among the oldest, some day."""
+    """A temporary file that was never renamed is removed as one of the oldest."""
     cache.store(KEY, DATA)
     left = folder / f"{KEY}.{'0' * 16}"
     left.write_bytes(b"half")

@@ -1,9 +1,10 @@
-"""The examples of the CUDA Array Interface's text and of the dialect's specification, as written.
+"""The examples in the specifications of the CUDA Array Interface and of CUDA Python, unchanged.
 
-Source: CUDA Array Interface, version 3; CUDA Python Specification 0.2.  The line that imports Numba
-is changed, and what the text leaves out is filled in: the decorator of the first example, and the
-calls that make streams and use the event.  They run on the CPU, where no driver is, and on a GPU or
-the emulated driver.
+Source: CUDA Array Interface, version 3; CUDA Python Specification 0.2.  The line that imports
+Numba
+is changed, and omitted code is added: the decorator of the first example, and the calls that
+create streams and use the event.  They run on the CPU without a driver, and on a GPU or the
+emulated driver.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ TYPES = """
 
 
 class Producer:
-    """An array of a library that works on a stream of its own: what CuPy is in the text."""
+    """An array of a library that works on a separate stream, as CuPy in the text."""
 
     made: list[Producer] = []  # noqa: RUF012 - of one test, see `cupy`
 
@@ -111,7 +112,7 @@ def scale(x, factor, out):
 
 
 class Cupy:
-    """The functions of the text, on a stream that is not the default."""
+    """The functions of the text, on a non-default stream."""
 
     stream = None
 
@@ -125,20 +126,20 @@ class Cupy:
 
 
 class Consumer:
-    """A library that reads memory by the interface alone: on the stream that is published."""
+    """A library that only uses the interface, on the published stream."""
 
     def consume(self, x):
         self.found = values_of(x)
 
 
 def values_of(x):
-    """Return the values that a copy finds, which waits for what the array publishes."""
+    """Return the values that a copy reads after the published stream."""
     return np.asarray(x.to_device("cpu")).tolist()
 
 
 @pytest.fixture
 def cupy(monkeypatch):
-    """Return what stands for CuPy: its arrays have a stream that no default stream waits for."""
+    """Return a replacement of CuPy: no default stream waits for the stream of its arrays."""
     monkeypatch.setattr(Producer, "made", [])
     if not cuda.streams.find_driver("a test"):
         monkeypatch.setattr(Cupy, "stream", cuda.stream())
@@ -167,14 +168,14 @@ def run(text, monkeypatch, **modules):
 
 
 def test_a_kernel_over_arrays_of_another_library(where, cupy, monkeypatch):  # noqa: ARG001 - as above
-    """``add[1, 32](a, b, out)``: three producers and a consumer."""
+    """``add[1, 32](a, b, out)`` has three producers and a consumer."""
     names = run(ADD, monkeypatch, cupy=cupy)
 
     assert values_of(names["out"].array) == [3 * i for i in range(10)]
 
 
 def test_a_kernel_on_another_stream_than_the_arrays(where, monkeypatch):
-    """The array's own stream waits for the event, and then anybody may consume it."""
+    """The array's stream waits for the event, and then any consumer may use the array."""
     consumer = Consumer()
     names = run(INITIALIZE, monkeypatch, other_cai_library=consumer)
 
@@ -184,7 +185,7 @@ def test_a_kernel_on_another_stream_than_the_arrays(where, monkeypatch):
 
 @pytest.mark.usefixtures("where")
 def test_the_types_of_values_can_be_forced(monkeypatch):
-    """With the type objects, in a kernel that does no more."""
+    """The kernel uses the type objects for the conversion."""
     kernel = cuda.jit(run(TYPES, monkeypatch)["a_cuda_kernel"])
     kernel[1, 32](cuda.to_device(np.zeros(3)))
 
@@ -199,13 +200,13 @@ def test_the_types_of_values_can_be_forced(monkeypatch):
 
 @pytest.fixture
 def slow(emulator):
-    """Return a function that makes everything on a stream take time."""
+    """Return a function that delays all work on a stream."""
     return lambda stream: emulator.delay(stream, 0.005)
 
 
 @pytest.mark.emulated
 def test_the_same_without_our_waits_is_reported(emulator, cupy, slow, monkeypatch):
-    """Every wait of the launch is one that the detector would miss."""
+    """Without any one of the waits of a launch, the detector reports a race."""
     slow(cupy.stream)
     monkeypatch.setattr("interchange.cuda.consumer.order_use", lambda *_: None)
     monkeypatch.setattr("interchange.cuda.consumer.is_settled", lambda *_: False)
@@ -218,7 +219,7 @@ def test_the_same_without_our_waits_is_reported(emulator, cupy, slow, monkeypatc
 @pytest.mark.emulated
 @pytest.mark.parametrize("missing", ["before", "after"])
 def test_the_wait_of_one_direction_is_not_enough(emulator, slow, monkeypatch, missing):
-    """The kernel waits for the array's stream, and that for the kernel."""
+    """The kernel must wait for the array's stream, and that stream for the kernel."""
     from interchange._streams.cuda import CudaDriver
 
     array_stream, kernel_stream = cuda.stream(), cuda.stream()
@@ -246,7 +247,7 @@ def test_the_wait_of_one_direction_is_not_enough(emulator, slow, monkeypatch, mi
 
 @pytest.mark.emulated
 def test_with_both_waits_there_is_nothing_to_report(emulator, slow):
-    """The same launches as above."""
+    """The same launches as above are not reported."""
     array_stream, kernel_stream = cuda.stream(), cuda.stream()
     x = cuda.to_device(np.ones(64, "i8"), stream=array_stream)
     out = cuda.device_array(64, "i8", stream=array_stream)
@@ -262,7 +263,7 @@ def test_with_both_waits_there_is_nothing_to_report(emulator, slow):
 
 @pytest.mark.emulated
 def test_a_consumer_that_waits_for_nothing_is_reported(emulator, slow):
-    """The risk that the text names: it reads while the kernel still runs on another stream."""
+    """As the text warns, the consumer reads while the kernel still runs on another stream."""
     kernel_stream, other = cuda.stream(), cuda.stream()
     x = cuda.as_cuda_array(cuda.to_device(np.zeros(64, "i8")), sync=False)
     out = cuda.as_cuda_array(cuda.to_device(np.zeros(64, "i8")), sync=False)

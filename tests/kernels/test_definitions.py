@@ -1,4 +1,4 @@
-"""A kernel is made of the text of the function that Python holds, whatever a file says by then.
+"""A kernel uses the source of the function that Python has loaded, even if its file has changed.
 
 Source: CPython, `linecache` and `inspect`; the Python Language Reference, "Code objects".
 """
@@ -55,7 +55,7 @@ names = (f"kernels_of_a_file_{number}" for number in itertools.count())
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """Return a module of a file, and what writes the file anew."""
+    """Return a module of a file, and a function that rewrites the file."""
     monkeypatch.syspath_prepend(tmp_path)
     file = tmp_path / f"{next(names)}.py"
 
@@ -72,7 +72,7 @@ def module(tmp_path, monkeypatch):
 
 
 def result(kernel, dtype="f4"):
-    """Return what a kernel makes of 10."""
+    """Return the result of a kernel for 10."""
     out = np.full(1, 10, dtype)
     kernel[1, 1](out)
     return out[0]
@@ -80,7 +80,7 @@ def result(kernel, dtype="f4"):
 
 @pytest.mark.parametrize("text", [FEWER, INSERTED, SWAPPED, *CHANGED.values()])
 def test_a_kernel_keeps_the_text_that_it_was_defined_with(module, text):
-    """That of the functions of its file, too, which are read when it is first launched."""
+    """Functions of its file that are read at the first launch keep their text as well."""
     kernels, write = module
     write(text)
 
@@ -88,7 +88,7 @@ def test_a_kernel_keeps_the_text_that_it_was_defined_with(module, text):
 
 
 def test_a_function_that_moved_within_its_file_is_found(module):
-    """And not the one that is in its line now."""
+    """The function that is now at its old line is not used."""
     kernels, write = module
     write(INSERTED)
 
@@ -101,7 +101,7 @@ def test_a_function_that_moved_within_its_file_is_found(module):
 
 @pytest.mark.parametrize("what", CHANGED)
 def test_a_function_that_its_file_does_not_have_any_more_is_refused(module, what):
-    """Where it is called, and where it is made a kernel; imported anew it is what the file says."""
+    """It is refused as a call and as a kernel; after a reload the new source is used."""
     kernels, write = module
     write(CHANGED[what])
 
@@ -120,7 +120,7 @@ def test_a_function_that_its_file_does_not_have_any_more_is_refused(module, what
 
 
 def test_a_kernel_that_is_called_by_another_is_the_text_that_it_has(module):
-    """That was read when it was made."""
+    """The source of the called kernel was read when it was created."""
     kernels, write = module
     called = cuda.jit(kernels.factor)
     write(CHANGED["another number"])
@@ -133,7 +133,7 @@ def test_a_kernel_that_is_called_by_another_is_the_text_that_it_has(module):
 
 
 def test_code_that_was_put_into_a_function_is_read_anew():
-    """As tools do that reload modules in place."""
+    """Tools that reload modules in place replace the code of functions."""
     one, other = (
         defined(f"def factor(x):\n    return x * {number}\n", "factor") for number in (2, 3)
     )
@@ -166,13 +166,13 @@ AROUND = {
 
 @pytest.mark.parametrize("where", AROUND)
 def test_what_stands_around_a_function_does_not_matter(where):
-    """Its code depends on it: on free names, on classes, on what is imported."""
+    """The code depends on free names, classes and imports around the function."""
     assert result(cuda.jit(defined(AROUND[where], "made"))) == 20
 
 
 @pytest.mark.parametrize("where", ["{}", "def kernel(out):\n    {}"])
 def test_warnings_of_a_text_are_given_by_python_alone(where):
-    """Where warnings are errors, it is no reason to refuse the text, which Python read before."""
+    """With warnings as errors, a source that Python has compiled before is still accepted."""
     text = where.format('"""\\d"""') + "\ndef other(out):\n    pass\n"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -201,7 +201,7 @@ print("found", out[0])
 
 
 def run(*arguments, text=None):
-    """Return what a fresh Python prints, and its errors."""
+    """Return the output of a new Python process, and its errors."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
         command, check=False, input=text, capture_output=True, text=True, timeout=120
@@ -211,12 +211,12 @@ def run(*arguments, text=None):
 
 @pytest.mark.parametrize("before", [(), ("-X", "utf8")])
 def test_kernels_of_the_command_line_are_found(before):
-    """Whatever comes before and after the text."""
+    """Text before and after the kernel does not matter."""
     assert "found 20.0" in run(*before, "-c", PROGRAM, "-c", "more")
 
 
 def test_kernels_of_a_shell_are_found_where_it_keeps_their_text():
-    """CPython does from 3.13 on; before, the refusal says where to write them."""
+    """CPython keeps the text from 3.13 on; before, the error says where to write kernels."""
     said = run("-i", text=PROGRAM.replace(")\n\n", ")\n\n\n").replace("    ", " "))
     kept = "found 20.0" if sys.version_info >= (3, 13) else "define it in a file"
 
@@ -225,7 +225,7 @@ def test_kernels_of_a_shell_are_found_where_it_keeps_their_text():
 
 
 def test_text_for_exec_is_refused_until_linecache_has_it():
-    """As the error says; the text of another in its place is not taken for it."""
+    """The error says so; the text of another function is not used instead."""
     text, name = "def kernel(out):\n    out[0] *= 2\n", "<kernels of a test>"
     names = types.SimpleNamespace()
     exec(text, vars(names))  # noqa: S102 - written above

@@ -1,7 +1,7 @@
-"""What kernels compute, beside a reader of the language that was written apart from the compiler.
+"""Comparison of kernels with a reference interpreter that is independent of the compiler.
 
-Source: CUDA Python Specification 0.2.  Programs are drawn as text; types and values are compared,
-the values of machine code of this CPU and of PTX, which is interpreted.
+Source: CUDA Python Specification 0.2.  Programs are random text; types and values are compared,
+those of machine code for this CPU and of PTX, which is interpreted.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .statements import Statements
 pytestmark = pytest.mark.interop
 
 PROGRAMS = int(os.environ.get("INTERCHANGE_TEST_PROGRAMS", "200"))
-"""How many the longest tests run, of expressions and of statements."""
+"""Numbers of programs in the longest tests, of expressions and of statements."""
 PARTS = 50
-"""Of these tests."""
+"""Numbers of programs in these tests."""
 KINDS = ("expressions", "statements")
 
 
 def outcome(act, error):
-    """Return what was read, or the rule by which it was refused."""
+    """Return the program, or the rule by which it was refused."""
     try:
         return act(), None
     except error as refused:
@@ -50,14 +50,14 @@ def outcome(act, error):
 
 
 def run_kernel(kernel, program, elements):
-    """Return all arrays after the kernel ran on the CPU."""
+    """Return all arrays after a run of the kernel on the CPU."""
     arguments = arguments_of(program, elements)
     kernel[1, 1](*arguments)
     return [value for value in arguments if value.ndim]
 
 
 def run_ptx(kernel, program, elements, architecture):
-    """Return all arrays after the PTX of the kernel ran."""
+    """Return all arrays after a run of the PTX of the kernel."""
     arguments = arguments_of(program, elements)
     ptx = any_ptx(kernel, *types_of(program, elements), architecture=architecture)
     Machine(ptx).launch("program", (1,), (1,), arguments)
@@ -65,7 +65,7 @@ def run_ptx(kernel, program, elements, architecture):
 
 
 def assert_same(program, architecture="sm_75"):
-    """Compare a program's types, and its values on both targets; return whether it is accepted."""
+    """Compare a program's types and its values on both targets; return whether it is valid."""
     kernel = kernel_of(program.text, debug=program.debug)
     elements, refused = outcome(lambda: elements_of(program), reference.Refused)
     typed, why = outcome(lambda: kernel.inspect_types(*types_for_any(program)), cuda.KernelError)
@@ -80,7 +80,7 @@ def assert_same(program, architecture="sm_75"):
 
 
 def assert_arrays_same(program, elements, found, target):
-    """Compare what a target left in the arrays with what the reference leaves."""
+    """Compare the arrays of a target with those of the reference."""
     names = [name for name in program.names if name[0] in "uo"]
     for name, one, other in zip(names, found, run_reference(program, elements), strict=True):
         assert is_same(one, other), (
@@ -90,13 +90,13 @@ def assert_arrays_same(program, elements, found, target):
 
 @given(data=st.data(), architecture=st.sampled_from(ARCHITECTURES))
 def test_expressions_have_the_types_and_values_of_the_language(data, architecture):
-    """Operators, casts, comparisons, elements and exact functions, of numbers of all types."""
+    """These are operators, casts, comparisons, elements and exact functions of all types."""
     assert_same(Statements(Drawn(data.draw, st.integers)).expressions(2), architecture)
 
 
 @given(data=st.data(), architecture=st.sampled_from(ARCHITECTURES))
 def test_statements_do_what_the_language_says(data, architecture):
-    """Redefinitions, branches, loops, ways out of them, elements, and functions."""
+    """The statements are redefinitions, branches, loops, exits of loops, elements and functions."""
     assert_same(Statements(Drawn(data.draw, st.integers)).program(), architecture)
 
 
@@ -104,7 +104,7 @@ def test_statements_do_what_the_language_says(data, architecture):
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("what", KINDS)
 def test_many_programs_do_what_the_language_says(what, part, record_property):
-    """Each is found again by its number; most are in the language."""
+    """Each program has a number that reproduces it; most programs are valid."""
     share = math.ceil(PROGRAMS / PARTS / (EXPRESSIONS if what == "expressions" else 1))
     accepted = 0
     for seed in range(part * share, (part + 1) * share):
@@ -121,7 +121,7 @@ def test_many_programs_do_what_the_language_says(what, part, record_property):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("what", KINDS)
 def test_the_assembler_takes_drawn_programs(what, architecture, tmp_path):
-    """Without a warning, whatever LLVM made of them."""
+    """There is no warning, whatever LLVM generates."""
     ptxas = find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
 
     for seed in range(max(2, PROGRAMS // 100)):
@@ -137,7 +137,7 @@ def test_the_assembler_takes_drawn_programs(what, architecture, tmp_path):
 
 @pytest.mark.parametrize("what", KINDS)
 def test_a_launcher_finds_what_the_reference_says(what):
-    """That of the CPU, given the cases that any launcher can compare."""
+    """The launcher of the CPU is tested with the cases for any launcher."""
     cases = list(drawn_cases(what, range(5)))
 
     for name, text, kernel, case in cases:

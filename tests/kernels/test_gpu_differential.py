@@ -1,6 +1,7 @@
-"""Drawn programs on a GPU itself: what the language says, by bits, as on the CPU.
+"""Random programs on a GPU give the results of the language bit by bit, as on the CPU.
 
-Source: CUDA Python Specification 0.2.  ``INTERCHANGE_TEST_PROGRAMS`` says how many.
+Source: CUDA Python Specification 0.2.  ``INTERCHANGE_TEST_PROGRAMS`` sets the number of
+programs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def launch(kernel, grid, block, given):
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("what", ["expressions", "statements"])
 def test_drawn_programs_compute_what_the_language_says(what, part):
-    """Those that the language refuses are not drawn."""
+    """Invalid programs are left out."""
     share = max(1, PROGRAMS // PARTS // (EXPRESSIONS if what == "expressions" else 1))
     compared = 0
     for name, text, kernel, case in drawn_cases(what, range(part * share, (part + 1) * share)):

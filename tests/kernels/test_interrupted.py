@@ -1,4 +1,4 @@
-"""Launches on the CPU that are interrupted, and those at the end of the process."""
+"""Launches on the CPU that are interrupted or run while the process exits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ atexit.register(last)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
 def test_when_an_interrupted_launch_has_ended_nothing_is_written_any_more(run_isolated, tmp_path):
-    """Its arrays may be gone, and their memory somebody else's."""
+    """Its arrays may be freed, and their memory reused."""
     program = tmp_path / "interrupted.py"
     program.write_text(KERNEL + INTERRUPTED)
 
@@ -55,7 +55,7 @@ def test_when_an_interrupted_launch_has_ended_nothing_is_written_any_more(run_is
 
 
 def test_a_kernel_runs_while_the_process_ends(run_isolated, tmp_path):
-    """There are no threads any more that could be begun."""
+    """New threads cannot be started at that time."""
     program = tmp_path / "at_exit.py"
     program.write_text(KERNEL + AT_EXIT)
 

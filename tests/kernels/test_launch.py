@@ -1,4 +1,4 @@
-"""What a launch takes, and what it refuses."""
+"""Arguments and sizes that a launch accepts or refuses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import interchange as ix
 from interchange import cuda
 from interchange.cuda import complex64, float32, int32, void
 
-pytestmark = pytest.mark.interop  # LLVM comes with that extra
+pytestmark = pytest.mark.interop  # that extra installs LLVM
 
 
 @cuda.jit
@@ -31,7 +31,7 @@ def number_threads(out):
 
 @pytest.mark.parametrize("n", [1, 7, 255, 256, 257, 100_003])
 def test_every_element_is_reached(n):
-    """Whatever the number of blocks and of workers."""
+    """The result does not depend on the numbers of blocks and workers."""
     out = np.zeros(n, "i4")
     fill[-(-n // 64), 64](out, 3)
 
@@ -39,7 +39,7 @@ def test_every_element_is_reached(n):
 
 
 def test_three_axes_of_grid_and_block():
-    """x is fastest; every thread runs once."""
+    """x varies fastest, and every thread runs once."""
     out = np.zeros((4, 6, 8), "i8")
     number_threads[(2, 3, 2), (4, 2, 2)](out)
     z, y, x = np.indices(out.shape)
@@ -67,7 +67,7 @@ def test_arrays_of_any_library_are_written_in_place(kind):
 
 
 def test_tensors_of_torch_are_written_in_place():
-    """Without a copy."""
+    """No copy is made."""
     torch = pytest.importorskip("torch")
     out = torch.zeros(8)
     fill[1, 8](out, 2.5)
@@ -76,7 +76,7 @@ def test_tensors_of_torch_are_written_in_place():
 
 
 def test_arrays_of_jax_are_read_and_never_written():
-    """They are immutable."""
+    """JAX arrays are immutable."""
     jnp = pytest.importorskip("jax.numpy")
 
     with pytest.raises(ix.ReadOnlyError) as caught:
@@ -85,7 +85,7 @@ def test_arrays_of_jax_are_read_and_never_written():
 
 
 def test_an_empty_array_and_one_without_axes():
-    """Of the first nothing is touched; the second has one element."""
+    """An empty array is not accessed; an array without axes has one element."""
 
     @cuda.jit
     def first(out, empty):
@@ -98,7 +98,7 @@ def test_an_empty_array_and_one_without_axes():
 
 
 def test_code_is_compiled_once_per_types():
-    """Of the element, the number of axes, and the order."""
+    """The types are those of elements, the number of axes, and the order."""
 
     @cuda.jit
     def one(out):
@@ -111,7 +111,7 @@ def test_code_is_compiled_once_per_types():
 
 
 def test_a_signature_is_compiled_at_once_and_casts_numbers():
-    """It takes no other types."""
+    """Other types of arguments are refused."""
 
     @cuda.jit(void(int32[:], float32))
     def one(out, x):
@@ -127,7 +127,7 @@ def test_a_signature_is_compiled_at_once_and_casts_numbers():
 
 
 def test_the_form_of_two_arguments_is_a_signature_too():
-    """As the CUDA Array Interface's examples have it."""
+    """The examples of the CUDA Array Interface use this form."""
 
     @cuda.jit(void, int32[::1])
     def initialize(x):
@@ -164,7 +164,7 @@ SIZES = {
 
 @pytest.mark.parametrize("what", SIZES)
 def test_sizes_that_no_device_has_are_refused(what):
-    """Before anything runs."""
+    """The sizes are refused before anything runs."""
     with pytest.raises(ix.ArgumentError) as caught:
         SIZES[what]()
     assert caught.value.rule == "CPY-LAUNCH-1"
@@ -189,7 +189,7 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("what", ARGUMENTS)
 def test_arguments_that_no_kernel_takes_are_refused(what):
-    """With a rule, and nothing is written."""
+    """The error has a rule, and nothing is written."""
     arguments, rule = ARGUMENTS[what]
 
     with pytest.raises(ix.InterchangeError) as caught:
@@ -204,7 +204,7 @@ def set_int(out, value):
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, np.float32("nan"), 1.5, 2**31])
 def test_a_number_that_an_int_cannot_hold_is_refused(number):
-    """Where a signature asks for the int."""
+    """The signature requires the int."""
     with pytest.raises(ix.ArgumentError) as caught:
         set_int[1, 1](np.zeros(1, "i4"), number)
     assert caught.value.rule == "CPY-ARG-1"
@@ -212,7 +212,7 @@ def test_a_number_that_an_int_cannot_hold_is_refused(number):
 
 @pytest.mark.parametrize("number", [1e300, -1e300, 3.4028235677973366e38, 3.4028235677973362e38, 3])
 def test_a_number_is_rounded_to_the_float_of_a_signature(number):
-    """As a cast does it: what is too large is infinite."""
+    """As in a cast, too large numbers become infinite."""
 
     @cuda.jit(void(float32[:], float32, complex64))
     def put(out, real, pair):
@@ -226,7 +226,7 @@ def test_a_number_is_rounded_to_the_float_of_a_signature(number):
 
 
 def test_writability_that_nobody_knows_is_refused():
-    """A capsule before 1.0 cannot say; who knows says so."""
+    """A capsule before 1.0 has no flag; a caller that knows passes it."""
     block = np.zeros(3)
     unknown = ix.from_dlpack(block.__dlpack__())
 
@@ -237,7 +237,7 @@ def test_writability_that_nobody_knows_is_refused():
 
 
 def test_a_barrier_that_some_threads_never_reach_is_an_error():
-    """On a GPU it would hang."""
+    """On a GPU the launch would hang."""
 
     @cuda.jit
     def divergent(out):
@@ -251,7 +251,7 @@ def test_a_barrier_that_some_threads_never_reach_is_an_error():
 
 
 def test_two_barriers_of_two_branches_are_not_one():
-    """Threads that wait at different places would never meet."""
+    """Threads that wait at different barriers would never continue."""
 
     @cuda.jit
     def apart(out):
@@ -267,7 +267,7 @@ def test_two_barriers_of_two_branches_are_not_one():
 
 
 def test_a_barrier_in_a_loop_is_met_again():
-    """By all threads, as often as the loop goes."""
+    """All threads wait in every iteration."""
 
     @cuda.jit
     def turns(out):
@@ -289,7 +289,7 @@ def test_a_barrier_in_a_loop_is_met_again():
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_an_index_out_of_bounds_is_found_in_debug_mode(waits):
-    """At its line; what is in bounds was written."""
+    """The error has the line; elements within bounds were written."""
 
     def plain(out):
         i = cuda.grid(1)
@@ -311,12 +311,12 @@ def test_an_index_out_of_bounds_is_found_in_debug_mode(waits):
 
 
 def shifted(x, i):
-    """Read beyond the end of the last."""
+    """Read past the end in the last thread."""
     return x[i + 1]
 
 
 def test_an_index_out_of_bounds_is_found_in_a_function_that_is_called():
-    """At the line of that function."""
+    """The line is that of the called function."""
 
     def outer(x, out):
         i = cuda.grid(1)
@@ -330,7 +330,7 @@ def test_an_index_out_of_bounds_is_found_in_a_function_that_is_called():
 
 
 def test_a_frame_of_a_coroutine_may_be_large():
-    """What lives across a barrier is kept for every thread, however much it is."""
+    """Variables that live across a barrier are kept for every thread, whatever their size."""
     names = [f"v{k}" for k in range(300)]
     lines = ["def large(x, out):", "    i = cuda.grid(1)"]
     lines += [f"    {name} = x[(i + {k}) % 64]" for k, name in enumerate(names)]
@@ -356,7 +356,7 @@ def _defined(text, name, namespace):
 
 
 def test_launches_of_several_threads_do_not_meet():
-    """Each has its own shared memory."""
+    """Each launch has separate shared memory."""
 
     @cuda.jit
     def rotate(out, value):
@@ -386,7 +386,7 @@ def test_launches_of_several_threads_do_not_meet():
 
 
 def test_what_is_named_in_kernels_only_has_no_value_outside():
-    """CPY-NAME-2."""
+    """CPY-NAME-2: names of kernels raise an error outside of kernels."""
     for use in (cuda.syncthreads, lambda: cuda.grid(1), lambda: range(cuda.threadIdx.x)):
         with pytest.raises(ix.ArgumentError) as caught:
             use()
@@ -394,7 +394,7 @@ def test_what_is_named_in_kernels_only_has_no_value_outside():
 
 
 def test_what_has_no_source_is_no_kernel():
-    """CPY-NPM-4."""
+    """CPY-NPM-4: a function without source is refused."""
     for function in (lambda x: x, math.sin):
         with pytest.raises(ix.ArgumentError) as caught:
             cuda.jit(function)

@@ -1,4 +1,4 @@
-"""Functions of math in kernels, beside NumPy's in double precision.
+"""Functions of math in kernels, compared with NumPy in double precision.
 
 Source: CUDA Python Specification 0.2; CUDA C++ Programming Guide, "Mathematical Functions".
 """
@@ -44,7 +44,7 @@ def program_of(one, other):
 
 
 def is_near(one, other):
-    """Whether two results are as near as the functions of CUDA C are."""
+    """Return whether two results differ by no more than functions of CUDA C may."""
     if one.dtype.kind != "f":
         return bool(one == other)
     if np.isnan(other) or np.isinf(other):
@@ -54,7 +54,7 @@ def is_near(one, other):
 
 
 def result_types(*types):
-    """Return the types of all results, of a function of one number and of two."""
+    """Return the types of all results, for functions of one number and of two."""
     wide = [BY_NAME["float64" if width == 64 else "float32"] for width in map(_width, types)]
     widest = max(wide, key=lambda type_: type_.bits)
     of_one = [BY_NAME["bool"] if name.startswith("is") else wide[0] for name in ONE_ARGUMENT]
@@ -69,7 +69,7 @@ def _width(name):
 @pytest.mark.parametrize("one", REALS)
 @pytest.mark.parametrize("other", ["float32", "int64", "float64"])
 def test_functions_of_math_are_computed_in_the_type_of_a_division(one, other):
-    """Of numbers of all types, at their bounds, to four units in the last place."""
+    """The error is at most four units in the last place, for all types and at their bounds."""
     drawn, elements = program_of(one, other), result_types(one, other)
     kernel, far = kernel_of(drawn.text), []
     for i in range(len(NUMBERS)):

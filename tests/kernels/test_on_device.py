@@ -1,4 +1,4 @@
-"""Kernels on a GPU, or on the emulated driver: what they compute, and in which order.
+"""Kernels on a GPU or on the emulated driver: their results, and their order.
 
 Source: CUDA driver API, Execution Control; CUDA Array Interface, version 3, Synchronization.
 """
@@ -23,17 +23,17 @@ SIZES = (0, 1, 33, 64)
 
 @pytest.fixture(autouse=True)
 def _driver(cuda_driver):  # noqa: ARG001 - it is loaded
-    """Have a driver, whichever was chosen."""
+    """Require the chosen driver."""
     assert cuda.is_available()
 
 
 def on_host(x):
-    """Return a copy in NumPy."""
+    """Return a copy as a NumPy array."""
     return np.asarray(x.to_device("cpu"))
 
 
 def on_device(x):
-    """Return a copy of an array on the device; a number as it is."""
+    """Return a copy of an array on the device; a number unchanged."""
     return cuda.to_device(x) if isinstance(x, np.ndarray) else x
 
 
@@ -54,7 +54,7 @@ def copy_into(x, out):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_computes_what_numpy_does(name, size):
-    """As on the CPU; the last bits of functions of math may differ on a GPU."""
+    """The last bits of math functions may differ on a GPU."""
     case = PROGRAMS[name].make(size)
     given = [on_device(each) for each in case.arguments]
     PROGRAMS[name].kernel[case.grid, case.block](*given)
@@ -93,7 +93,7 @@ def double_line(x):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_view_is_written_and_what_lies_between_is_not(layout):
-    """By its strides."""
+    """The strides of the view are used."""
     x = np.arange(64, dtype="f4")
     there = cuda.to_device(x)
     view = LAYOUTS[layout](there)
@@ -105,7 +105,7 @@ def test_a_view_is_written_and_what_lies_between_is_not(layout):
 
 
 def test_a_launch_returns_before_the_kernel_runs():
-    """It is enqueued on the stream that is named."""
+    """The kernel is enqueued on the stream that is passed."""
     stream = cuda.stream()
     x = cuda.to_device(np.zeros(64, "f4"), stream=stream)
     add_one[1, 64, stream](x)  # loaded
@@ -121,7 +121,7 @@ def test_a_launch_returns_before_the_kernel_runs():
 
 @pytest.fixture
 def loaded():
-    """Have kernels loaded, which may wait for all that runs."""
+    """Load the kernels in advance, since loading may wait for all running work."""
     x = cuda.to_device(np.zeros(64, "f4"))
     add_one[1, 64](x)
     copy_into[1, 64](x, x)
@@ -130,7 +130,7 @@ def loaded():
 
 @pytest.mark.usefixtures("loaded")
 def test_a_launch_waits_for_the_stream_of_an_array():
-    """Work on it may be pending there."""
+    """Work may be pending on the stream of the array."""
     first, second = cuda.stream(), cuda.stream()
     x = cuda.to_device(np.zeros(64, "f4"), stream=first)
     out = cuda.device_array(64, "f4", stream=second)
@@ -143,7 +143,7 @@ def test_a_launch_waits_for_the_stream_of_an_array():
 
 @pytest.mark.usefixtures("loaded")
 def test_the_stream_of_an_array_waits_for_a_launch_elsewhere():
-    """As a consumer owes it to the producer."""
+    """A consumer must make the producer's stream wait."""
     first, second = cuda.stream(), cuda.stream()
     x = cuda.to_device(np.zeros(64, "f4"), stream=first)
     out = cuda.device_array(64, "f4", stream=first)
@@ -155,7 +155,7 @@ def test_the_stream_of_an_array_waits_for_a_launch_elsewhere():
 
 
 def test_an_array_that_is_freed_at_once_is_used_before():
-    """Memory of ours is given back when the work on it is done."""
+    """Memory of this package is freed when the work on it is done."""
     stream = cuda.stream()
     out = cuda.device_array(1 << 16, "f4", stream=stream)
     x = cuda.to_device(np.ones(1 << 16, "f4"), stream=stream)
@@ -179,7 +179,7 @@ def compare_lesser(x, y, least, is_second):
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
 def test_the_lesser_of_two_is_compared_by_its_own_bits(dtype):
-    """NVIDIA's assembler compares others for 16 bits, where it may."""
+    """NVIDIA's assembler would compare other bits for 16-bit types."""
     limits = np.iinfo(dtype)
     numbers = np.array([limits.min, limits.max, 0, 1, 9, 100, limits.max - 1], dtype)
     x, y = (each.ravel() for each in np.meshgrid(numbers, numbers))
@@ -201,7 +201,7 @@ def negate(x, wide, is_small):
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
 def test_the_opposite_of_the_lowest_number_is_itself(dtype):
-    """Also where it becomes wider, or is compared."""
+    """This holds if the result is widened or compared as well."""
     limits = np.iinfo(dtype)
     x = np.array([limits.min, limits.min + 1, limits.max, -5, 0, 4], dtype)
     wide, is_small = cuda.device_array(x.size, "i8"), cuda.device_array(x.size, "i4")
@@ -225,7 +225,7 @@ def set_first(x, value):
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_of_every_type_arrive(name):
-    """Bit by bit, between two others."""
+    """The values are passed bit by bit, between two others."""
     dtype = np.dtype(name)
     x = cuda.to_device(np.zeros(1, dtype))
     set_first[1, 1](x, dtype.type(NUMBERS[name]))
@@ -234,14 +234,14 @@ def test_numbers_of_every_type_arrive(name):
 
 
 def test_arrays_on_two_kinds_of_devices_are_refused():
-    """Nothing is copied behind anybody's back."""
+    """No implicit copy is made."""
     with pytest.raises(ix.UnsupportedDeviceError) as caught:
         copy_into[1, 3](np.zeros(3), cuda.to_device(np.zeros(3)))
     assert caught.value.rule == "CPY-ARG-3"
 
 
 def test_page_locked_memory_is_taken_where_it_is():
-    """And device memory beside it."""
+    """Device memory can be passed beside it."""
     x = ix.asarray(np.arange(8, dtype="f4")).to_device("cuda_host")
     out = cuda.device_array(8, "f4")
     copy_into[1, 8](x, out)
@@ -250,7 +250,7 @@ def test_page_locked_memory_is_taken_where_it_is():
 
 
 def test_managed_memory_is_taken_where_it_is():
-    """A launch over it alone is on the GPU."""
+    """A launch with managed memory only runs on the GPU."""
     driver = pytest.importorskip("cuda.bindings.driver")
     error, ptr = driver.cuMemAllocManaged(32, 1)
     assert not error
@@ -263,7 +263,7 @@ def test_managed_memory_is_taken_where_it_is():
 
 
 def test_an_index_out_of_bounds_is_told_with_its_line():
-    """Where checks were asked for."""
+    """The check requires debug mode."""
 
     @cuda.jit(debug=True)
     def beyond(x):
@@ -287,7 +287,7 @@ def shares(x):
 
 
 def test_shared_memory_that_a_block_does_not_have_is_refused():
-    """That of the kernel's arrays and of the launch together."""
+    """The limit applies to the kernel's arrays and the launch together."""
     x = cuda.to_device(np.zeros(1, "f4"))
     shares[1, 1, None, 44 * 1024](x)
     with pytest.raises(ix.ArgumentError) as caught:
@@ -296,7 +296,7 @@ def test_shared_memory_that_a_block_does_not_have_is_refused():
 
 
 def test_a_read_only_array_is_not_written():
-    """It is refused before anything is enqueued."""
+    """The array is refused before the launch is enqueued."""
     x = cuda.to_device(np.zeros(4))
     with ix.borrow(x, stream=1) as borrowed, pytest.raises(ix.ReadOnlyError):
         add_one[1, 4](borrowed)
@@ -319,7 +319,7 @@ def test_an_array_without_a_type_takes_that_of_the_signature():
 
 
 def test_an_array_without_a_type_is_of_float64_otherwise():
-    """As Numba has it."""
+    """Numba has the same default."""
     x = cuda.device_array(4)
     set_first[1, 1](x, 0.5)
 
@@ -327,7 +327,7 @@ def test_an_array_without_a_type_is_of_float64_otherwise():
 
 
 def test_the_time_between_two_events_is_told():
-    """In milliseconds."""
+    """The time is in milliseconds."""
     first, second = cuda.event(), cuda.event()
     stream = cuda.stream()
     first.record(stream)
@@ -339,7 +339,7 @@ def test_the_time_between_two_events_is_told():
 
 
 def test_a_signature_casts_numbers_on_a_device_too():
-    """To the types that were given."""
+    """Numbers are cast to the types of the signature."""
 
     @cuda.jit(void(float32[::1], int32))
     def put(x, value):

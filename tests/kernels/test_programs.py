@@ -1,4 +1,4 @@
-"""Programs on the CPU: what NumPy computes, for arrays of every size and layout."""
+"""Programs on the CPU give NumPy's results for arrays of every size and layout."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 from .comparing import left_by, wrong
 from .programs import PROGRAMS
 
-pytestmark = pytest.mark.interop  # LLVM comes with that extra
+pytestmark = pytest.mark.interop  # that extra installs LLVM
 
 SIZES = (0, 1, 2, 31, 32, 33, 64, 100)
 
 
 def run(name, case):
-    """Return what the kernel leaves on the CPU."""
+    """Return the arrays after a run of the kernel on the CPU."""
     kernel = PROGRAMS[name].kernel
     return left_by(lambda grid, block, given: kernel[grid, block](*given), case)
 
@@ -22,7 +22,7 @@ def run(name, case):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_computes_what_numpy_does(name, size):
-    """Whether blocks are full or not, and where there is nothing to do."""
+    """This includes full and partial blocks, and empty arrays."""
     case = PROGRAMS[name].make(size)
 
     assert wrong(case, run(name, case), case.expected) == []
@@ -34,7 +34,7 @@ def in_fortran_order(array):
 
 
 def apart(array):
-    """Return a copy whose elements have others between them."""
+    """Return a copy with gaps between the elements."""
     wide = np.zeros((*array.shape[:-1], 3 * array.shape[-1]), array.dtype)
     wide[..., ::3] = array
     return wide[..., ::3]
@@ -46,7 +46,7 @@ def backwards(array):
 
 
 def not_aligned_to_lines(array):
-    """Return a copy that begins one element behind the beginning of memory."""
+    """Return a copy that starts one element after the start of its memory."""
     memory = np.zeros(array.size + 1, array.dtype)
     found = memory[1:].reshape(array.shape)
     found[...] = array
@@ -61,7 +61,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_layout_of_arrays_does_not_matter(name, layout):
-    """The same numbers, however they lie in memory; what lies between them stays as it is."""
+    """The results are the same for every layout, and gaps are not written."""
     case = PROGRAMS[name].make(33)
     arguments = [
         LAYOUTS[layout](each) if isinstance(each, np.ndarray) else each for each in case.arguments
@@ -78,7 +78,7 @@ def test_the_layout_of_arrays_does_not_matter(name, layout):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_arguments_that_are_only_read_stay_as_they_are(name):
-    """And a second run finds what the first one did."""
+    """A second run gives the same result as the first."""
     case = PROGRAMS[name].make(33)
     before = [np.copy(each) for each in case.arguments]
 
@@ -89,7 +89,7 @@ def test_arguments_that_are_only_read_stay_as_they_are(name):
 
 
 def test_two_views_of_one_array_are_computed_in_place():
-    """The sum of an array and itself, into itself."""
+    """The sum of an array and itself is written into the array."""
     x = np.arange(40, dtype=np.float32)
     kernel = PROGRAMS["vector_add"].kernel
 
@@ -99,7 +99,7 @@ def test_two_views_of_one_array_are_computed_in_place():
 
 
 def test_many_blocks_on_many_workers_find_the_same():
-    """A grid that is large enough to be shared out."""
+    """The grid is large enough to be divided among workers."""
     case = PROGRAMS["prefix_sums"].make(20_000)
 
     assert wrong(case, run("prefix_sums", case), case.expected) == []

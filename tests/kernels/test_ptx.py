@@ -1,4 +1,4 @@
-"""PTX of kernels: NVIDIA's assembler takes it, and it computes what the CPU and NumPy compute."""
+"""PTX of kernels: NVIDIA's assembler accepts it, and its results are those of the CPU and NumPy."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MOST_ULPS = 4
 
 @pytest.fixture(scope="module")
 def ptxas():
-    """NVIDIA's assembler."""
+    """Path of NVIDIA's assembler."""
     return find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A place for the files of the assembler."""
+    """A folder for the files of the assembler."""
     return tmp_path_factory.mktemp("ptx")
 
 
 def linked_ptx(kernel, *types, architecture="sm_75"):
-    """Return the PTX of a kernel; skip where NVIDIA's functions of math are needed and missing."""
+    """Return the PTX of a kernel; skip the test if libdevice is needed and missing."""
     try:
         return kernel.inspect_ptx(*types, architecture=architecture)
     except ArgumentError as error:
@@ -69,7 +69,7 @@ def kernel_of(function, count):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_assembler_takes_a_program(name, architecture, ptxas, folder):
-    """PTX of every program is assembled for every architecture, without a warning."""
+    """The PTX of every program is assembled for every architecture without a warning."""
     program = PROGRAMS[name]
     types = types_of(program.make(program.size).arguments)
     text = linked_ptx(program.kernel, *types, architecture=architecture)
@@ -82,7 +82,7 @@ def test_the_assembler_takes_a_program(name, architecture, ptxas, folder):
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_120"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_computes_the_same_in_ptx_on_the_cpu_and_in_numpy(name, architecture):
-    """The same bits, but where there are functions of math: there, all but the last few."""
+    """The bits are the same, except for the last few of math functions."""
     program = PROGRAMS[name]
     case = program.make(program.size)
     text = unlinked_ptx(program.kernel, *types_of(case.arguments), architecture=architecture)
@@ -96,7 +96,7 @@ def test_a_program_computes_the_same_in_ptx_on_the_cpu_and_in_numpy(name, archit
 
 
 def test_a_program_of_math_computes_the_same_when_it_is_linked():
-    """With the functions that a GPU runs, inlined."""
+    """The math functions are those of a GPU, inlined."""
     program = PROGRAMS["black_scholes"]
     case = program.make(program.size)
     machine = Machine(linked_ptx(program.kernel, *types_of(case.arguments)))
@@ -109,7 +109,7 @@ def test_a_program_of_math_computes_the_same_when_it_is_linked():
 
 @pytest.mark.parametrize("name", ["stencil", "matrix_product", "saxpy"])
 def test_strides_are_followed_in_ptx(name):
-    """Arrays whose elements lie apart, and backwards, are computed as others are."""
+    """Arrays with gaps and with negative strides give the same results."""
     program = PROGRAMS[name]
     case = program.make(program.size)
     apart = tuple(
@@ -129,7 +129,7 @@ def test_strides_are_followed_in_ptx(name):
 
 
 def test_complex_numbers_are_aligned_as_their_parts_are():
-    """An array may begin where a whole number would not: a GPU loads it in two parts."""
+    """An array may start at the alignment of a part: a GPU loads the number in two parts."""
     case = PROGRAMS["fourier"].make(PROGRAMS["fourier"].size)
     machine = Machine(linked_ptx(PROGRAMS["fourier"].kernel, *types_of(case.arguments)))
     x = np.frombuffer(bytearray(case.arguments[0].nbytes + 4), np.complex64, offset=4)
@@ -144,7 +144,7 @@ def test_complex_numbers_are_aligned_as_their_parts_are():
 
 
 def arguments_of_math(dtype):
-    """Return numbers of every size and sign, and every one that is special."""
+    """Return numbers of every size and sign, and all special values."""
     rng = np.random.default_rng(17)
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, -2.5, 1e30, 1e-30, -1e10, 88.5]
     parts = (rng.uniform(-1, 1, 8), rng.normal(size=6) * 50, rng.uniform(1, 1000, 5), special)
@@ -154,7 +154,7 @@ def arguments_of_math(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", [*OF_ONE.split(), *OF_TWO.split()])
 def test_a_function_of_math_is_as_close_on_a_gpu(name, dtype):
-    """Within a few units in the last place of the C library, for numbers of every size."""
+    """The results are within a few units in the last place of those of the C library."""
     kernel = kernel_of(getattr(math, name), 2 if name in OF_TWO.split() else 1)
     x = arguments_of_math(dtype)
     on_cpu, on_gpu = x[::-1].copy(), x[::-1].copy()
@@ -168,7 +168,7 @@ def test_a_function_of_math_is_as_close_on_a_gpu(name, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_square_root_and_a_quotient_are_rounded_correctly(dtype):
-    """As IEEE 754 has it, and not as fast as hardware can."""
+    """The results follow IEEE 754 instead of the fast approximation of the hardware."""
 
     @cuda.jit
     def inverse_roots(x, y):
@@ -184,7 +184,7 @@ def test_a_square_root_and_a_quotient_are_rounded_correctly(dtype):
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
 def test_a_shift_by_the_width_or_more_shifts_everything_out(dtype):
-    """Also where the lower half of its number says less, which is all that a GPU looks at."""
+    """A GPU only uses the lower half of the shift count, which may be smaller."""
 
     @cuda.jit
     def shifts(x, n, out):
@@ -210,7 +210,7 @@ def test_a_shift_by_the_width_or_more_shifts_everything_out(dtype):
     assert wrong(case, on_cpu, case.expected) == []
 
 
-# ---------------------------------------------------------------- the machine itself
+# ---------------------------------------------------------------- the interpreter
 
 HEAD = """
 .version 7.0
@@ -228,14 +228,14 @@ HEAD = """
 
 
 def run(body, threads=2):
-    """Run instructions over four ints, and return those."""
+    """Run instructions over four ints, and return the ints."""
     x = np.arange(4, dtype=np.int32)
     Machine(HEAD + body + "\nret;\n}\n").launch("run", (1,), (threads,), (x,))
     return x.tolist()
 
 
 def test_a_thread_stores_what_it_loads():
-    """Into the memory of the array, at its own place."""
+    """The value is stored in the memory of the array, at the thread's index."""
     body = """mul.wide.u32 %rd2, %r1, 8; add.s64 %rd3, %rd1, %rd2;
     ld.global.v2.b32 {%r2, %r3}, [%rd3]; st.global.v2.b32 [%rd3], {%r3, %r2};"""
 
@@ -243,17 +243,17 @@ def test_a_thread_stores_what_it_loads():
 
 
 def test_a_parameter_of_a_kernel_has_an_address():
-    """Which LLVM takes where one of two parameters is loaded."""
+    """LLVM takes the address if one of two parameters is loaded."""
     body = """mov.b64 %rd2, n; add.s64 %rd3, %rd2, 4; setp.eq.s32 %p1, %r1, 0;
     selp.b64 %rd2, %rd2, %rd3, %p1; ld.param.b32 %r2, [%rd2];
     mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.b32 [%rd3], %r2;"""
 
-    assert run(body) == [4, 0, 2, 3]  # both halves of the length of the array
+    assert run(body) == [4, 0, 2, 3]  # both halves of the array's length
 
 
 @pytest.mark.parametrize("opcode", ["div.u32", "rem.u32", "div.s32", "rem.s32"])
 def test_a_quotient_by_zero_is_computed_where_it_is_not_used(opcode):
-    """As LLVM does ahead of a branch: a GPU gives some number, and goes on."""
+    """LLVM moves a division ahead of a branch: a GPU returns some number, and continues."""
     body = f"mov.b32 %r2, 0; {opcode} %r3, %r1, %r2; st.global.b32 [%rd1+12], %r2;"
 
     assert run(body) == [0, 1, 2, 0]
@@ -272,7 +272,7 @@ def test_a_quotient_by_zero_is_computed_where_it_is_not_used(opcode):
     ],
 )
 def test_what_a_gpu_would_not_report_is_an_error(body, what):
-    """Access where nothing is, or not aligned, and a barrier that not all threads reach."""
+    """Access outside of memory or misaligned, and a barrier that not all threads reach."""
     with pytest.raises(MachineError, match=what):
         run(body)
 
@@ -281,13 +281,13 @@ def test_what_a_gpu_would_not_report_is_an_error(body, what):
     "opcode", ["tex.1d.v4.f32.s32", "add.sat.s32", "mul.s32", "cvt.rn.f16.f32", "bar.arrive"]
 )
 def test_an_opcode_that_is_not_known_is_refused_by_its_name(opcode):
-    """Where a kernel is read, though the instruction would not be reached."""
+    """It is refused when the kernel is read, even if the instruction is not reached."""
     with pytest.raises(UnknownOpcodeError, match=opcode.replace(".", r"\.")):
         run(f"bra $L;\n{opcode} %r2, %r1, %r1;\n$L:")
 
 
 def test_every_function_of_math_has_a_stand_in():
-    """For both precisions, so that kernels run without NVIDIA's library."""
+    """The replacements have both precisions, so that kernels run without libdevice."""
     assert set(FUNCTIONS) == {
         f"__nv_{name}{end}" for name in (*OF_ONE.split(), *OF_TWO.split()) for end in ("", "f")
     }
@@ -307,30 +307,30 @@ def test_every_function_of_math_has_a_stand_in():
     ],
 )
 def test_conversions_round_and_clamp_as_the_manual_says(opcode, number, expected):
-    """Too large a number is the largest, and what is none is 0."""
+    """Numbers that are too large are clamped, and NaN becomes 0."""
     body = f"mov.b32 %r2, {number}; {opcode} %r3, %r2; st.global.b32 [%rd1], %r3;"
 
     assert run(body)[0] == expected
 
 
 def größe(x):  # noqa: PLC2401 - what is tested
-    """A kernel whose name PTX cannot have."""
+    """A kernel whose name is not valid in PTX."""
     x[0] = 1
 
 
 def _(x):
-    """Another."""
+    """Another such kernel."""
     x[0] = 1
 
 
 def WARP_SZ(x):  # noqa: N802 - a name of PTX's own
-    """Another."""
+    """Another such kernel."""
     x[0] = 1
 
 
 @pytest.mark.parametrize("function", [größe, _, WARP_SZ], ids=["letters", "underscore", "own"])
 def test_a_kernel_has_a_name_that_ptx_can_have(function):
-    """Whatever it is called in Python."""
+    """The name in PTX is valid, whatever the name in Python."""
     ptx = cuda.jit(function).inspect_ptx(cuda.float32[:])
 
     assert ".visible .entry kernel_" in ptx

@@ -1,6 +1,6 @@
-"""PTX is written so that NVIDIA's assembler translates it right.
+"""PTX is written in a form that NVIDIA's assembler translates correctly.
 
-Source: ptxas 13.0, which translated wrongly what is looked for here, as seen on an H100.
+Source: ptxas 13.0, which translated the forms that are searched for here incorrectly on an H100.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def lesser(a, b, out):
 @pytest.mark.parametrize("type_", [int16, uint16])
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
 def test_no_extreme_of_16_bits_is_left(type_, architecture):
-    """From sm_90 on, one whose result is compared would be compared by the wrong bits."""
+    """From sm_90 on, comparisons of its result would use the wrong bits."""
     text = to_ptx(lesser.typed(type_, type_, int32[::1]), architecture)
 
     assert "wide0" in text
@@ -70,7 +70,7 @@ CODE = """
 @pytest.mark.parametrize("sign", ["s", "u"])
 @pytest.mark.parametrize("name", ["min", "max"])
 def test_an_extreme_in_32_bits_is_the_same(name, sign, is_register, right):
-    """Of every pair, also where a number is written with the other sign."""
+    """The results are equal for every pair, also with a negated operand."""
     operand = "%rs2" if is_register else str(right)
     text = widen(CODE.format(name=name, sign=sign, operand=operand))
     machine = Machine(text)
@@ -87,7 +87,7 @@ def test_an_extreme_in_32_bits_is_the_same(name, sign, is_register, right):
     "code", ["neg.s16 \t%rs3, %rs1", "sub.s16 \t%rs3, 0, %rs1", "abs.s16 \t%rs3, %rs1"]
 )
 def test_a_sign_in_32_bits_is_the_same(code, number):
-    """The lowest number has itself as a result."""
+    """The negation of the lowest number is itself."""
     text = CODE.format(name="max", sign="s", operand="%rs2")
     text = widen(re.sub(r"max\.s16 \t[^;]*", code, text))
     x = np.array([number, 0, 0], np.int16)
@@ -105,7 +105,7 @@ def opposite(x, out):
 
 
 def test_no_sign_of_16_bits_is_changed():
-    """It would be taken for a number that 16 bits do not hold, on every GPU."""
+    """The result would be taken for a number that does not fit 16 bits, on every GPU."""
     text = to_ptx(opposite.typed(int16, int64[::1]), "sm_90")
 
     assert "wide0" in text
@@ -113,7 +113,7 @@ def test_no_sign_of_16_bits_is_changed():
 
 
 def test_other_text_stays_as_it_is():
-    """Names that look alike, and other widths."""
+    """Similar names and other widths are not changed."""
     text = "\tmax.s32 \t%r1, %r2, %r3;\n\tmax.s16x2 \t%r1, %r2, %r3;\n\tmax.f16 \t%rs1, %rs2, %rs3;"
 
     assert widen(text) == text

@@ -1,4 +1,4 @@
-"""Programs that are no kernels are refused at the line, with a rule and a fix."""
+"""Invalid kernels are refused at the line, with a rule and a fix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATH = Path(__file__).parents[2] / "docs" / "examples" / "kernels" / "refused.py
 
 
 def programs():
-    """Return the programs of the docs."""
+    """Return the programs of the documentation."""
     spec = importlib.util.spec_from_file_location("refused_kernels", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -27,7 +27,7 @@ PROGRAMS = programs()
 
 
 def test_there_are_sixty_programs_at_least():
-    """And no two of one name."""
+    """All names are different."""
     names = [function.__name__ for function, _, _ in PROGRAMS]
 
     assert len(set(names)) == len(names) >= 60
@@ -37,7 +37,7 @@ def test_there_are_sixty_programs_at_least():
     ("function", "rule", "types"), PROGRAMS, ids=[row[0].__name__ for row in PROGRAMS]
 )
 def test_a_program_is_refused_by_its_rule(function, rule, types):
-    """The line in the file is named and shown with a caret; rule and fix end the message."""
+    """The error shows the line with a caret, and ends with rule and fix."""
     with pytest.raises(KernelError) as caught:
         typed_program(Source(function), types)
     lines = str(caught.value).splitlines()
@@ -52,7 +52,7 @@ def test_a_program_is_refused_by_its_rule(function, rule, types):
 
 
 def test_the_programs_break_every_rule_of_the_compiler():
-    """But for those that are about a launch."""
+    """Rules about launches are not included."""
     at_launch = {
         *("ARG-2", "ARG-3", "BARRIER-1", "EVENT-1", "LAUNCH-1", "LAUNCH-2", "LAUNCH-3"),
         *("NAME-2", "NPM-4", "NPM-5", "PTX-1", "PTX-2"),
@@ -63,7 +63,7 @@ def test_the_programs_break_every_rule_of_the_compiler():
 
 
 def test_without_llvm_it_is_said_what_to_install(run_isolated):
-    """Where the first kernel is compiled."""
+    """The error is raised when the first kernel is compiled."""
     found = run_isolated("kernel_without_llvm.py")
 
     assert 'pip install "llvmlite>=0.50"' in found

@@ -1,4 +1,4 @@
-"""A launch like an earlier one ends as that one did, on both cores and in order.
+"""A launch that is similar to an earlier one has the same result, on both cores and in order.
 
 Source: CUDA driver API, ``cuLaunchKernel``; CUDA Array Interface, version 3, Synchronization.
 """
@@ -33,7 +33,7 @@ def add(x, out):
 
 @pytest.fixture
 def again(emulator):  # noqa: ARG001 - it is loaded
-    """Return ``again(arguments, stream)``: whether the core launches `add` by itself.
+    """Return ``again(arguments, stream)``: whether the core launches `add` without Python.
 
     It was launched with two arrays before.
     """
@@ -49,7 +49,7 @@ def again(emulator):  # noqa: ARG001 - it is loaded
 
 
 def ones(dtype="f4", count=COUNT, stream=None):
-    """Return a fresh array on the device."""
+    """Return a new array on the device."""
     return cuda.to_device(np.ones(count, dtype), stream=stream)
 
 
@@ -63,7 +63,7 @@ def on_host(x):
 
 @pytest.fixture(scope="module")
 def told(run_isolated, cores):
-    """Return what became of each launch, by core."""
+    """Return the result of each launch, by core."""
     found = {}
     for core in cores:
         rows = run_isolated("launches.py", env={"INTERCHANGE_CORE": core}).splitlines()
@@ -73,13 +73,13 @@ def told(run_isolated, cores):
 
 @pytest.mark.isolated
 def test_launches_of_all_kinds_end_alike_on_both_cores(told):
-    """Elements; or class, rule and words of the refusal."""
+    """The results are the elements; or class, rule and message of the error."""
     assert told["native"] == told["ctypes"]
 
 
 @pytest.mark.isolated
 def test_a_launch_ends_like_the_one_before(told):
-    """What is done in fewer steps computes the same, and is refused in the same words."""
+    """The fast path gives the same results and the same errors."""
     rows = told["native"]
 
     assert [row for row, *more in zip(*[iter(rows)] * 3, strict=True) if more != [row, row]] == []
@@ -87,7 +87,7 @@ def test_a_launch_ends_like_the_one_before(told):
 
 @pytest.mark.isolated
 def test_there_are_launches_of_every_end(told):
-    """Many are done, and others are refused for several reasons."""
+    """Many launches succeed, and others are refused for several reasons."""
     said = [row[1] for row in told["native"]]
     rules = {each[1] for each in said if isinstance(each, list)}
 
@@ -95,11 +95,11 @@ def test_there_are_launches_of_every_end(told):
     assert {"CPY-ARG-1", "CPY-ARG-2", "CPY-ARG-3", "CPY-LAUNCH-1", "CPY-NPM-1"} <= rules
 
 
-# ---------------------------------------------------------------- what the core does by itself
+# ---------------------------------------------------------------- fast path of the core
 
 
 def test_a_launch_like_an_earlier_one_is_done_by_the_core(again):
-    """With other arrays of the same kind."""
+    """Other arrays of the same kind use the fast path."""
     x, out = ones(), ones()
 
     assert again(x, out) is True
@@ -107,7 +107,7 @@ def test_a_launch_like_an_earlier_one_is_done_by_the_core(again):
 
 
 def test_an_array_of_any_length_is_like_another(again):
-    """Lengths are passed, and are no part of what was learnt."""
+    """Lengths are passed, and are not part of the cached launch."""
     x, out = ones(count=7), ones(count=5)
 
     assert again(x, out) is True
@@ -132,7 +132,7 @@ DECLINED = {
 
 @pytest.mark.parametrize("kind", DECLINED)
 def test_another_argument_is_left_to_python(again, kind):
-    """Nothing was enqueued then."""
+    """Nothing was enqueued in this case."""
     arguments = DECLINED[kind]()
 
     assert again(*arguments) is False
@@ -141,7 +141,7 @@ def test_another_argument_is_left_to_python(again, kind):
 
 @pytest.mark.parametrize("readonly", [True, None])
 def test_an_array_that_may_not_be_written_is_left_to_python(again, readonly):
-    """It is refused there, if the kernel writes it."""
+    """Python refuses it if the kernel writes it."""
     x, out = ones(), ones()
     out._flags = None if readonly is None else 1
 
@@ -165,7 +165,7 @@ WORK = {
 
 @pytest.mark.parametrize("kind", WORK)
 def test_the_core_launches_where_nobody_has_to_wait(again, kind):
-    """As `is_settled` says it, of which this is the table."""
+    """`is_settled` decides this; the test has its table."""
     work, is_settled = WORK[kind]
     x, out = ones(), ones()
     if work is None:
@@ -180,12 +180,12 @@ def test_the_core_launches_where_nobody_has_to_wait(again, kind):
 
 
 def test_the_default_stream_of_a_thread_is_left_to_python(again):
-    """Its number is that of another stream in another thread."""
+    """The handle is a different stream in each thread."""
     assert again(ones(stream=2), ones(stream=2), stream=2) is False
 
 
 def test_a_launch_that_the_driver_refuses_is_left_to_python(again):
-    """Which finds a way, or says why there is none."""
+    """Python resolves the error, or raises it."""
     x, out = ones(), ones()
     seen = []
 
@@ -203,7 +203,7 @@ def test_a_launch_that_the_driver_refuses_is_left_to_python(again):
 
 
 def test_more_kinds_of_arguments_than_a_core_learns_are_launched(emulator):  # noqa: ARG001 - it is loaded
-    """The later ones by Python."""
+    """Further kinds are launched by Python."""
     kernel = cuda.jit(add.__wrapped_kernel__)
     names = ("i1", "i2", "i4", "i8", "f4", "f8")
     for _ in range(2):
@@ -219,7 +219,7 @@ def test_more_kinds_of_arguments_than_a_core_learns_are_launched(emulator):  # n
 
 @pytest.mark.parametrize("brackets", [(True, COUNT), (1.0, COUNT), (1, float(COUNT)), (1, True)])
 def test_brackets_that_only_equal_known_ones_are_refused(brackets):
-    """With a stream and without: a bool or a float is no size."""
+    """A bool or a float is not a size, with and without a stream."""
     stream = cuda.stream()
     for known in ((1, COUNT), (1, COUNT, stream), (1, 1)):
         assert add[known]._configuration.grid == (1, 1, 1)
@@ -231,7 +231,7 @@ def test_brackets_that_only_equal_known_ones_are_refused(brackets):
 
 
 def test_known_brackets_name_the_stream_that_is_given(emulator):  # noqa: ARG001 - it is loaded
-    """Each time anew."""
+    """The stream is used for each launch."""
     add[1, COUNT]
     for stream in (cuda.stream(), cuda.stream()):
         found = add[1, COUNT, stream]._configuration
@@ -244,10 +244,10 @@ def test_known_brackets_name_the_stream_that_is_given(emulator):  # noqa: ARG001
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_a_wait_that_is_taken_away_is_missed(emulator, times):
-    """Each launch is seen by the detector: by whatever way, it reads and writes what it does."""
+    """The detector sees the reads and writes of each launch, on the fast path as well."""
     stream, other = cuda.stream(), cuda.stream()
     x, out = ones(stream=stream), ones(stream=stream)
-    add[1, COUNT, other](ones(stream=other), ones(stream=other))  # loaded, which may wait for all
+    add[1, COUNT, other](ones(stream=other), ones(stream=other))  # loaded in advance: this may wait
     for _ in range(times):
         add[1, COUNT, stream](x, out)
     with emulator.without_waits():
@@ -260,7 +260,7 @@ def test_a_wait_that_is_taken_away_is_missed(emulator, times):
 
 
 def test_launches_on_two_streams_are_in_order(emulator):
-    """A stream waits for the other where an array changes over."""
+    """A stream waits for the other if an array is used on both."""
     stream, other = cuda.stream(), cuda.stream()
     x, out = ones(stream=stream), ones(stream=stream)
     for _ in range(4):
@@ -272,7 +272,7 @@ def test_launches_on_two_streams_are_in_order(emulator):
 
 
 def test_threads_launch_at_once(emulator):  # noqa: ARG001 - it is loaded
-    """Each with arrays of its own, of several kinds, while others learn."""
+    """Each thread has separate arrays of several kinds, while others add new kinds."""
     kernel, threads, found = cuda.jit(add.__wrapped_kernel__), 6, {}
     start = threading.Barrier(threads)
 
@@ -294,13 +294,13 @@ def test_threads_launch_at_once(emulator):  # noqa: ARG001 - it is loaded
     assert found == {number: [201] * COUNT for number in range(threads)}
 
 
-# ---------------------------------------------------------------- what is left behind
+# ---------------------------------------------------------------- leaks
 
 OFTEN = 100_000
 
 
 def test_launches_leave_nothing_behind(emulator):  # noqa: ARG001 - it is loaded
-    """Neither memory nor references, however many there were."""
+    """No memory or references are left, whatever the number of launches."""
     x, out = ones(), ones()
     watched = [x, out, x.dtype, type(x._pending_work), None, True, False]
 
@@ -322,14 +322,14 @@ def test_launches_leave_nothing_behind(emulator):  # noqa: ARG001 - it is loaded
     tracemalloc.stop()
     cuda.synchronize()
 
-    assert grown < OFTEN / 10  # bytes: less than one for ten launches
+    assert grown < OFTEN / 10  # bytes: less than one per ten launches
     grown_counts = [sys.getrefcount(each) - n for each, n in zip(watched, counts, strict=True)]
     assert max(map(abs, grown_counts)) < OFTEN / 1000
 
 
 @pytest.mark.isolated
 def test_a_forked_process_launches_nothing_that_its_parent_loaded(run_isolated, core_env):
-    """The core forgets with all others, and the launch is refused in words."""
+    """The cache of the core is cleared in the child, and the launch is refused with an error."""
     said = run_isolated("launch_after_fork.py", env=core_env, warnings="ignore").split("\n")
     by_core = core_env["INTERCHANGE_CORE"] == "native"
 

@@ -1,6 +1,6 @@
-"""Small programs whose results were worked out by hand: for the reference, and for the compiler.
+"""Small programs with results computed by hand, for the reference and for the compiler.
 
-Source: CUDA Python Specification 0.2; the Python Language Reference, where that says nothing.
+Source: CUDA Python Specification 0.2; the Python Language Reference, where that is silent.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ REFUSED = {
 
 
 def program_of(body):
-    """Return a program of a body, with results for the names r0, r1 and so on."""
+    """Return a program with a body, and results for the names r0, r1 and so on."""
     lines = [part.strip() for part in body.split(";")] if "|" not in body else body.split("|")
     results = [line[:2] for line in lines if line[0] == "r" and line[1] in "012345"]
     names = ("a", "u", *(f"o{result}" for result in results))
@@ -187,7 +187,7 @@ def program_of(body):
 
 @pytest.mark.parametrize("ruling", RULINGS)
 def test_a_ruling_holds_for_the_reference_and_for_the_compiler(ruling):
-    """Types and values are those that were worked out."""
+    """Types and values are the expected ones."""
     body, expected = RULINGS[ruling]
     program = program_of(body)
     pairs = [pair.split() for pair in expected.split(", ")]
@@ -211,7 +211,7 @@ def decided(m, n, x, y, bools, numbers):
 
 
 def test_bools_and_conditions_are_those_of_numpy_and_python(where):  # noqa: ARG001 - it is there
-    """Element by element, on the CPU and on a device."""
+    """The results agree for each element, on the CPU and on a device."""
     m, n = np.array([0, 0, 1, 1], "?"), np.array([0, 1, 0, 1], "?")
     x, y = np.array([0, 2, 0, 2], "i4"), np.array([-0.5, 3, np.nan, 0], "f4")
     found = [cuda.to_device(np.zeros((4, count), t)) for count, t in ((4, "?"), (3, "f4"))]
@@ -226,7 +226,7 @@ def test_bools_and_conditions_are_those_of_numpy_and_python(where):  # noqa: ARG
 
 @pytest.mark.parametrize("ruling", REFUSED)
 def test_what_is_no_program_is_refused_by_both(ruling):
-    """For the same rule."""
+    """The rule is the same."""
     body, rule = REFUSED[ruling]
     program = program_of(body)
 

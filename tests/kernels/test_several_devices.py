@@ -1,7 +1,7 @@
-"""Launches over memory that several GPUs reach, on whose default streams work is pending.
+"""Launches over memory that several GPUs can access, with work on their default streams.
 
-Source: CUDA driver API, Stream synchronization behavior: every device has default streams of its
-own, which have one number.
+Source: CUDA driver API, Stream synchronization behavior: every device has separate default
+streams, which share one number.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Managed:
 
 @pytest.fixture
 def driver(emulator):  # noqa: ARG001 - it is loaded
-    """Return the driver; the device that is current is restored."""
+    """Return the driver; the current device is restored."""
     assert cuda.is_available()
     driver = pytest.importorskip("cuda.bindings.driver")
     _, before = driver.cuCtxGetCurrent()
@@ -48,14 +48,14 @@ def driver(emulator):  # noqa: ARG001 - it is loaded
 
 
 def use(driver, ordinal):
-    """Make a device current."""
+    """Make a device current while the block runs."""
     driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(ordinal)[1])
 
 
 @pytest.mark.parametrize("current", [0, 1])
 @pytest.mark.parametrize("kind", ["theirs", "ours"])
 def test_default_streams_of_two_devices_are_told_apart(emulator, driver, kind, current):
-    """The launch on the second waits for that on the first, though both are on stream 1."""
+    """The launch on the second device waits for that on the first, though both use stream 1."""
     arrays = []
     for ordinal in (0, 1):
         use(driver, ordinal)
@@ -88,7 +88,7 @@ def unchecked(x):
 
 
 def capture(driver, stream, act):
-    """Return how many nodes a graph has of what an act enqueues, or what is wrong with it."""
+    """Return the number of nodes in a graph of an operation, or the error."""
     mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
     assert not driver.cuStreamBeginCapture(stream.handle, mode)[0]
     try:
@@ -99,7 +99,7 @@ def capture(driver, stream, act):
 
 
 def test_a_launch_with_checks_is_not_captured(driver):
-    """The host would wait for it; the graph has nothing of it."""
+    """The host would wait for the launch; the graph stays empty."""
     stream = cuda.stream()
     x = cuda.to_device(np.zeros(SIZE, "f4"), stream=stream)
     checked[1, SIZE, stream](x)
@@ -114,7 +114,7 @@ def test_a_launch_with_checks_is_not_captured(driver):
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_launch_on_the_default_stream_during_a_capture_is_refused_before(driver, is_first):
-    """The driver is not asked: it would end the capture."""
+    """The driver is not called, since the call would end the capture."""
     use(driver, 0)
     stream, kernel = cuda.stream(), cuda.jit(unchecked.__wrapped_kernel__)
     x = cuda.to_device(np.zeros(SIZE, "f4"))
@@ -130,7 +130,7 @@ def test_a_launch_on_the_default_stream_during_a_capture_is_refused_before(drive
 
 
 class Unnamed:
-    """An array whose library speaks DLPack, and names no stream."""
+    """An array of a library with DLPack that names no stream."""
 
     def __init__(self, array):
         self._array = array
@@ -146,7 +146,7 @@ class Unnamed:
 
 @pytest.mark.parametrize("kind", ["a record without a stream", "DLPack", "page-locked memory"])
 def test_a_launch_after_which_the_host_would_wait_is_no_part_of_a_capture(driver, kind):
-    """It is refused before the driver is asked, and the graph has no node of it."""
+    """It is refused before the driver is called, and the graph has no node of it."""
     stream = cuda.stream()
     x = cuda.to_device(np.zeros(SIZE, "f4"), stream=stream)
     unchecked[1, SIZE, stream](x)
@@ -169,7 +169,7 @@ def test_a_launch_after_which_the_host_would_wait_is_no_part_of_a_capture(driver
 
 
 def test_a_launch_on_the_capturing_stream_is_a_node(driver):
-    """And runs when the graph does."""
+    """The kernel runs when the graph is launched."""
     stream = cuda.stream()
     x = cuda.to_device(np.zeros(SIZE, "f4"), stream=stream)
     unchecked[1, SIZE, stream](x)
@@ -183,7 +183,7 @@ def test_a_launch_on_the_capturing_stream_is_a_node(driver):
 
 @pytest.fixture
 def two(driver):
-    """Return an array on the first device, a stream of the second; the first is current."""
+    """Return an array on the first device and a stream of the second; the first is current."""
     use(driver, 1)
     stream = cuda.stream()
     use(driver, 0)
@@ -195,7 +195,7 @@ def two(driver):
 @pytest.mark.parametrize("kernel", [unchecked, checked])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_launch_on_a_stream_of_another_gpu_is_refused(emulator, two, kernel, is_known):
-    """And the next one, on a stream of the arrays' own, is what it was before."""
+    """The next launch, on a stream of the arrays' device, is not affected."""
     x, stream = two
     kernel = cuda.jit(debug=kernel.debug)(kernel.__wrapped_kernel__)
     if is_known:
@@ -215,7 +215,7 @@ def test_a_launch_on_a_stream_of_another_gpu_is_refused(emulator, two, kernel, i
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_with_peer_access_a_stream_of_another_gpu_is_taken(emulator, driver, two, is_known):
-    """The kernel is one of the stream's context; those after it are of the arrays' own."""
+    """The kernel uses the stream's context; later kernels use that of the arrays."""
     x, stream = two
     if is_known:
         unchecked[1, SIZE](x)
@@ -262,7 +262,7 @@ def test_the_context_is_chosen_before_a_launch_over_arrays_of_another_gpu(
 
 
 def test_a_handle_that_was_used_again_for_another_gpu_is_asked_for_anew(two, monkeypatch):
-    """What was remembered of it is what the driver said of a stream that is gone."""
+    """The cached device belongs to a stream that was destroyed."""
     x, stream = two
     unchecked[1, SIZE](x)
     monkeypatch.setitem(device_launch.streams, stream.handle, 0)

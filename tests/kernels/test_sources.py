@@ -1,4 +1,4 @@
-"""How the source of a function is found, wherever and however it is written.
+"""Search for the source of a function, in every place and form.
 
 Source: CPython, `inspect` and `ast`.
 """
@@ -29,7 +29,7 @@ def defined(text, name="kernel", **names):
 
 
 def negated(function):
-    """Decorate a function, as libraries do."""
+    """Decorate a function as libraries do."""
 
     @functools.wraps(function)
     def wrapper(x):
@@ -40,12 +40,12 @@ def negated(function):
 
 @negated
 def next_number(x):
-    """Return the next number, with another sign."""
+    """Return the next number, negated."""
     return x + 1
 
 
 def test_a_function_that_wraps_another_is_called_itself():
-    """And not the one whose name it has."""
+    """The wrapped function, whose name it has, is not used."""
 
     @cuda.jit
     def kernel(out):
@@ -65,7 +65,7 @@ AT_THE_LEFT = {
 
 @pytest.mark.parametrize("what", AT_THE_LEFT)
 def test_lines_of_an_indented_kernel_may_begin_at_the_left(what):
-    """Of strings and comments."""
+    """This applies to lines of strings and comments."""
     lines = ["def make():", "  def kernel(out):", AT_THE_LEFT[what], "    out[0] = 7"]
     make = defined("\n".join([*lines, "  return kernel", ""]), "make")
     out = np.zeros(1)
@@ -76,7 +76,7 @@ def test_lines_of_an_indented_kernel_may_begin_at_the_left(what):
 
 @pytest.mark.parametrize("type_", ["int32", np.int32, 3, None])
 def test_what_is_no_type_is_refused_in_a_signature(type_):
-    """Types are those of the module."""
+    """Types must be those of the module."""
     function = defined("def kernel(x):\n    pass\n")
     with pytest.raises(ix.ArgumentError) as caught:
         cuda.jit(cuda.void(type_))(function)
@@ -85,7 +85,7 @@ def test_what_is_no_type_is_refused_in_a_signature(type_):
 
 @pytest.mark.parametrize("architecture", ["sm_10", "sm_70", "compute_75", "", "sm_75 "])
 def test_an_architecture_that_runs_no_kernels_is_refused(architecture):
-    """LLVM would write a warning, and something."""
+    """LLVM would only print a warning."""
     kernel = cuda.jit(defined("def kernel(x):\n    x[0] = 1\n"))
     with pytest.raises(ix.UnsupportedDeviceError) as caught:
         kernel.inspect_ptx(cuda.float32[:], architecture=architecture)
@@ -127,7 +127,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_cannot_be_read_is_refused_at_its_line(what):
-    """And not by an exception of Python."""
+    """The error is not an internal exception of Python."""
     value, names, rule = REFUSED[what]
     kernel = cuda.jit(defined(f"def kernel(out):\n    out[0] = {value}\n", **names))
     with pytest.raises(cuda.KernelError) as caught:
@@ -137,7 +137,7 @@ def test_what_cannot_be_read_is_refused_at_its_line(what):
 
 
 def test_many_branches_are_refused_at_the_deepest():
-    """Each is nested in the one before."""
+    """Each branch is nested in the one before."""
     lines = ["def kernel(out):", "    if out[0] == 0:", "        out[0] = 1"]
     for number in range(1, 400):
         lines += [f"    elif out[0] == {number}:", "        out[0] = 1"]
@@ -153,7 +153,7 @@ SUM = f"def kernel(out):\n    out[0] = {' + '.join(['out[1]'] * 150)}\n"
 
 
 def test_a_program_too_deep_for_code_is_refused():
-    """Code may need more levels than reading did."""
+    """Code generation may need more levels of recursion than reading."""
     host = pytest.importorskip("interchange.cuda.llvm.host")
     program = cuda.jit(defined(SUM)).typed(cuda.float64[:])
     limit = sys.getrecursionlimit()
@@ -167,7 +167,7 @@ def test_a_program_too_deep_for_code_is_refused():
 
 
 def test_the_caret_stands_under_what_is_meant():
-    """Whatever letters stand before it."""
+    """The column is correct for all characters before it."""
     text = "def kernel(out):\n    größe = 1; out[größe] = unbekannt\n"
     with pytest.raises(cuda.KernelError) as caught:
         cuda.jit(defined(text)).typed(cuda.float64[:])

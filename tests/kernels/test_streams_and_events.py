@@ -1,4 +1,4 @@
-"""Streams, events and arrays of kernels: on the CPU where no driver is, and on a driver."""
+"""Streams, events and arrays for kernels: on the CPU without a driver, and on a driver."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from interchange.cuda.streams import DeviceStream
 
 
 def test_whether_there_is_a_gpu_is_told(where):
-    """Without one, everything is of the CPU."""
+    """Without a GPU, all objects are on the CPU."""
     assert cuda.is_available() == (where == "device")
 
 
 def test_an_event_is_reached_when_the_work_before_it_is(where):  # noqa: ARG001 - as everywhere
-    """And tells the time since another."""
+    """The time since another event is available then."""
     stream, first, second = cuda.stream(), cuda.event(), cuda.event()
     first.record(stream)
     second.record(stream)
@@ -32,7 +32,7 @@ def test_an_event_is_reached_when_the_work_before_it_is(where):  # noqa: ARG001 
 
 
 def test_the_time_of_an_event_that_was_not_recorded_is_refused(where):  # noqa: ARG001
-    """There is none."""
+    """The event has no time."""
     recorded = cuda.event()
     recorded.record()
     with pytest.raises(ix.ArgumentError) as caught:
@@ -41,7 +41,7 @@ def test_the_time_of_an_event_that_was_not_recorded_is_refused(where):  # noqa: 
 
 
 def test_an_event_without_time_is_refused_where_time_is_asked_for(cuda_driver):  # noqa: ARG001
-    """It costs less, and tells less."""
+    """Such an event is cheaper to record."""
     first, second = cuda.event(timing=False), cuda.event(timing=False)
     first.record()
     second.record()
@@ -54,13 +54,13 @@ def test_an_event_without_time_is_refused_where_time_is_asked_for(cuda_driver): 
 @pytest.mark.parametrize("stream", ["text", -1, 1.5, object()])
 @pytest.mark.parametrize("call", ["record", "wait"])
 def test_what_is_no_stream_is_refused(where, call, stream):  # noqa: ARG001 - as everywhere
-    """By the rules of streams."""
+    """The rules are those of all streams."""
     with pytest.raises(ix.StreamError):
         getattr(cuda.event(), call)(stream)
 
 
 def test_a_stream_is_taken_by_whoever_takes_streams(cuda_driver):  # noqa: ARG001 - it is loaded
-    """It speaks the protocol of cuda.core."""
+    """The stream implements ``__cuda_stream__`` as in cuda.core."""
     stream = cuda.stream()
 
     assert stream.__cuda_stream__() == (0, stream.handle)
@@ -68,7 +68,7 @@ def test_a_stream_is_taken_by_whoever_takes_streams(cuda_driver):  # noqa: ARG00
 
 
 def test_an_array_names_its_stream_and_keeps_it(cuda_driver):  # noqa: ARG001 - it is loaded
-    """As long as somebody may wait for it."""
+    """The stream lives as long as a consumer may wait for it."""
     stream = cuda.stream()
     handle = stream.handle
     array = cuda.device_array(4, "f4", stream=stream)
@@ -81,7 +81,7 @@ def test_an_array_names_its_stream_and_keeps_it(cuda_driver):  # noqa: ARG001 - 
 
 @pytest.mark.emulated
 def test_streams_events_and_arrays_are_given_back(emulator):
-    """When they are dropped."""
+    """The resources are freed with the objects."""
     cuda.device_array(4, "f4", stream=cuda.stream()), cuda.event()
     gc.collect()
     before = emulator.live()
@@ -101,7 +101,7 @@ SHAPES = {"an int": 3, "a tuple": (2, 3), "a list": [4], "no axes": (), "no elem
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_fresh_array_has_the_shape_and_order_that_were_asked_for(where, shape, order):
-    """Wherever it is."""
+    """This holds on every device."""
     given = SHAPES[shape]
     array = cuda.device_array(given, np.float32, order)
     sizes = (given,) if isinstance(given, int) else tuple(given)
@@ -115,7 +115,7 @@ def test_a_fresh_array_has_the_shape_and_order_that_were_asked_for(where, shape,
     "arguments", [(-1,), ((2, -1),), ("3",), (1.5,), (None,), ((2, 3), "f4", "K")]
 )
 def test_a_shape_or_order_that_is_none_is_refused(where, arguments):  # noqa: ARG001
-    """Before anything is allocated."""
+    """The arguments are checked before the allocation."""
     with pytest.raises(ix.ArgumentError) as caught:
         cuda.device_array(*arguments)
     assert caught.value.rule == "IX-ARGUMENT-1"
@@ -123,18 +123,18 @@ def test_a_shape_or_order_that_is_none_is_refused(where, arguments):  # noqa: AR
 
 @pytest.mark.parametrize("dtype", ["float32", "f4", np.float32, np.dtype("f4"), cuda.float32])
 def test_an_element_type_may_be_named_in_every_way(where, dtype):  # noqa: ARG001
-    """Of NumPy, of kernels, and by name."""
+    """Types of NumPy, of kernels, and names are accepted."""
     assert str(cuda.device_array(3, dtype).dtype) == "float32"
 
 
 def test_an_element_type_that_is_none_is_refused(where):  # noqa: ARG001 - as everywhere
-    """With its name."""
+    """The error has its name."""
     with pytest.raises(ix.UnsupportedDTypeError, match="no such type"):
         cuda.device_array(3, "no such type")
 
 
 def test_a_copy_on_the_device_is_another_array(where):  # noqa: ARG001 - as everywhere
-    """Of host arrays, and of those that are there."""
+    """Host arrays and device arrays can be copied."""
     x = np.arange(6.0)
     first = cuda.to_device(x)
     second = cuda.to_device(first)
@@ -144,7 +144,7 @@ def test_a_copy_on_the_device_is_another_array(where):  # noqa: ARG001 - as ever
 
 
 def test_a_view_of_another_librarys_array_is_the_same_memory(cuda_driver):  # noqa: ARG001
-    """By the object and by the dict; the object is kept."""
+    """The object and the dict are accepted; the object is kept alive."""
     there = cuda.to_device(np.arange(4))
     view = ix.to_cai(there)
 
@@ -154,7 +154,7 @@ def test_a_view_of_another_librarys_array_is_the_same_memory(cuda_driver):  # no
 
 
 def test_an_untyped_array_is_used_like_any_array(where):  # noqa: ARG001 - as everywhere
-    """Its first use makes float64 of it."""
+    """Its first use makes it float64."""
     x = cuda.device_array(4)
 
     assert repr(x) == "<untyped array of shape (4,)>"

@@ -1,4 +1,4 @@
-"""The types of results, of variables and of attributes: the rules of the specification."""
+"""The types of results, variables and attributes follow the specification."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BASIC = {
 
 
 def types_of(text, **arguments):
-    """Return the types that a name gets in a kernel, the last first."""
+    """Return the types that a name has in a kernel, the last first."""
     lines = [f"def kernel({', '.join(arguments)}):", *(f"    {line}" for line in text.split("\n"))]
     source = "\n".join(lines) + "\n"
     file = f"<kernel {hash(source)}>"
@@ -67,7 +67,7 @@ def type_of(expression, **arguments):
 @pytest.mark.parametrize("operator", ["+", "-", "*"])
 @pytest.mark.parametrize("pair", BASIC, ids=lambda pair: f"{pair[0]}-{pair[1]}")
 def test_basic_operators_give_the_most_generic_type(pair, operator):
-    """Of the two, in either order."""
+    """The result does not depend on the order of the operands."""
     a, b = pair
 
     assert type_of(f"a {operator} b", a=a, b=b) is BASIC[pair]
@@ -83,7 +83,7 @@ def test_basic_operators_give_the_most_generic_type(pair, operator):
     ],
 )  # fmt: skip
 def test_floor_division_gives_an_integer_of_32_bits_at_least(a, b, wanted):
-    """As wide as the type in which it is computed."""
+    """The result has the width of the type of the computation."""
     assert type_of("a // b", a=a, b=b) is wanted
 
 
@@ -95,19 +95,19 @@ def test_floor_division_gives_an_integer_of_32_bits_at_least(a, b, wanted):
     ],
 )  # fmt: skip
 def test_true_division_gives_a_float_as_wide_as_the_widest(a, b, wanted):
-    """And of 32 bits at least."""
+    """The result has at least 32 bits."""
     assert type_of("a / b", a=a, b=b) is wanted
 
 
 @pytest.mark.parametrize("operator", ["&", "|", "^", "<<", ">>"])
 def test_bitwise_operators_keep_integers(operator):
-    """The most generic of the two."""
+    """The result has the most generic type of the two."""
     assert type_of(f"a {operator} b", a=int8, b=int8) is int8
     assert type_of(f"a {operator} b", a=int8, b=int32) is int32
 
 
 def test_literals_are_as_in_c():
-    """int32 if it fits."""
+    """A literal is int32 if it fits."""
     texts = ("1", "2147483647", "-2147483648", "2147483648", "9223372036854775808", "1.0", "1j")
     wanted = [int32, int32, int32, int64, uint64, float64, complex128]
 
@@ -117,12 +117,12 @@ def test_literals_are_as_in_c():
 
 @pytest.mark.parametrize("scalar", SCALARS, ids=str)
 def test_a_type_is_a_cast(scalar):
-    """Of any number but from complex to real."""
+    """Every cast is valid except from complex to real."""
     assert type_of(f"cuda.{'bool_' if scalar is bool_ else scalar}(a)", a=int32) is scalar
 
 
 def test_attributes_of_arrays_are_as_wide_as_an_address():
-    """Their elements have the element type."""
+    """Elements have the element type."""
     a = ArrayType(int16, 2)
     texts = ("a.shape[0]", "a.strides[1]", "a.size", "a.ndim", "len(a)", "cuda.grid(1)")
 
@@ -132,18 +132,18 @@ def test_attributes_of_arrays_are_as_wide_as_an_address():
 
 
 def test_a_name_may_be_redefined_outside_of_loops():
-    """It is another variable then."""
+    """The name is then a different variable."""
     assert types_of("r = cuda.int32(1)\nr = 2.5\nr = cuda.int8(3)") == [int32, float64, int8]
 
 
 @pytest.mark.parametrize("loop", ["for i in range(3):", "while n > 0:"])
 def test_in_a_loop_a_name_keeps_its_type(loop):
-    """That of the block before it."""
+    """The type is that of the block before the loop."""
     assert types_of(f"r = cuda.int32(1)\n{loop}\n    r = r + 0.75", n=int32) == [int32]
 
 
 def test_two_branches_join_in_the_most_generic_type():
-    """Each of them has its own before."""
+    """Each branch has its own type before."""
     assert types_of("if n > 0:\n    r = 1\nelse:\n    r = 2.5", n=int32) == [
         int32,
         float64,
@@ -161,38 +161,38 @@ def test_math_promotes_as_a_division_does():
 
 
 def test_constants_of_the_program_around_are_numbers():
-    """Read when the kernel is compiled."""
+    """Constants are read when the kernel is compiled."""
     assert type_of("scale") is float64
     assert type_of("math.pi") is float64
 
 
 def test_two_parts_make_a_complex_number():
-    """And are read again."""
+    """The parts can be read again."""
     assert type_of("cuda.complex64(1, 2.5)") is complex64
     assert type_of("a.imag", a=complex64) is float32
 
 
 def test_comparisons_and_conditions_are_bools():
-    """Chains, too."""
+    """This includes chained comparisons."""
     for text in ("a < 1", "0 < a <= 2", "not a", "a < 1 and 2 < a", "~(a < 1)", "(a < 1) & True"):
         assert type_of(text, a=int32) is bool_
 
 
 def test_and_or_have_the_most_generic_type_of_their_operands():
-    """As a conditional expression."""
+    """A conditional expression has the same type."""
     assert type_of("a and 2.5", a=int32) is float64
     assert type_of("a or a", a=int8) is int8
     assert type_of("a < 1 and a or 2", a=int8) is int32
 
 
 def test_a_number_of_the_hardware_may_be_advanced_in_a_loop():
-    """It is a number as any other."""
+    """It is an ordinary number."""
     text = "r = cuda.threadIdx.x\nwhile r < 100:\n    r += cuda.blockDim.x"
 
     assert types_of(text) == [int32]
 
 
 def test_arrays_have_an_axis_where_they_are_written_by_index():
-    """float32[()] says nothing."""
+    """float32[()] has no axes."""
     with pytest.raises(TypeError, match="one ':' per axis"):
         float32[()]

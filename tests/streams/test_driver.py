@@ -1,4 +1,4 @@
-"""Which driver is asked, when it is loaded, and what is said where there is none."""
+"""Selection and loading of the driver, and the errors if there is none."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ for call in (
 
 
 def absent(setup):
-    """Return the script with what takes the driver away."""
+    """Return a script that hides the driver."""
     return ABSENT.format(setup=setup, record=RECORD)
 
 
 @pytest.mark.isolated
 def test_without_cuda_python_everything_says_what_is_missing(run_isolated):
-    """Who has to be asked cannot be; every refusal is a BufferError too."""
+    """Every refusal names the missing package, and is also a BufferError."""
     said = run_isolated(absent('sys.modules["cuda"] = sys.modules["cuda.bindings"] = None'))
 
     assert said.split("\n")[:5] == [
@@ -50,7 +50,7 @@ def test_without_cuda_python_everything_says_what_is_missing(run_isolated):
 
 
 def test_importing_interchange_imports_no_driver(run_isolated):
-    """Nothing is initialised before it is needed (P26)."""
+    """CUDA is not initialised before it is needed (P26)."""
     said = run_isolated("""
 import sys
 import interchange as ix
@@ -66,7 +66,7 @@ print([name for name in sys.modules if name.startswith(("cuda", "numba"))])
 @pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0", "cuda:0"])
 @pytest.mark.usefixtures("no_driver")
 def test_a_device_without_a_driver_is_refused(device):
-    """Ours are CUDA's and ROCm's, where they are installed."""
+    """The supported drivers are those of CUDA and ROCm, if installed."""
     with pytest.raises(ix.DriverUnavailableError) as caught:
         driver_of(ix.Device.of(device), "f()")
 
@@ -75,7 +75,7 @@ def test_a_device_without_a_driver_is_refused(device):
 
 @pytest.mark.emulated
 def test_a_driver_is_opened_once(emulator):
-    """Device, managed and page-locked memory have the same."""
+    """Device, managed and page-locked memory share one driver."""
     kinds = ["cuda:0", "cuda:1", "cuda_managed", "cuda_host"]
 
     assert len({id(driver_of(ix.Device.of(kind), "f()")) for kind in kinds}) == 1
@@ -84,7 +84,7 @@ def test_a_driver_is_opened_once(emulator):
 
 @pytest.mark.usefixtures("no_driver")
 def test_a_driver_that_is_not_there_leaves_nothing_behind(monkeypatch):
-    """What is registered for a fork stays registered, so that it is registered once."""
+    """The handler for forks is registered only once."""
     registered = []
     monkeypatch.setattr(os, "register_at_fork", lambda **hooks: registered.append(hooks))
     for _ in range(3):
@@ -96,7 +96,7 @@ def test_a_driver_that_is_not_there_leaves_nothing_behind(monkeypatch):
 
 @pytest.mark.isolated
 def test_forks_are_watched_once(run_isolated):
-    """By the importing module, before there is a driver."""
+    """The importing module registers it, before a driver is loaded."""
     said = run_isolated("""
 import os
 registered = []
@@ -140,7 +140,7 @@ print(status, list(array.to_device("cpu").tolist()))
 @pytest.mark.emulated
 @pytest.mark.isolated
 def test_after_a_fork_the_child_is_told(emulator, run_isolated):
-    """P26: and the parent goes on."""
+    """The child raises an error, and the parent continues (P26)."""
     said = run_isolated(FORKED).split("\n")
 
     assert said[0] == "IX-DRIVER-3 True"
@@ -166,12 +166,12 @@ print("done")
 @pytest.mark.emulated
 @pytest.mark.isolated
 def test_memory_that_lives_at_exit_does_no_harm(emulator, run_isolated):
-    """Finalisers may run when modules are gone (P23)."""
+    """Finalizers may run after modules are cleared (P23)."""
     assert run_isolated(EXITS).strip() == "done"
     assert emulator is not None
 
 
-# ---------------------------------------------------------------- a search in vain
+# ---------------------------------------------------------------- failed search
 
 SEARCH = """
 import sys, types
@@ -203,7 +203,7 @@ print(searches)
 
 
 def searched(run_isolated, then):
-    """Return what two scripts said: after a search in vain, and after something has happened."""
+    """Return the output of two scripts: after a failed search, and after a change."""
     script = SEARCH.format(record=RECORD, then=then)
     env = {"INTERCHANGE_HIP_LIBRARY": "/nowhere/libamdhip64.so", "LD_LIBRARY_PATH": ""}
     return run_isolated('import sys; sys.modules["cuda"] = None\n' + script, env=env).split("\n")
@@ -211,7 +211,7 @@ def searched(run_isolated, then):
 
 @pytest.mark.isolated
 def test_a_machine_without_a_driver_searches_for_it_once(run_isolated):
-    """A search takes a millisecond; each refusal is in the name of its own call."""
+    """A search takes a millisecond; each error names its own call."""
     first, then, *_ = searched(run_isolated, "")
 
     assert first == "['from_cai()', 'from_cai()', 'Array.to_device()'] []"
@@ -229,7 +229,7 @@ def test_a_machine_without_a_driver_searches_for_it_once(run_isolated):
     ids=["cuda-python", "the variable", "another module"],
 )
 def test_a_driver_is_searched_for_again_when_it_may_be_there(run_isolated, then, again):
-    """cuda-python was imported, another file is named, or a library came that brings a runtime."""
+    """A new import of cuda-python, another named file or a loaded runtime starts a new search."""
     _, searches, *_ = searched(run_isolated, then)
 
     assert f"'{again}'" in searches
@@ -238,7 +238,7 @@ def test_a_driver_is_searched_for_again_when_it_may_be_there(run_isolated, then,
 @pytest.mark.emulated
 @pytest.mark.isolated
 def test_a_driver_that_was_loaded_meanwhile_is_found(emulator, run_isolated):
-    """Somebody else's library may load it."""
+    """Another library may load the driver."""
     said = run_isolated("""
 import interchange as ix
 for _ in range(2):

@@ -1,4 +1,4 @@
-"""Events that change hands where there is no driver, or no events."""
+"""Events for devices without a driver, or without events."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WORD = ctypes.c_void_p(64)  # a handle that is never dereferenced
 
 
 def array_of(device, stream=None):
-    """Return an Array that says where its memory is."""
+    """Return an Array on the given device."""
     return ix.from_pointer(4096, (4,), "uint8", device=device, stream=stream, owner=WORD)
 
 
 def refusal(function, *args):
-    """Return the error by which a call is refused."""
+    """Return the error that a call raises."""
     with pytest.raises((ix.ExchangeError, ix.StreamError)) as caught:
         function(*args, CALL)
     return caught.value
@@ -29,7 +29,7 @@ def refusal(function, *args):
 @pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host", "rocm:0", "rocm_host"])
 @pytest.mark.usefixtures("no_driver")
 def test_an_event_without_a_driver_is_refused(device):
-    """The error says what is missing, and what the producer could do."""
+    """The error has the missing package, and what the producer can do."""
     address = ctypes.addressof(WORD)
     error = refusal(wait_for_foreign_event, array_of(device), address, None, None)
 
@@ -41,7 +41,7 @@ def test_an_event_without_a_driver_is_refused(device):
 
 @pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
 def test_an_event_of_a_device_without_events_is_refused(device):
-    """What lies at its address is of a type that is not known, and is not read."""
+    """The type of the event is unknown, so its address is not read."""
     error = refusal(wait_for_foreign_event, array_of(device), 8, None, None)
 
     assert error.rule == "ARROW-DEVICE-2"
@@ -52,7 +52,7 @@ def test_an_event_of_a_device_without_events_is_refused(device):
 @pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
 @pytest.mark.parametrize("stream", [None, 1, 7])
 def test_a_stream_says_nothing_where_there_are_none(device, stream):
-    """As for DLPack, whose producers are sent none then."""
+    """As in DLPack, producers on such devices receive no stream."""
     array = array_of(device)
     wait_for_foreign_event(array, 0, stream, None, CALL)
 
@@ -62,7 +62,7 @@ def test_a_stream_says_nothing_where_there_are_none(device, stream):
 
 @pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
 def test_who_has_waited_says_so(device):
-    """With -1 no event is looked at, on whatever device."""
+    """With -1 the event is not used, on any device."""
     array = array_of(device)
     wait_for_foreign_event(array, ctypes.addressof(WORD), -1, None, CALL)
 
@@ -72,7 +72,7 @@ def test_who_has_waited_says_so(device):
 @pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "rocm:0"])
 @pytest.mark.usefixtures("no_driver")
 def test_no_driver_is_needed_without_an_event(device):
-    """Memory is ready, on the default stream as on any."""
+    """The memory is ready on every stream."""
     array = array_of(device)
     wait_for_foreign_event(array, 0, None, None, CALL)
 
@@ -81,7 +81,7 @@ def test_no_driver_is_needed_without_an_event(device):
 
 @pytest.mark.usefixtures("no_driver")
 def test_no_driver_is_needed_for_no_sync():
-    """Nobody waits."""
+    """No wait is made."""
     array = array_of("cuda:0")
     wait_for_foreign_event(array, ctypes.addressof(WORD), -1, None, CALL)
 
@@ -90,7 +90,7 @@ def test_no_driver_is_needed_for_no_sync():
 
 @pytest.mark.usefixtures("no_driver")
 def test_pending_work_without_a_driver_cannot_be_recorded():
-    """The error says what is missing, and what the user could do."""
+    """The error has the missing package, and what the user can do."""
     error = refusal(recorded_event_of, [array_of("cuda:0", stream=7)])
 
     assert error.rule == "ARROW-DEVICE-3"
@@ -100,5 +100,5 @@ def test_pending_work_without_a_driver_cannot_be_recorded():
 @pytest.mark.parametrize("device", ["cpu", "cuda:0", "cuda_host", "metal:0"])
 @pytest.mark.usefixtures("no_driver")
 def test_no_driver_is_needed_where_nothing_is_pending(device):
-    """There is no event to be recorded."""
+    """No event is recorded."""
     assert recorded_event_of([array_of(device)], CALL) is None

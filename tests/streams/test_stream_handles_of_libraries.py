@@ -1,4 +1,4 @@
-"""Streams of libraries that have no ``__cuda_stream__``: each keeps its handle in an attribute."""
+"""Streams of libraries without ``__cuda_stream__``, which keep the handle in an attribute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HANDLE = 0x5500_1234_5678
 
 
 class CUstream:
-    """As cuda.bindings': a number that is no index."""
+    """As in cuda.bindings: a number without ``__index__``."""
 
     def __init__(self, handle):
         self.handle_ = handle
@@ -36,20 +36,20 @@ STREAMS = {
 
 @pytest.mark.parametrize("library", STREAMS)
 def test_a_stream_of_a_library_is_asked_for_its_handle(library):
-    """Whatever the attribute is called, and whatever type it has."""
+    """The handle is found for every attribute name and type."""
     assert stream_handle(STREAMS[library](HANDLE), "f()") == HANDLE
 
 
 @pytest.mark.parametrize("library", STREAMS)
 def test_the_null_handle_is_the_default_stream(library):
-    """0 as an attribute of a stream is not the number 0 of a user's."""
+    """0 as an attribute differs from the int 0 that a user passes."""
     assert stream_handle(STREAMS[library](0), "f()") is None
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
 @pytest.mark.parametrize("value", [True, 1.5, "7", b"7", None, [7]], ids=repr)
 def test_an_attribute_that_is_no_handle_is_refused(attribute, value):
-    """A file has a handle too, and an ndarray a ptr-like attribute."""
+    """Files have a handle as well, and an ndarray has a pointer attribute."""
     with pytest.raises(StreamError) as caught:
         stream_handle(SimpleNamespace(**{attribute: value}), "f()")
 
@@ -59,7 +59,7 @@ def test_an_attribute_that_is_no_handle_is_refused(attribute, value):
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
 @pytest.mark.parametrize("handle", [-1, 2**64, 2**70, 10**5000], ids=hex)
 def test_an_attribute_that_is_no_address_is_refused(attribute, handle):
-    """-1 as an attribute of a stream is not the number -1 of a user's."""
+    """-1 as an attribute differs from the int -1 that a user passes."""
     with pytest.raises(StreamError) as caught:
         stream_handle(SimpleNamespace(**{attribute: handle}), "f()")
 
@@ -67,7 +67,7 @@ def test_an_attribute_that_is_no_address_is_refused(attribute, handle):
 
 
 class CUstreamDestroyed:
-    """A handle that cannot be asked any more, nor shown."""
+    """A handle that can neither be converted nor shown."""
 
     def __index__(self):
         raise RuntimeError("destroyed")
@@ -86,7 +86,7 @@ CUstreamDestroyed.__name__ = "CUstream"
     ],
 )
 def test_a_handle_that_is_no_number_is_refused(stream):
-    """In our words, whatever it raises."""
+    """The error is one of this package, whatever the conversion raises."""
     with pytest.raises(StreamError) as caught:
         stream_handle(stream(), "f()")
 
@@ -102,7 +102,7 @@ def test_a_handle_that_is_no_number_is_refused(stream):
     ],
 )
 def test_an_array_is_no_stream(make):
-    """The address of an array is not a handle, nor is its attribute 7."""
+    """Neither its address nor its attribute 7 is a handle."""
     import numpy as np
 
     with pytest.raises(StreamError, match="is not a stream") as caught:
@@ -112,13 +112,13 @@ def test_an_array_is_no_stream(make):
 
 
 def test_a_number_of_another_library_is_a_number():
-    """NumPy's integers are indices, and 0 of theirs is the number 0."""
+    """NumPy's integers are indices, and their 0 is the int 0."""
     import numpy as np
 
     assert (stream_handle(np.int64(7), "f()"), stream_handle(np.uint8(0), "f()")) == (7, 0)
 
 
 def test_a_class_is_no_stream():
-    """Its attributes are properties."""
+    """The attributes of a class are properties."""
     with pytest.raises(StreamError):
         stream_handle(type("Stream", (), {"ptr": 7}), "f()")

@@ -1,4 +1,4 @@
-"""Streams: which values are legal on which device, and what stands for no value."""
+"""Valid stream values for each device, and the meaning of None."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHOUT = [str(ix.Device(kind)) for kind in DLDeviceType if int(kind) not in WIT
 
 
 def refusal(stream, device):
-    """Return the rule that a stream is refused by."""
+    """Return the rule id of the error for a stream."""
     with pytest.raises(ix.StreamError) as caught:
         check_stream(stream, ix.Device.of(device), "f()")
     assert str(caught.value).startswith(f"f(): stream={stream!r} ")
@@ -23,16 +23,16 @@ def refusal(stream, device):
 
 
 def test_the_constants_are_those_of_the_standard():
-    """The public numbers are the standard's."""
+    """The public constants have the values of the standard."""
     assert (ix.LEGACY_DEFAULT_STREAM, ix.PER_THREAD_DEFAULT_STREAM, ix.NO_SYNC) == (1, 2, -1)
 
 
 def test_cuda_managed_and_rocm_memory_have_streams():
-    """No other device type has a rule."""
+    """No other device type supports streams."""
     assert {int(kind): row.rule for kind, row in STREAM_RULES.items()} == WITH_STREAMS
 
 
-# ---------------------------------------------------------------- what is legal
+# ---------------------------------------------------------------- legal cases
 
 
 @pytest.mark.parametrize(
@@ -40,67 +40,67 @@ def test_cuda_managed_and_rocm_memory_have_streams():
     [("cuda:0", 1), ("cuda_managed:0", 1), ("rocm:0", 0), ("cpu", None), ("cuda_host:0", None)],
 )
 def test_none_stands_for_the_default_stream(device, expected):
-    """The legacy default stream on CUDA, stream 0 on ROCm, nothing where there are no streams."""
+    """None is the legacy default stream on CUDA, stream 0 on ROCm, and None on other devices."""
     assert check_stream(None, ix.Device.of(device), "f()") == expected
 
 
 @pytest.mark.parametrize("device", [*CUDA, "rocm:0"])
 def test_minus_1_asks_for_no_order(device):
-    """-1 is legal wherever there are streams."""
+    """-1 is valid on all devices with streams."""
     assert check_stream(-1, ix.Device.of(device), "f()") == -1
 
 
 @pytest.mark.parametrize("device", CUDA)
 @given(stream=st.one_of(st.integers(1, 3), st.integers(3, 2**64 - 1)))
 def test_handles_are_taken_on_cuda(device, stream):
-    """1, 2 and every handle above come back as they are."""
+    """1, 2 and all larger handles are returned unchanged."""
     assert check_stream(stream, ix.Device.of(device), "f()") == stream
 
 
 @given(stream=st.one_of(st.just(0), st.integers(3, 2**64 - 1)))
 def test_handles_are_taken_on_rocm(stream):
-    """0 and every handle above 2 come back as they are."""
+    """0 and all handles above 2 are returned unchanged."""
     assert check_stream(stream, ix.Device.of("rocm:0"), "f()") == stream
 
 
-# ---------------------------------------------------------------- what is not
+# ---------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize("device", CUDA)
 def test_0_is_ambiguous_on_cuda(device):
-    """CUDA has two default streams, and 0 does not say which."""
+    """CUDA has two default streams, and 0 does not select one."""
     assert refusal(0, device) == "DLP-STREAM-2"
 
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_1_and_2_mean_nothing_on_rocm(stream):
-    """CUDA's numbers for its default streams are not ROCm's."""
+    """The numbers of CUDA's default streams are not valid on ROCm."""
     assert refusal(stream, "rocm:0") == "DLP-STREAM-3"
 
 
 @pytest.mark.parametrize("device", [*CUDA, "rocm:0"])
 @given(stream=st.integers(max_value=-2))
 def test_other_negative_numbers_are_no_streams(device, stream):
-    """Only -1 has a meaning below 0."""
+    """-1 is the only valid negative number."""
     assert refusal(stream, device) == WITH_STREAMS[int(ix.Device.of(device).type)]
 
 
 @pytest.mark.parametrize("device", [*CUDA, "rocm:0"])
 @pytest.mark.parametrize("stream", [2**64, 2**70])
 def test_a_handle_is_no_longer_than_a_pointer(device, stream):
-    """A number that no pointer can hold is no stream: a consumer would cut it to another one."""
+    """A number larger than a pointer is refused, since a consumer would truncate it."""
     assert refusal(stream, device) == WITH_STREAMS[int(ix.Device.of(device).type)]
 
 
 @pytest.mark.parametrize("device", WITHOUT)
 @pytest.mark.parametrize("stream", [-1, 0, 1, 2, 7, 2**40])
 def test_devices_without_streams_take_none_only(device, stream):
-    """A number for the host means that the caller took it for a device."""
+    """A stream for host memory means that the caller expected device memory."""
     assert refusal(stream, device) == "DLP-STREAM-1"
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:0", "rocm:0"])
 @pytest.mark.parametrize("stream", [True, False, 1.0, "1", b"1", (1,), object], ids=repr)
 def test_a_stream_is_an_int(device, stream):
-    """Other types are refused before any number is looked at, bools as well."""
+    """Other types, including bools, are refused before the value is checked."""
     assert refusal(stream, device) == "DLP-STREAM-4"

@@ -1,4 +1,4 @@
-"""What a library does wrong is told under its own rule, and what is no wrong under none."""
+"""Deviations of a library are reported under the correct rule, and correct behaviour under none."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ CHECKS = load_checks()
 
 @pytest.fixture(scope="module")
 def trials():
-    """Return a process that tries checks."""
+    """Return a process that runs checks."""
     with Trials({**os.environ, **cuda.environment("none")}) as tried:
         yield tried
 
 
-# ------------------------------------------------------------------ errors of another class
+# ------------------------------------------------------------------ wrong error classes
 
 
 class PanicException(BaseException):
-    """What PyO3 raises where Rust panics."""
+    """The exception that PyO3 raises for a panic in Rust."""
 
 
 def panicking(function):
@@ -66,7 +66,7 @@ MUSTS = [
 
 
 def test_a_refusal_by_a_panic_breaks_no_rule_that_must_be_kept():
-    """The consumer refuses what it refuses otherwise, and takes the rest."""
+    """The consumer refuses the same objects, and accepts the others."""
     honest = honest_consumer()
     subject = Subject("panics", take=panicking(honest.take), read=honest.read)
 
@@ -77,7 +77,7 @@ def test_a_refusal_by_a_panic_breaks_no_rule_that_must_be_kept():
 
 
 def test_the_class_of_the_error_is_told_once():
-    """By the check that is about it, under the name of the library's own class."""
+    """The check of the error class reports it, with the name of the library's class."""
     honest = honest_consumer()
     subject = Subject("panics", take=panicking(honest.take), read=honest.read)
 
@@ -89,7 +89,7 @@ def test_the_class_of_the_error_is_told_once():
 
 
 def test_a_panic_of_the_arrow_role_is_a_refusal_too():
-    """The same in both roles."""
+    """The result is the same in both roles."""
     honest = honest_arrow_consumer()
     consumer = ArrowConsumerUnderTest(
         Subject("panics", take_arrow=panicking(honest.take_arrow), read_arrow=honest.read_arrow)
@@ -102,7 +102,7 @@ def test_a_panic_of_the_arrow_role_is_a_refusal_too():
 
 
 def test_a_producer_that_panics_has_refused():
-    """At what is wrong, as with any other error."""
+    """The panic counts as a refusal, like other errors."""
 
     class Panicking(Honest):
         __dlpack__ = panicking(Honest.__dlpack__)
@@ -116,7 +116,7 @@ def test_a_producer_that_panics_has_refused():
 
 @pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])
 def test_what_ends_a_process_is_no_refusal(end):
-    """It goes on its way."""
+    """An exception that ends the process is not caught."""
 
     def take(_):
         raise end
@@ -125,18 +125,18 @@ def test_what_ends_a_process_is_no_refusal(end):
         ConsumerUnderTest(Subject("ends", take=take, read=list)).take(None)
 
 
-# ------------------------------------------------------------------ elements without numbers
+# ------------------------------------------------------------------ unreadable elements
 
 
 class Kept:
-    """An array that keeps a capsule, and calls its elements something."""
+    """An array that keeps a capsule, and reports a wrong element type."""
 
     def __init__(self, opened, dtype):
         self.opened, self.dtype = opened, dtype
 
 
 def keeping(dtype, read):
-    """Return a consumer that keeps what it takes, and calls its element type something."""
+    """Return a consumer that keeps the imported memory, and reports another element type."""
 
     def take(x):
         return Kept(OpenedCapsule(x.__dlpack__(max_version=(1, 3))), dtype)
@@ -145,14 +145,14 @@ def keeping(dtype, read):
 
 
 def as_ints(y):
-    """Return elements as the ints that their bytes are."""
+    """Return elements as the integers in their bytes."""
     return [int.from_bytes(one, "little") for one in y.opened.read()]
 
 
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
 @pytest.mark.parametrize("read", [as_ints, lambda y: y.opened.read()])
 def test_elements_without_a_number_may_be_read_as_their_bytes(dtype, read):
-    """By an array that says what they are: nothing is taken for something else."""
+    """This is allowed if the array reports the type that it uses."""
     consumer = keeping(f"ml_dtypes.{dtype}", read)
 
     consuming_elements.elements_are_read_as_their_type_says(consumer, dtype)
@@ -160,7 +160,7 @@ def test_elements_without_a_number_may_be_read_as_their_bytes(dtype, read):
 
 @pytest.mark.parametrize("said", ["uint8", "ml_dtypes.float8_e5m2"])
 def test_bytes_that_are_called_something_else_are_found(said):
-    """Of another element type they are other numbers."""
+    """The bytes have other values in another element type."""
     with pytest.raises(Found, match="was read as"):
         consuming_elements.elements_are_read_as_their_type_says(
             keeping(said, as_ints), "float8_e4m3fn"
@@ -168,7 +168,7 @@ def test_bytes_that_are_called_something_else_are_found(said):
 
 
 def test_wrong_numbers_are_found_whatever_the_array_says():
-    """The integers beside those of the bytes."""
+    """Integers that differ from those of the bytes are reported."""
     consumer = keeping("float8_e4m3fn", lambda y: [n + 1 for n in as_ints(y)])
 
     with pytest.raises(Found, match="was read as"):
@@ -176,7 +176,7 @@ def test_wrong_numbers_are_found_whatever_the_array_says():
 
 
 def test_elements_with_a_number_are_read_as_it():
-    """The bytes of an int16 are none."""
+    """The bytes of an int16 are not accepted in its place."""
     assert "int16" in ELEMENTS
     consumer = keeping("int16", lambda y: y.opened.read())
 
@@ -184,7 +184,7 @@ def test_elements_with_a_number_are_read_as_it():
         consuming_elements.elements_are_read_as_their_type_says(consumer, "int16")
 
 
-# ------------------------------------------------------------------ operations of the library's own
+# ------------------------------------------------------------------ operations of the library
 
 FRAGILE = "mutant:subject.a_transpose_that_aborts"
 TRANSPOSED = [
@@ -196,7 +196,7 @@ TRANSPOSED = [
 
 
 def test_a_crash_of_an_operation_that_the_kit_needs_is_no_crash_of_an_export(trials):
-    """Every check that transposes does not apply, and says why."""
+    """Every check that transposes is not applicable, and says why."""
     found = trials.of(FRAGILE, TRANSPOSED, alone={item.partition("[")[0] for item in TRANSPOSED})
 
     assert len(found) > len(VIEWS) / 2
@@ -208,7 +208,7 @@ def test_a_crash_of_an_operation_that_the_kit_needs_is_no_crash_of_an_export(tri
 
 
 def test_it_is_told_by_a_check_of_its_own(trials):
-    """A library that dies of its own transpose is not in order."""
+    """A library that crashes in its own transpose is reported by one check."""
     item = "views_are_made_without_harm[transposed]"
     found = trials.of(FRAGILE, [item], alone={"views_are_made_without_harm"})
 
@@ -219,7 +219,7 @@ def test_it_is_told_by_a_check_of_its_own(trials):
 
 
 def test_a_table_that_fails_in_silence_is_told_once(trials):
-    """Under DLP-API-2, and not under the rules of what its tensors would say."""
+    """It is reported under DLP-API-2, and not under the rules about its tensors."""
     mutant = "exchange_failing.table_fails_silently"
     outcomes = trials.of(f"mutant:{mutant}", items_of_role("producer"))
 
@@ -229,5 +229,5 @@ def test_a_table_that_fails_in_silence_is_told_once(trials):
 
 
 def test_a_stream_for_the_host_loses_no_data():
-    """What is no MUST by the definition of severities is none."""
+    """It is not a MUST by the definition of severities."""
     assert CHECKS["host_memory_takes_no_stream"].severity == "SHOULD"

@@ -1,4 +1,4 @@
-"""How checks ask producers: what counts as a refusal, and what as a keyword nobody knows."""
+"""How checks call producers: which errors are refusals, and which mean an unknown keyword."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mutants._honest_producer import honest_constants, honest_producer
 
 
 class Answering:
-    """Something whose ``__dlpack__`` does what a function does."""
+    """An object whose ``__dlpack__`` calls a given function."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -42,7 +42,7 @@ def library():
 
 
 def raising(error):
-    """Return a function that raises, whatever it is given."""
+    """Return a function that raises for all arguments."""
 
     def raise_it(**_):
         raise error
@@ -54,26 +54,26 @@ def raising(error):
 
 
 def test_a_keyword_in_the_signature_is_known(library):
-    """It is one that None can be given to."""
+    """None is a valid value of such a keyword."""
     assert _exports.knows(library, library.make(), "copy")
 
 
 def test_a_keyword_that_raises_type_error_is_not_known(library):
-    """That is what Python raises for it."""
+    """Python raises TypeError for unknown keywords."""
     x = Answering(lambda *, stream=None: stream)
 
     assert not _exports.knows(library, x, "copy")
 
 
 def test_an_array_that_always_raises_type_error_says_nothing_of_its_keywords(library):
-    """Not the keyword was the cause."""
+    """The keyword was not the cause of the error."""
     x = Answering(raising(TypeError("no such elements")))
 
     assert _exports.knows(library, x, "copy")
 
 
 def test_a_keyword_is_unknown_of_an_array_that_is_refused_without_it(library):
-    """The TypeError came first, and so from the binding of arguments."""
+    """The TypeError is raised first, and so by the binding of arguments."""
 
     def refuse(*, stream=None):
         raise BufferError(stream)
@@ -81,11 +81,11 @@ def test_a_keyword_is_unknown_of_an_array_that_is_refused_without_it(library):
     assert not _exports.knows(library, Answering(refuse), "copy")
 
 
-# ------------------------------------------------------------------ answers
+# ------------------------------------------------------------------ results
 
 
 def test_an_unknown_keyword_makes_a_check_not_applicable(library):
-    """Another check is about keywords."""
+    """Keywords are judged by another check."""
     x = Answering(lambda *, stream=None: stream)
 
     with pytest.raises(NotApplicable, match="takes no copy"):
@@ -93,7 +93,7 @@ def test_an_unknown_keyword_makes_a_check_not_applicable(library):
 
 
 def test_what_is_no_capsule_makes_a_check_not_applicable(library):
-    """Another check is about capsules."""
+    """Capsules are judged by another check."""
     x = Answering(lambda **_: 4096)
 
     with pytest.raises(NotApplicable, match="4096"):
@@ -101,7 +101,7 @@ def test_what_is_no_capsule_makes_a_check_not_applicable(library):
 
 
 def test_an_error_is_an_answer_and_holds_no_frames(library):
-    """Frames would keep alive what is counted."""
+    """Frames would keep the counted objects alive."""
     x = Answering(raising(OverflowError("too far")))
 
     found = _exports.answer(library, x)
@@ -119,7 +119,7 @@ def test_a_refusal_by_buffer_error_makes_a_check_not_applicable(library):
 
 
 def test_another_error_is_not_taken_for_a_refusal(library):
-    """It comes through, and the check ends as one that raised."""
+    """The error is not caught, and the check ends with an error."""
     x = Answering(raising(OverflowError("too far")))
 
     with pytest.raises(OverflowError):
@@ -127,7 +127,7 @@ def test_another_error_is_not_taken_for_a_refusal(library):
 
 
 def test_a_copy_may_be_refused_with_any_error(library):
-    """Which one it ought to be is for another check."""
+    """The class of the error is judged by another check."""
     x = Answering(raising(ValueError("no copies")))
 
     with pytest.raises(NotApplicable, match="no copies"):
@@ -135,7 +135,7 @@ def test_a_copy_may_be_refused_with_any_error(library):
 
 
 def test_the_legacy_struct_is_not_the_versioned_one(library):
-    """A check of one generation does not apply to a library that has the other."""
+    """A check of one generation does not apply to a library that only has the other."""
     x = library.make()
     old = Answering(lambda *, max_version=None: x.__dlpack__(max_version=max_version and None))
 
@@ -144,18 +144,18 @@ def test_the_legacy_struct_is_not_the_versioned_one(library):
 
 
 def test_the_newest_struct_of_an_old_library_is_the_legacy_one(library):
-    """It is asked for without the keyword."""
+    """It is requested without the keyword."""
     x = library.make()
     old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
 
     assert _exports.newest(library, old).name == b"dltensor"
 
 
-# ------------------------------------------------------------------ what a refusal says
+# ------------------------------------------------------------------ meaning of refusals
 
 
 def modern(x):
-    """Return an array that is exported to those who ask with a version, as `x`."""
+    """Return an array that only exports `x` to callers that send a version."""
 
     def answer(*, max_version=None, **keywords):
         if max_version is None:
@@ -166,17 +166,17 @@ def modern(x):
 
 
 def test_there_are_two_ways_out_of_an_honest_array(library):
-    """One for each struct."""
+    """There is one for each struct."""
     assert _exports.ways_out(library, library.make()) == [{}, {"max_version": (1, 3)}]
 
 
 def test_a_way_that_is_refused_is_none(library):
-    """What is refused there is not refused because of what else is asked."""
+    """Later refusals of other requests would have no meaning."""
     assert _exports.ways_out(library, modern(library.make())) == [{"max_version": (1, 3)}]
 
 
 def test_a_way_that_is_not_known_is_none(library):
-    """A library older than max_version has the other."""
+    """A library without max_version has the legacy struct only."""
     x = library.make()
     old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
 
@@ -184,19 +184,19 @@ def test_a_way_that_is_not_known_is_none(library):
 
 
 def test_where_there_is_no_fix_checks_of_refusals_do_not_apply(library):
-    """Everything is refused there."""
+    """The producer refuses all requests."""
     with pytest.raises(NotApplicable, match="whatever is asked"):
         _exports.ways_out(library, Answering(raising(BufferError("no"))))
 
 
 def test_memory_elsewhere_is_not_judged_as_host_memory(library):
-    """It may have streams, for example."""
+    """Other memory may have streams, for example."""
     with pytest.raises(NotApplicable, match=r"device \(1, 0\)"):
         _exports.ways_out(library, library.make(), kind=13)
 
 
 def test_a_struct_that_plain_arrays_never_leave_as_is_not_judged(library):
-    """Nothing that is refused there is refused for what it is."""
+    """Refusals have no meaning if plain arrays are not exported as this struct."""
     modern_library = ProducerUnderTest(Subject("modern", make=lambda *_: modern(library.make())))
 
     _exports.require_way(modern_library, "versioned")
@@ -208,7 +208,7 @@ def test_a_struct_that_plain_arrays_never_leave_as_is_not_judged(library):
 
 
 def test_an_array_of_one_axis_does_where_there_are_no_others():
-    """Some libraries have columns only."""
+    """Some libraries only have columns."""
 
     def make(shape, *_):
         if len(shape) != 1:
@@ -219,7 +219,7 @@ def test_an_array_of_one_axis_does_where_there_are_no_others():
 
 
 def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
-    """It is the one that others have."""
+    """The first shape is the common one."""
 
     def make(shape, *_):
         raise CannotMakeError(f"{shape}?")
@@ -229,7 +229,7 @@ def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
 
 
 def test_elements_are_numbered_through_a_capsule(library):
-    """From 0 on, in C order, in the bytes of int32."""
+    """The elements are 0, 1, ... in C order, as int32."""
     x, elements, form = _exports.numbered(library, [(2, 2)])
 
     assert form == ((2, 2), "int32")
@@ -238,7 +238,7 @@ def test_elements_are_numbered_through_a_capsule(library):
 
 
 def test_constants_are_made_with_their_numbers():
-    """What cannot be written has to be born so."""
+    """Read-only arrays must be created with their values."""
     library = ProducerUnderTest(honest_constants())
 
     x, elements, _ = _exports.numbered(library, [(2, 2)])
@@ -259,7 +259,7 @@ def test_constants_are_made_with_their_numbers():
     ],
 )
 def test_numbers_are_held_in_the_bytes_of_their_type(library, number, dtype, element):
-    """As the machine writes them."""
+    """The byte order is that of the machine."""
     x, elements, _ = _exports.holding(library, [number], [Form((2,), dtype)])
 
     assert elements == [element] * 2
@@ -267,7 +267,7 @@ def test_numbers_are_held_in_the_bytes_of_their_type(library, number, dtype, ele
 
 
 def test_memory_that_must_not_be_written_is_not(library):
-    """Nobody knows what it holds then."""
+    """The contents would be unknown afterwards."""
     readonly = replace(
         library.subject, make=lambda *asked: library.subject.make(*asked[:3], readonly=True)
     )
@@ -280,12 +280,12 @@ def test_memory_that_must_not_be_written_is_not(library):
 
 
 def test_a_meter_sees_the_arrays_of_a_library(library):
-    """One of them does, on Linux."""
+    """On Linux at least one meter sees them."""
     assert meter_for(library) in {allocated, resident}
 
 
 def test_a_library_whose_memory_nobody_sees_is_not_measured(library):
-    """Its arrays are views of one block, for example."""
+    """Its arrays may be views of one block, for example."""
     block = library.make((BLOCK,), "uint8")
     subject = Subject("views", make=lambda *_: block[:])
 
@@ -294,7 +294,7 @@ def test_a_library_whose_memory_nobody_sees_is_not_measured(library):
 
 
 def test_memory_that_is_given_back_late_is_measured_all_the_same(library):
-    """A library's own threads may do it, when they come to it."""
+    """A thread of the library may free the memory later."""
     late = [[bytearray(2**23)] for _ in range(2)]
 
     def release():
@@ -304,7 +304,7 @@ def test_memory_that_is_given_back_late_is_measured_all_the_same(library):
     def make(*asked):
         x = library.subject.make(*asked)
         if late:
-            late[-1].clear()  # as much as is taken, and more, comes back
+            late[-1].clear()  # at least as much as is allocated is freed
         return x
 
     assert meter_for(ProducerUnderTest(Subject("late", make=make, release=release))) in {
@@ -314,7 +314,7 @@ def test_memory_that_is_given_back_late_is_measured_all_the_same(library):
 
 
 def test_small_blocks_of_python_are_counted(library):
-    """malloc does not see them."""
+    """malloc is not called for small blocks."""
     keeping = []
 
     def act():
@@ -326,7 +326,7 @@ def test_small_blocks_of_python_are_counted(library):
 
 
 def test_what_comes_once_is_not_kept(library):
-    """The quieter of two spans counts: others in the process allocate, too."""
+    """The smaller of two measurements counts, since other code in the process allocates as well."""
     keeping = []
 
     def act():
@@ -338,7 +338,7 @@ def test_what_comes_once_is_not_kept(library):
 
 @pytest.mark.parametrize("size", [0, 2**18])
 def test_what_is_kept_is_measured(library, size):
-    """Per call, and to a few per cent."""
+    """The growth is measured per call, to a few per cent."""
     keeping = []
 
     found = kept(library, allocated, lambda: keeping.append(bytearray(size)))

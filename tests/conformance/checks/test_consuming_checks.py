@@ -1,4 +1,4 @@
-"""Checks of consumers: what no mutant shows, which is above all what they must not find."""
+"""Checks of consumers that mutants do not cover: mainly behaviour that must not be reported."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ ITEMS = [item for check in CHECKS for item in check.items()]
 
 @pytest.fixture(autouse=True, scope="module")
 def thaw():
-    """Let everything be collected again that was left out of it here."""
+    """Unfreeze the garbage collector."""
     yield
     gc.unfreeze()
 
 
 def run(item, subject):
-    """Run an item, as in a process of its own: what is there already is not collected."""
+    """Run an item with existing objects frozen, as in a separate process."""
     gc.freeze()
     return execute(item, subject)
 
 
 def found(subject, items=ITEMS):
-    """Return what the checks find in a subject, by item."""
+    """Return the findings in a subject, by item."""
     verdicts = {item: run(item, subject) for item in items}
     return {item: verdict for item, verdict in verdicts.items() if verdict[0] in BAD}
 
 
 def refuse(*_):
-    """Refuse something."""
+    """Raise an error."""
     raise BufferError("no")
 
 
 def one_axis(_, ndim):
-    """Refuse what has not one axis."""
+    """Refuse arrays that do not have one axis."""
     if ndim != 1:
         refuse()
 
 
 class OneGeneration(Consumer):
-    """A consumer of one of the two structs."""
+    """A consumer that only accepts one of the two structs."""
 
     def __init__(self, name):
         super().__init__()
@@ -81,7 +81,7 @@ class OneGeneration(Consumer):
 
 
 class Lazy(Consumer):
-    """A consumer that looks at a struct when somebody looks at its array."""
+    """A consumer that reads the struct when its array is used."""
 
     def understand(self, owner, name):
         managed = self.struct_at(owner.address, name)
@@ -97,7 +97,7 @@ class Lazy(Consumer):
 
 
 class LazyArray:
-    """An array that is understood late."""
+    """An array that is parsed when it is used."""
 
     def __init__(self, consumer, owner, name):
         self.made = (consumer, owner, name)
@@ -128,13 +128,13 @@ CAPABLE = {
     ),
     "that-looks-late": lambda: subject_of(Lazy()),
 }
-"""Consumers that can do less than the honest one, and nothing wrong."""
+"""Consumers with fewer features than the honest one, but without errors."""
 
 
 @pytest.mark.exhaustive(but=["of-one-axis", "legacy-only"])
 @pytest.mark.parametrize("name", CAPABLE)
 def test_who_can_do_less_breaks_no_rule(name):
-    """What a library has not is not judged."""
+    """Missing features are not judged."""
     assert found(CAPABLE[name]()) == {}
 
 
@@ -154,7 +154,7 @@ class ByTheHeader(Consumer):
 
 
 class AskingTwice(Consumer):
-    """A consumer that asks for two capsules, and lets the first one go."""
+    """A consumer that requests two capsules, and drops the first one."""
 
     def ask(self, method, keywords):
         super().ask(method, keywords)
@@ -162,7 +162,7 @@ class AskingTwice(Consumer):
 
 
 class Retrying(Consumer):
-    """A consumer that asks for the legacy struct when it does not know the version."""
+    """A consumer that requests the legacy struct if it does not know the version."""
 
     def take(self, x, **wanted):
         try:
@@ -174,12 +174,12 @@ class Retrying(Consumer):
 
 
 def refuse_late(_, owner):
-    """Leave a refused tensor to the next collection."""
+    """Leave a refused tensor to the next garbage collection."""
     owner.me = owner
 
 
 def copy_to_host(consumer, x, **wanted):
-    """Take an array, and ask for a copy in host memory where it is elsewhere."""
+    """Import an array, and request a copy in host memory if it is on a device."""
     if not wanted and consumer.device_of(x)[0] in {2, 4}:
         keywords = {"max_version": (1, 3), "dl_device": (1, 0), "copy": True}
         return consumer.take_capsule(x.__dlpack__(**keywords))
@@ -187,7 +187,7 @@ def copy_to_host(consumer, x, **wanted):
 
 
 def asks_where_it_is():
-    """Return a consumer whose arrays ask their producer for the device when they are read."""
+    """Return a consumer whose arrays call the producer's device method when they are read."""
     honest_one, producers = Consumer(), {}
 
     def take(x, **wanted):
@@ -217,24 +217,24 @@ OTHERWISE = {
     "copies-to-the-host": (lambda: changed(take=copy_to_host), "memory_of_a_device"),
     "asks-where-it-is": (asks_where_it_is, "elements_are_read_without"),
 }
-"""Consumers that do it in another way than the honest one, and what would speak of that."""
+"""Consumers that differ from the honest one without errors, and the checks that apply."""
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_who_does_it_otherwise_breaks_no_rule(name):
-    """There is more than one right way."""
+    """There are several correct implementations."""
     make, prefix = OTHERWISE[name]
 
     assert found(make(), [item for item in ITEMS if item.startswith(prefix)]) == {}
 
 
 def refuse_keywords(_, **__):
-    """Refuse as a function does that does not know ``copy``."""
+    """Raise TypeError as a function without the parameter ``copy``."""
     raise TypeError("unexpected keyword argument 'copy'")
 
 
 def refusing(**functions):
-    """Return the honest consumer of everything, some of whose functions refuse."""
+    """Return the honest consumer, with functions that refuse everything."""
     return dataclasses.replace(honest_host_consumer(), **functions)
 
 
@@ -265,12 +265,12 @@ def refusing(**functions):
     ],
 )
 def test_who_refuses_what_is_plain_is_not_praised(subject, item):
-    """A check that cannot speak says so, and does not pass."""
+    """A check that cannot be evaluated is not applicable, and does not pass."""
     assert execute(item, subject)[0] == "not-applicable"
 
 
 def test_a_library_of_device_memory_is_not_judged_by_host_memory():
-    """It looks at the device, and asks for no capsule of what is on the host."""
+    """The consumer checks the device, and requests no capsule of host memory."""
     subject = subject_of(Consumer(frozenset({2})), take_buffer=None)
     subject = dataclasses.replace(subject, take_capsule=None)
 
@@ -279,7 +279,7 @@ def test_a_library_of_device_memory_is_not_judged_by_host_memory():
 
 
 def test_a_consumer_may_look_at_the_flags_of_a_newer_version():
-    """They stay in place as the deleter does."""
+    """The flags have the same position in all versions, as has the deleter."""
 
     class Curious(Consumer):
         def own(self, address, name):
@@ -291,7 +291,7 @@ def test_a_consumer_may_look_at_the_flags_of_a_newer_version():
 
 
 def test_a_consumer_may_let_go_of_the_tensor_once_it_has_a_copy():
-    """The array then lives on memory of its own."""
+    """The array then has separate memory."""
     from mutants.consuming_copies import copies_by_default
 
     items = [item for item in ITEMS if "lifetime" in _module(item)]
@@ -300,12 +300,12 @@ def test_a_consumer_may_let_go_of_the_tensor_once_it_has_a_copy():
 
 
 def _module(item):
-    """Return the module of an item's check."""
+    """Return the module of the check of an item."""
     return load_checks()[item.partition("[")[0]].function.__module__
 
 
 def test_every_case_of_the_zoo_is_met():
-    """By some check of a consumer; producers that raise are looked up by their names."""
+    """Each case is used by a check of a consumer; producers that raise are found by name."""
     cases = [case for check in CHECKS for case in check.cases.values()]
     flat = [one for case in cases for one in (case if type(case) is tuple else (case,))]
     met = {pair.name for pair in flat if isinstance(pair, Pair)}
@@ -330,7 +330,7 @@ print(resource.getrlimit(resource.RLIMIT_AS) == before)
 
 @pytest.mark.parametrize("limits", ["2**31, 2**31", "2**31, hard", "soft, hard"])
 def test_little_room_is_within_the_limits_there_are(limits):
-    """And they are as before afterwards."""
+    """The space is within the limits of the process, which are restored."""
     child = [sys.executable, "-c", LIMITED.replace("LIMITS", limits)]
     done = subprocess.run(child, check=True, capture_output=True, text=True)
 

@@ -1,4 +1,4 @@
-"""Mutants of streams and devices where there is no detector: on a GPU, and with it turned off."""
+"""Mutants of streams and devices without the race detector: on a GPU, and with it disabled."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from interchange_conformance.driver.cuda import environment
 
 SPARED = ("only the emulated driver reports this", "two CUDA devices", "one device only")
-"""What may be said of an item that a real driver cannot decide."""
+"""Reasons for which an item cannot be decided on a real driver."""
 CAUGHT = {"fail", "crash"}
 
 
 @pytest.fixture(scope="module")
 def results(run_isolated):
-    """Return what every mutant and every twin did, once for each driver."""
+    """Return the results of every mutant and its honest counterpart, once for each driver."""
     known = {}
 
     def run(driver):
@@ -30,7 +30,7 @@ def results(run_isolated):
 
 @pytest.fixture
 def found(results, cuda_driver):
-    """Return what was found on the driver that was chosen."""
+    """Return the results on the chosen driver."""
     return results(cuda_driver)
 
 
@@ -38,7 +38,7 @@ def found(results, cuda_driver):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_a_mutant_is_caught_without_the_detector(found, cuda_driver):
-    """By what it does to data, streams and captures alone; a real driver may lack what it takes."""
+    """Its effect on data, streams and captures is sufficient; a real driver may not support it."""
     escaped = {
         name: items
         for name, items in found["mutants"].items()
@@ -50,7 +50,7 @@ def test_a_mutant_is_caught_without_the_detector(found, cuda_driver):
 
 
 def _is_spared(ending):
-    """Whether an item says that it needs the emulated driver, or a second device."""
+    """Return whether an item needs the emulated driver, or a second device."""
     status, evidence = ending
     return status == "not-applicable" and any(words in evidence for words in SPARED)
 
@@ -59,7 +59,7 @@ def _is_spared(ending):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_a_twin_fails_nothing(found, cuda_driver):
-    """It passes every item that the driver can decide."""
+    """An honest counterpart passes every item that the driver can decide."""
     failing = {
         item: ending
         for item, ending in found["twins"].items()

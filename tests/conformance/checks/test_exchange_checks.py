@@ -1,4 +1,4 @@
-"""The checks of the exchange table: what they read, and what they leave alone."""
+"""The checks of the exchange table: what they read, and what they ignore."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ load_checks()
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    """Skip where no compiler is."""
+    """Skip the test if there is no compiler."""
     try:
         make_table()
     except CannotBuildError as error:
@@ -30,18 +30,18 @@ def built():
 
 
 def library(make=None, **described):
-    """Return a producer under test."""
+    """Return a producer for the checks."""
     return ProducerUnderTest(Subject("a subject", make=make or (lambda *_: host()), **described))
 
 
 class Described:
-    """A type with a table under the name of DLPack 1.2."""
+    """A type with a table under the attribute name of DLPack 1.2."""
 
     __c_dlpack_exchange_api__ = 4096
 
 
 def test_the_type_with_the_table_is_that_of_the_arrays():
-    """Unless the subject names another."""
+    """The subject can name another type."""
     named = f"{__name__}:Described"
     module = type("Module", (), {"Described": Described})
 
@@ -53,19 +53,19 @@ def test_the_type_with_the_table_is_that_of_the_arrays():
 
 @pytest.mark.parametrize("spec", ["no_such_module:Array", "ctypes:NoSuchType"])
 def test_a_type_that_cannot_be_found_is_the_subjects_fault(spec):
-    """And not the library's."""
+    """The error is reported as one of the subject, not of the library."""
     with pytest.raises(BrokenSubjectError, match="array_type"):
         _exchange.carrier_of(library(array_type=spec))
 
 
 def test_an_int_of_dlpack_1_2_is_followed():
-    """Under the name that it had."""
+    """The attribute name is that of DLPack 1.2."""
     assert _exchange.address_of_table(Described) == 4096
 
 
 @pytest.mark.parametrize("value", [0, 1.5, "table"])
 def test_what_leads_nowhere_is_not_followed(value):
-    """It is another check's to judge."""
+    """Invalid pointers are judged by another check."""
     cls = type("Odd", (), {ATTRIBUTES[0]: value})
 
     with pytest.raises(NotApplicable):
@@ -73,7 +73,7 @@ def test_what_leads_nowhere_is_not_followed(value):
 
 
 def test_a_library_without_a_table_is_not_judged():
-    """Whatever the check is."""
+    """No check applies."""
     checks = [check for check in load_checks().values() if check.area == "exchange-api"]
     items = [item for check in checks if check.role == "producer" for item in check.items()]
     subject = Subject("NumPy", make=lambda *_: host())
@@ -91,7 +91,7 @@ def test_a_library_without_a_table_is_not_judged():
     ],
 )
 def test_what_an_allocator_says_is_heard(allocator, element, found):
-    """Its code, and the kind that it calls SetError with."""
+    """The code and the kind passed to SetError are recorded."""
     table = ExchangeTable(make_table(managed_tensor_allocator=allocator))
 
     made = _exchange.allocate(table, (2, 3), element, (1, 0))
@@ -111,12 +111,12 @@ def test_what_an_allocator_says_is_heard(allocator, element, found):
     ],
 )
 def test_calls_that_added_up_are_counted(kinds, calls):
-    """By the names of Python's errors."""
+    """Failed calls are counted by the names of Python's exceptions."""
     assert _exchange.calls_in(kinds) == calls
 
 
 def test_no_allocator_is_not_called():
-    """NULL is another check's to find."""
+    """A NULL allocator is reported by another check."""
     with pytest.raises(NotApplicable, match="NULL"):
         _exchange.allocate(
             ExchangeTable(make_table(managed_tensor_allocator=None)), (2,), (2, 32, 1), (1, 0)
@@ -124,7 +124,7 @@ def test_no_allocator_is_not_called():
 
 
 def test_a_failure_without_an_error_is_told_from_one_with():
-    """As the words of `ExchangeTable` are."""
+    """The messages of `ExchangeTable` are different."""
     silent = make_table(managed_tensor_to_py_object_no_sync="to_object_in_silence")
     producer = carrying(host(), make_table(managed_tensor_from_py_object_no_sync=None))
 
@@ -137,7 +137,7 @@ def test_a_failure_without_an_error_is_told_from_one_with():
 
 
 def host_address():
-    """Return the address of a struct that the taker refuses."""
+    """Return the address of a struct that the consumer refuses."""
     from interchange_conformance.zoo import Loan
     from interchange_conformance.zoo.carriers import use_taker
 

@@ -1,4 +1,4 @@
-"""Nobody is accused of what no document asks for, nor of one thing under the name of another."""
+"""No library is accused of what no document requires, or of one error under another rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mutants import load_mutants
 
 CHECKS = load_checks()
 OF_OTHERS = {name: check for name, check in CHECKS.items() if check.area != "subject"}
-"""Checks of libraries; those of descriptions are the kit's own."""
+"""Checks of libraries; checks of descriptions belong to the kit."""
 ERRORS = [
     name
     for name, kind in vars(builtins).items()
@@ -36,7 +36,7 @@ SPOKEN = re.compile(rf"\b({'|'.join(ERRORS)})\b")
 
 @pytest.mark.parametrize("name", OF_OTHERS)
 def test_a_class_of_error_is_asked_for_where_a_document_names_it(name):
-    """The source names it, or the check is a QUIRK."""
+    """The source names the class, or the check is a QUIRK."""
     check = OF_OTHERS[name]
     asked = set(SPOKEN.findall(check.claim))
 
@@ -45,7 +45,7 @@ def test_a_class_of_error_is_asked_for_where_a_document_names_it(name):
 
 @pytest.mark.parametrize("name", OF_OTHERS)
 def test_what_only_interchange_asks_for_is_no_must(name):
-    """A MUST begins with the document that it stands in."""
+    """The text of a MUST starts with the document that states it."""
     check = OF_OTHERS[name]
     is_own = re.match("interchange|known of|practice|convention", check.source)
 
@@ -53,7 +53,7 @@ def test_what_only_interchange_asks_for_is_no_must(name):
 
 
 def test_buffers_that_some_cannot_take_stand_in_nobodys_way():
-    """A consumer that does not survive one kind of plain buffer is judged by another."""
+    """A consumer that crashes on one kind of buffer is judged with another."""
     asked = []
 
     def take(x):
@@ -71,7 +71,7 @@ def test_buffers_that_some_cannot_take_stand_in_nobodys_way():
 
 
 def test_an_array_that_is_exported_once_has_its_axes_right():
-    """What raises at the second export is one finding, and no wrong shape, stride or address."""
+    """The error of the second export is one finding, not a wrong shape, stride or address."""
     once = load_mutants()["capsule_form.arrays_that_are_exported_once"].make()
 
     with pytest.raises(NotApplicable, match="a second export raised KeyError"):
@@ -80,7 +80,7 @@ def test_an_array_that_is_exported_once_has_its_axes_right():
 
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_an_array_that_is_exported_once_is_not_accused_of_its_threads(generation):
-    """Nor is what the threads met the evidence of anything."""
+    """Errors of the threads are not evidence either."""
     once = load_mutants()["capsule_form.arrays_that_are_exported_once"].make()
 
     with pytest.raises(NotApplicable, match="a second export raised KeyError"):
@@ -90,7 +90,7 @@ def test_an_array_that_is_exported_once_is_not_accused_of_its_threads(generation
 @pytest.mark.exhaustive(but=["versioned"])
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_a_library_that_copies_for_every_export_shares_no_struct(generation):
-    """Each capsule says the same as before, and something else than the others."""
+    """Each capsule has the same contents, in different structs."""
 
     class Copying:
         def __dlpack__(self, **keywords):
@@ -109,7 +109,7 @@ def test_a_library_that_copies_for_every_export_shares_no_struct(generation):
     ],
 )
 def test_a_library_without_room_for_an_array_is_not_accused_of_its_table(check):
-    """One of matrices only refuses vectors as it likes, with a table or without."""
+    """A library of matrices may refuse vectors, with or without a table."""
 
     def take(x):
         raise TypeError(f"{type(x).__name__} is no matrix")
@@ -121,7 +121,7 @@ def test_a_library_without_room_for_an_array_is_not_accused_of_its_table(check):
 @pytest.mark.exhaustive(but=["versioned"])
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_memory_that_the_kit_keeps_is_not_the_librarys(generation):
-    """Errors that read differently each time are remembered by the kit, which is no growth."""
+    """The kit records errors with changing messages, which is not growth of the library."""
     count = itertools.count()
 
     class Wordy:

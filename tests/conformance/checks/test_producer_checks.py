@@ -1,4 +1,4 @@
-"""Checks of producers: what no mutant shows, on odd producers and on real libraries."""
+"""Checks of producers that mutants do not cover, on unusual producers and on real libraries."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ ANY_STREAM = {
     "streams_are_ints",
 }
 OLD = {"keywords_of_the_standard_are_taken"}
-KEPT = {"structs_are_freed"}  # the zoo keeps a record of each loan
-RECORDED = KEPT | {"refused_exports_keep_nothing"}  # and of each request
+KEPT = {"structs_are_freed"}  # the zoo records each loan
+RECORDED = KEPT | {"refused_exports_keep_nothing"}  # and each request
 ODD = {
     "modern": LENIENT | ANY_STREAM | RECORDED,
     "keywords": LENIENT | ANY_STREAM | RECORDED | {"unknown_keywords_raise_type_error"},
@@ -79,16 +79,16 @@ ODD = {
     "deviceless": LENIENT | ANY_STREAM | RECORDED | {"arrays_have_both_methods"},
     "speechless": {"arrays_have_both_methods", "arrays_speak_a_protocol"},
 }
-"""Kind of the zoo -> the checks that it fails, and nothing that it is thrown out for."""
+"""Kind of the zoo -> the checks that it fails; others pass or do not apply."""
 
 
-# ------------------------------------------------------------------ odd producers
+# ------------------------------------------------------------------ unusual producers
 
 
 @pytest.mark.exhaustive(but=["modern"])
 @pytest.mark.parametrize("kind", ODD)
 def test_an_odd_producer_fails_for_what_it_does_and_for_nothing_else(run_isolated, kind):
-    """Old ones and sloppy ones: no check stumbles over what they lack."""
+    """Old and incomplete producers do not make other checks fail."""
     printed = run_isolated(JUDGE, kind, ",".join(MODULES), warnings="default")
     found = json.loads(printed)
 
@@ -96,7 +96,7 @@ def test_an_odd_producer_fails_for_what_it_does_and_for_nothing_else(run_isolate
     assert set(found.get("fail", {})) == ODD[kind], found
 
 
-# ------------------------------------------------------------------ what is known of libraries
+# ------------------------------------------------------------------ known deviations
 
 
 @pytest.mark.interop
@@ -121,7 +121,7 @@ def test_an_odd_producer_fails_for_what_it_does_and_for_nothing_else(run_isolate
     ],
 )
 def test_known_deviations_are_found(need, run_isolated, library, subject, item, words):
-    """By checks that know nothing of the library."""
+    """The checks have no knowledge of the library."""
     need(library)
     printed = run_isolated(SHIPPED, subject, item, warnings="default")
     status, evidence = json.loads(printed.splitlines()[-1])
@@ -131,7 +131,7 @@ def test_known_deviations_are_found(need, run_isolated, library, subject, item, 
 
 
 def test_the_class_of_numpys_refusal_is_found(run_isolated):
-    """RuntimeError before NumPy 2.5, where the standard's readers look for ValueError."""
+    """It is RuntimeError before NumPy 2.5; the standard suggests ValueError."""
     is_mended = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
     check = "streams_are_refused_with_value_error[1]"
     printed = run_isolated(SHIPPED, "numpy", check, warnings="default")
@@ -152,13 +152,13 @@ def test_the_class_of_numpys_refusal_is_found(run_isolated):
     ],
 )
 def test_a_shipped_subject_makes_what_dlpack_has_no_words_for(run_isolated, check):
-    """Else those checks would judge nobody: NumPy has such elements, and keeps them."""
+    """NumPy has such elements and refuses them; otherwise the checks would not be used."""
     printed = run_isolated(SHIPPED, "numpy", check, warnings="default")
 
     assert json.loads(printed.splitlines()[-1])[0] == "pass"
 
 
-# ------------------------------------------------------------------ who refuses everything
+# ---------------------------------------------------------------- producers that refuse everything
 
 VERSIONED_ONLY = """
 import json
@@ -184,7 +184,7 @@ print(json.dumps(found))
 
 
 def test_who_has_dropped_the_legacy_struct_breaks_nothing(run_isolated):
-    """It is allowed to; and where it refuses everything, refusals prove nothing."""
+    """This is allowed; if all exports are refused, refusals prove nothing."""
     found = json.loads(run_isolated(VERSIONED_ONLY, warnings="default"))
     bad = {item: end for item, end in found.items() if end[0] not in {"pass", "not-applicable"}}
 
@@ -223,7 +223,7 @@ print(json.dumps(execute("copies_hold_the_elements[every-third]", subject)))
     ],
 )
 def test_arrays_that_are_never_written_are_made_of_numbers(run_isolated, make, status, words):
-    """What they are exported as is compared with what they were made of."""
+    """The exported values are compared with those from which the array was created."""
     found = json.loads(run_isolated(CONSTANTS, make, warnings="default"))
 
     assert found[0] == status
@@ -275,7 +275,7 @@ print(json.dumps(execute(sys.argv[2], subjects[sys.argv[1]])))
     ],
 )
 def test_a_rule_is_not_stretched(run_isolated, subject, item):
-    """Other classes of errors, other devices and slices out of bounds are not its matter."""
+    """Other error classes, other devices and slices out of bounds are not covered by it."""
     status, evidence = json.loads(run_isolated(ALLOWED, subject, item, warnings="default"))
 
     assert status == "not-applicable", evidence
@@ -285,7 +285,7 @@ def test_a_rule_is_not_stretched(run_isolated, subject, item):
 
 
 def test_what_a_thread_ends_with_is_a_complaint():
-    """And unraisable exceptions of finalizers."""
+    """Unraisable exceptions of finalizers are reported as well."""
 
     class Complaining:
         def __del__(self):
@@ -304,7 +304,7 @@ def test_what_a_thread_ends_with_is_a_complaint():
 
 
 def test_the_hooks_are_put_back():
-    """They are the process's, and a check borrows them."""
+    """The hooks belong to the process, and a check replaces them temporarily."""
     before = sys.unraisablehook
 
     with pytest.raises(KeyError), releasing._complaints():
@@ -314,7 +314,7 @@ def test_the_hooks_are_put_back():
 
 
 def test_what_everybody_refers_to_is_no_part_of_an_array():
-    """The reference counts of None and of small numbers change for many reasons."""
+    """The reference counts of None and of small integers change for many reasons."""
     x = type("Array", (), {})()
     x.memory, x.nothing, x.count, x.kind = bytearray(4), None, 3, int
 
@@ -332,13 +332,13 @@ def test_what_everybody_refers_to_is_no_part_of_an_array():
      ("<", "n", None), ("@", "", 0)],
 )  # fmt: skip
 def test_the_size_of_a_format_is_what_pep_3118_says(order, letters, size):
-    """Native or standard, and none where there is no such format."""
+    """Sizes are native or standard, and None for unknown formats."""
     assert host_interfaces._size(order, letters) == size
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_the_codes_are_those_of_the_header(name):
-    """The table of element types is written out, and agrees with the ABI's constants."""
+    """The table of element types agrees with the constants of the ABI."""
     code, bits, _ = ELEMENT_TYPES[name]
     words = {
         "bool": "kDLBool", "int": "kDLInt", "uint": "kDLUInt", "float": "kDLFloat",
@@ -352,7 +352,7 @@ def test_the_codes_are_those_of_the_header(name):
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_what_is_due_of_a_view_is_what_numpy_makes_of_it(name):
-    """The elements and the shape that a check expects are right."""
+    """The elements and the shape that a check expects are those of NumPy."""
     view = VIEWS[name]
     shape = (TABLE, (LINE,))[view.axes == 1]
     base = np.arange(np.prod(shape), dtype=np.int32)

@@ -31,33 +31,33 @@ PLAIN = {"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}
     ],
 )
 def test_the_span_of_a_record_is_that_of_its_elements(changes, span):
-    """In bytes, whatever the signs of the strides."""
+    """The span is in bytes, for strides of all signs."""
     assert _records.span_of({**PLAIN, **changes}, 4) == span
 
 
 @pytest.mark.parametrize("stream", [None, 1, 2, 2**47])
 def test_a_stream_that_may_be_published_is_let_pass(stream):
-    """And so is a record without one."""
+    """A record without a stream is valid as well."""
     _records.expect_stream({"stream": stream}, "an array")
     _records.expect_stream({}, "an array")
 
 
 @pytest.mark.parametrize("stream", [0, -1, True, "7", 1.0, 2**64])
 def test_a_stream_that_may_not_be_published_is_found(stream):
-    """0 above all."""
+    """Stream 0 is the most important invalid value."""
     with pytest.raises(Found, match="publishes stream"):
         _records.expect_stream({"stream": stream}, "an array")
 
 
 @pytest.mark.parametrize("record", [[], {}, {"data": 5}, {"data": ()}, {"data": ("x", False)}])
 def test_an_address_that_is_none_is_not_followed(record):
-    """Its form is judged elsewhere."""
+    """Its form is judged by another check."""
     with pytest.raises(NotApplicable):
         _records.address_in(record)
 
 
 def test_readings_of_an_exporter_are_counted():
-    """And each gives a dict of its own, the later ones what was said for them."""
+    """Each read returns a new dict; later ones may have other values."""
     x = _records.Exporter(PLAIN, {**PLAIN, "version": 2})
 
     first, then, last = (x.__cuda_array_interface__ for _ in range(3))
@@ -68,7 +68,7 @@ def test_readings_of_an_exporter_are_counted():
 
 
 def test_without_a_driver_nothing_is_judged(monkeypatch):
-    """A check that needs one says so."""
+    """A check that needs a driver is not applicable, and says so."""
     monkeypatch.setenv(cuda.VARIABLE, "none")
     monkeypatch.setattr(cuda, "_found", [])
     subject = Subject("a subject", make=lambda *_: object(), take_cai=lambda x: x)
@@ -94,7 +94,7 @@ subject = Subject("odd", take_cai=take_cai, read=read)
 
 @pytest.fixture
 def verdict(tmp_path, monkeypatch):
-    """Return a function that runs an item on a consumer whose functions are given as text."""
+    """Return a function that runs an item on a consumer, whose functions are source text."""
     monkeypatch.syspath_prepend(tmp_path)
     environment = cuda.environment()
     if environment[cuda.VARIABLE] != "emulated":
@@ -114,7 +114,7 @@ REFUSAL = "wrong_shapes_are_refused[negative]"
 
 
 def test_a_refusal_of_everything_shows_nothing(verdict):
-    """A library that takes no plain record is not said to refuse wrong ones."""
+    """A library that refuses plain records is not said to refuse wrong ones."""
     found = verdict(REFUSAL, "raise RuntimeError('there is no device')")
 
     assert found.status == "not-applicable"
@@ -122,14 +122,14 @@ def test_a_refusal_of_everything_shows_nothing(verdict):
 
 
 def test_any_exception_is_a_refusal(verdict):
-    """Whatever its class."""
+    """The class of the exception does not matter."""
     take = "assert min(x.__cuda_array_interface__['shape']) >= 0; return x"
 
     assert verdict(REFUSAL, take).status == "pass"
 
 
 def test_what_is_taken_is_found(verdict):
-    """And told."""
+    """Accepted records are reported."""
     found = verdict(REFUSAL, "return x")
 
     assert found.status == "fail"
@@ -145,7 +145,7 @@ def test_what_is_taken_is_found(verdict):
     ],
 )
 def test_elements_are_compared_with_what_the_strides_say(verdict, read, status):
-    """To refuse when the elements are read is right, too."""
+    """A refusal at the time of reading is correct as well."""
     item = "layouts_are_read_as_the_strides_say[f-order]"
 
     assert verdict(item, "return x", read).status == status

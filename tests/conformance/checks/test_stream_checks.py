@@ -1,4 +1,4 @@
-"""Checks of streams and devices: what no mutant shows, and what they find in a real library."""
+"""Checks of streams and devices: cases without mutants, and findings in a real library."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PLAIN = "pending_work_comes_before_the_consumers[to-another-stream]"
 
 @pytest.fixture
 def verdict(run_isolated):
-    """Return what runs an item on a subject, shipped or written here, and how it ended."""
+    """Return a function that runs an item on a subject, and returns how it ended."""
 
     def run(item, text="", *, spec="", driver="emulated", **variables):
         env = {**environment(driver), **variables}
@@ -58,7 +58,7 @@ def verdict(run_isolated):
 
 
 def test_without_a_driver_a_check_says_what_it_needs(verdict):
-    """It neither passes nor fails."""
+    """The check neither passes nor fails."""
     status, evidence = verdict(PLAIN, BASE + "subject = Subject('s', make=make)", driver="none")
 
     assert (status, "needs a CUDA driver" in evidence) == ("not-applicable", True)
@@ -84,7 +84,7 @@ subject = Subject("publishes", make=make)
 @pytest.mark.emulated
 @pytest.mark.parametrize(("waits", "expected"), [(True, "pass"), (False, "fail")])
 def test_arrays_that_publish_their_stream_need_no_make_on(verdict, waits, expected):
-    """A raw function that makes them can be judged."""
+    """A plain function that creates such arrays can be judged."""
     status, _ = verdict(PLAIN, BASE + f"WAITS = {waits}\n" + PUBLISHING)
 
     assert status == expected
@@ -92,7 +92,7 @@ def test_arrays_that_publish_their_stream_need_no_make_on(verdict, waits, expect
 
 @pytest.mark.emulated
 def test_arrays_that_publish_none_are_not_judged(verdict):
-    """Nobody knows where work on them would be pending."""
+    """The stream of pending work would be unknown."""
     status, evidence = verdict(PLAIN, BASE + "subject = Subject('s', make=make)")
 
     assert (status, "publish no stream" in evidence) == ("not-applicable", True)
@@ -101,7 +101,7 @@ def test_arrays_that_publish_none_are_not_judged(verdict):
 @pytest.mark.emulated
 @pytest.mark.parametrize("kind", ["managed", "pinned"])
 def test_a_make_on_without_a_device_makes_device_memory(verdict, kind):
-    """It is not asked for any other, and whoever has none there is not judged."""
+    """Only device memory is requested, and a library without it is not judged."""
     text = BASE + "subject = Subject('s', make=make, make_on=make_on)"
     status, evidence = verdict(f"the_host_gets_memory_when_the_work_is_done[{kind}]", text)
 
@@ -126,7 +126,7 @@ subject = Subject("pinned", make=make, make_on=make_on)
 @pytest.mark.emulated
 @pytest.mark.parametrize(("waits", "expected"), [(True, "pass"), (False, "fail")])
 def test_work_on_page_locked_memory_can_be_held(verdict, waits, expected):
-    """A fill of it would let the host wait, and hide who does not."""
+    """A fill would synchronise the host, and hide a missing wait."""
     item = "the_host_gets_memory_when_the_work_is_done[pinned]"
     status, _ = verdict(item, BASE + f"WAITS = {waits}\n" + PINNED)
 
@@ -135,7 +135,7 @@ def test_work_on_page_locked_memory_can_be_held(verdict, waits, expected):
 
 @pytest.mark.emulated
 def test_a_producer_that_refuses_streams_is_not_blamed_for_a_race(verdict):
-    """What is refused is not handed over unordered."""
+    """A refused export is not an unordered one."""
     refusing = """
 class Array(OnDevice):
     def normal_stream(self, stream):
@@ -161,7 +161,7 @@ subject = Subject("blocks", make=make, make_on=make_on)
 
 @pytest.mark.emulated
 def test_a_producer_that_blocks_the_host_keeps_the_order(verdict):
-    """To synchronize is allowed: only the check of the host minds."""
+    """Synchronising is allowed; only the check of the host reports it."""
     ordered, _ = verdict(PLAIN, BASE + BLOCKING)
     blocking, evidence = verdict(
         "an_export_does_not_block_the_host[to-another-stream]", BASE + BLOCKING
@@ -173,7 +173,7 @@ def test_a_producer_that_blocks_the_host_keeps_the_order(verdict):
 
 @pytest.mark.emulated
 def test_memory_elsewhere_than_asked_for_is_not_judged(verdict):
-    """A function that knows no devices makes host memory, whatever it is asked for."""
+    """A function without device support always creates host memory."""
     text = """
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import host
@@ -191,7 +191,7 @@ subject = Subject("host only", make=lambda shape, dtype, device, readonly: host(
 
 @pytest.mark.emulated
 def test_one_device_is_too_few_for_some_checks(verdict):
-    """They say so."""
+    """Such checks are not applicable, and say so."""
     item = "work_is_ordered_while_another_device_is_current"
     text = BASE + "subject = Subject('s', make=make, make_on=make_on)"
 
@@ -204,7 +204,7 @@ def test_one_device_is_too_few_for_some_checks(verdict):
 @pytest.mark.interop
 @pytest.mark.parametrize("spec", ["cuda-core", "cuda-core-buffer"])
 def test_cuda_core_is_found_to_insert_no_wait(verdict, spec):
-    """``Buffer.__dlpack__(stream=)`` and that of a view hand out memory that is being written."""
+    """``Buffer.__dlpack__(stream=)`` and that of a view export memory with pending writes."""
     pytest.importorskip("cuda.core", reason="cuda.core is not installed")
 
     status, evidence = verdict(PLAIN, spec=spec)
@@ -241,7 +241,7 @@ subject = Subject("recorded", make=make)
     ("strides", "expected"), [("None", "pass"), ("(24, 4)", "pass"), ("(4, 16)", "fail")]
 )
 def test_strides_that_are_null_are_those_of_c_order(verdict, strides, expected):
-    """In a record as in a legacy capsule, of a producer that takes no stream."""
+    """NULL strides mean C order in a record and a legacy capsule of a producer without streams."""
     text = BASE + f"STRIDES = {strides}\n" + RECORDED
 
     status, _ = verdict("records_agree_with_capsules[writable]", text)
@@ -263,7 +263,7 @@ subject = Subject("refuses", make=make)
     ("error", "expected"), [("ValueError", "pass"), ("BufferError", "pass"), ("KeyError", "pass")]
 )
 def test_a_number_that_no_device_has_may_be_a_wrong_value(verdict, error, expected):
-    """Or any other error: the standard names a class for types of devices, and none for numbers."""
+    """The standard names an error class for device types, and none for device ids."""
     text = BASE + f"ERROR = {error}\n" + REFUSING_NUMBERS
 
     status, _ = verdict("a_device_number_that_is_not_there_is_refused", text)

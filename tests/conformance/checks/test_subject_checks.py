@@ -1,4 +1,4 @@
-"""Checks of the subject itself: what no mutant shows of them."""
+"""Checks of the subject itself, in cases that mutants do not cover."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEVICE = "make_gives_the_device_that_it_was_asked_for"
 
 
 class Contradictory:
-    """An array that says two things of its shape and element type."""
+    """An array with two contradictory shapes and element types."""
 
     shape = (2, 3)
     dtype = "float32"
@@ -37,19 +37,19 @@ class Contradictory:
 
 
 def maker(x):
-    """Return the subject that always makes `x`."""
+    """Return a subject that always makes `x`."""
     return Subject("mine", make=lambda *_: x)
 
 
 @pytest.mark.parametrize("item", [f"{SHAPE}[two-axes]", f"{DTYPE}[float32]"])
 def test_one_voice_that_agrees_is_enough(item):
-    """Which of the others lies is for the checks of that protocol to say."""
+    """Wrong values in other protocols are reported by the checks of those protocols."""
     assert execute(item, maker(Contradictory()))[0] == "pass"
 
 
 @pytest.mark.parametrize("item", [f"{SHAPE}[one-axis]", f"{DTYPE}[int64]"])
 def test_all_voices_are_evidence(item):
-    """That the description lies, or else the library."""
+    """Either the description or the library is wrong."""
     status, evidence = execute(item, maker(Contradictory()))
 
     assert status == "fail"
@@ -58,17 +58,17 @@ def test_all_voices_are_evidence(item):
 
 @pytest.mark.parametrize("item", [f"{SHAPE}[none]", f"{DTYPE}[bool]", f"{DEVICE}[cpu]"])
 def test_an_array_that_says_nothing_is_not_judged(item):
-    """By these; that it has no protocol is another check's business."""
+    """An array without protocols is reported by another check."""
     assert execute(item, maker(object()))[0] == "not-applicable"
 
 
 def test_a_device_that_cannot_be_told_is_not_judged():
-    """Its error is for the checks of devices."""
+    """The error is reported by the checks of devices."""
     assert execute(f"{DEVICE}[cpu]", maker(Contradictory()))[0] == "not-applicable"
 
 
 def test_reading_that_raises_is_a_broken_description():
-    """What take() returned, read() ought to read."""
+    """read() must accept the result of take()."""
     subject = Subject("mine", take=lambda x: x, read=lambda _: 1 / 0)
 
     status, evidence = execute("read_returns_a_flat_list_of_numbers", subject)
@@ -81,7 +81,7 @@ def test_reading_that_raises_is_a_broken_description():
 
 @pytest.mark.parametrize("found", [None, (1, 2, 3, 4, 5, 6), [1, 2, 3], ["1"] * 6, [[1] * 6]])
 def test_what_read_returns_is_a_flat_list_of_numbers(found):
-    """Six of them."""
+    """The list has six numbers."""
     subject = Subject("mine", take=lambda x: x, read=lambda _: found)
 
     status, evidence = execute("read_returns_a_flat_list_of_numbers", subject)
@@ -91,7 +91,7 @@ def test_what_read_returns_is_a_flat_list_of_numbers(found):
 
 
 def test_a_library_that_takes_no_host_memory_is_not_judged():
-    """Its refusals are for other checks."""
+    """Its refusals are judged by other checks."""
 
     def refuse(_):
         raise BufferError("on a device only")
@@ -101,11 +101,11 @@ def test_a_library_that_takes_no_host_memory_is_not_judged():
     assert execute("take_prints_nothing", subject)[0] == "not-applicable"
 
 
-# ---------------------------------------------------------------- looking at the process
+# ---------------------------------------------------------------- state of the process
 
 
 def test_what_is_printed_is_seen_below_python(capfd):
-    """And let through to nobody; what comes later goes where it went before."""
+    """The output is not passed on; later output goes to its original destination."""
 
     def act():
         os.write(1, b"to one\n")
@@ -119,7 +119,7 @@ def test_what_is_printed_is_seen_below_python(capfd):
 
 
 def test_an_error_gives_the_streams_back(capfd):
-    """It comes out."""
+    """The error is raised, and the streams are restored."""
     with pytest.raises(ZeroDivisionError):
         _printed(lambda: 1 / 0)
 
@@ -128,7 +128,7 @@ def test_an_error_gives_the_streams_back(capfd):
 
 
 def test_warnings_and_logs_are_no_output():
-    """A program decides what becomes of them."""
+    """Warnings and logs are configured by the program."""
 
     def act():
         warnings.warn("legacy", UserWarning, stacklevel=1)
@@ -140,7 +140,7 @@ def test_warnings_and_logs_are_no_output():
 
 
 def test_what_is_set_up_once_is_no_change():
-    """A library may have its threads from the first import on."""
+    """A library may keep threads from its first import."""
     names = []
 
     def take(x):
@@ -155,7 +155,7 @@ def test_what_is_set_up_once_is_no_change():
 
 
 def test_what_comes_of_the_death_of_an_array_is_not_of_its_making():
-    """A library may free on a thread."""
+    """A library may free memory on a thread."""
 
     class Array:
         def __del__(self, start=lambda: threading.Thread(target=time.sleep, args=(0.1,)).start()):
@@ -167,7 +167,7 @@ def test_what_comes_of_the_death_of_an_array_is_not_of_its_making():
 
 
 def test_a_change_is_told():
-    """What is new, what is other, and what is gone."""
+    """New, changed and removed items are reported."""
     state = {"kept": 1, "other": 2, "gone": 3}
 
     def act():
@@ -180,13 +180,13 @@ def test_a_change_is_told():
 
 
 def test_nothing_changed_is_nothing_told():
-    """The same state, twice."""
+    """Two equal states have no difference."""
     assert _changed(lambda: {"kept": 1}, lambda: None) == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_handlers_below_python_are_seen():
-    """As masks of signals, without those that threads of the C library have."""
+    """They are read as signal masks, except those of the C library's threads."""
     handled = _handled_signals()
 
     assert {"SIGINT", "SigCgt", "SigIgn"} <= set(handled)
@@ -194,7 +194,7 @@ def test_handlers_below_python_are_seen():
 
 
 def test_a_sound_subject_passes_everything():
-    """A producer of the zoo, in this very process."""
+    """The subject is a producer of the zoo, in this process."""
     subject = Subject("mine", make=lambda shape, dtype, *_: host(shape, dtype))
     names = [check for check in load_checks().values() if check.area == "subject"]
     items = [item for check in names if check.role == "producer" for item in check.items()]

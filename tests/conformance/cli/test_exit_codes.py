@@ -1,4 +1,4 @@
-"""The exit codes of the check command are those that are documented, and its guide is whole."""
+"""The exit codes of the check command are the documented ones, and its guide is complete."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ PRINTS = "make_prints_nothing"
 
 
 def documented():
-    """Return the codes that are documented of the command."""
+    """Return the documented exit codes of the command."""
     return [*exits.COMMANDS["interchange check"], exits.INTERRUPTED]
 
 
 def all_as_expected(check, write_subject, _):
-    """Judge a library that keeps the rule."""
+    """Judge a library that conforms to the rule."""
     return check(write_subject(), "--only", ITEM)
 
 
 def something_is_not(check, write_subject, _):
-    """Judge one that breaks it."""
+    """Judge a library that breaks the rule."""
     return check(write_subject("print('made')"), "--only", PRINTS)
 
 
 def not_all_could_be_done(check, write_subject, _):
-    """Judge one that is not there beside one that breaks the rule: the greater code comes."""
+    """Judge a missing library and one that breaks the rule: the greater code is returned."""
     broken = write_subject("", "import no_such_module_here")
     return check(write_subject("print('made')"), broken, "--only", PRINTS)
 
 
 def interrupted(check, write_subject, monkeypatch):
-    """Interrupt it."""
+    """Interrupt the command."""
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -52,17 +52,17 @@ PROVOKED = {
     2: not_all_could_be_done,
     130: interrupted,
 }
-"""Exit code -> what ends with it."""
+"""Exit code -> a run that ends with it."""
 
 
 def test_every_documented_code_is_provoked():
-    """And no other."""
+    """No other code occurs."""
     assert documented() == list(PROVOKED)
 
 
 @pytest.mark.parametrize("code", documented())
 def test_a_documented_code_is_the_real_one(check, write_subject, monkeypatch, code):
-    """What is said of it, happens."""
+    """The runs end with the documented codes."""
     assert PROVOKED[code](check, write_subject, monkeypatch)[0] == code
 
 

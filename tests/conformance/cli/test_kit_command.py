@@ -1,4 +1,4 @@
-"""The check command: what it prints, writes and returns."""
+"""The check command: its output, its files and its exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPORTS = ("json", "markdown", "junit", "html", "badge")
 
 @pytest.fixture
 def known(tmp_path):
-    """Return a function that writes a file of known failures of some checks."""
+    """Return a function that writes a file of known failures for checks."""
 
     def write(*checks):
         path = tmp_path / "known.toml"
@@ -35,7 +35,7 @@ def known(tmp_path):
 
 
 def program(*arguments):
-    """Return the command line of the command in a process of its own."""
+    """Return the command line that runs the command in a separate process."""
     return [sys.executable, "-m", "interchange_conformance", "check", *map(str, arguments)]
 
 
@@ -43,7 +43,7 @@ def program(*arguments):
 
 
 def test_all_as_expected_is_0(check, write_subject):
-    """And a summary is printed."""
+    """A summary is printed."""
     code, out, err = check(write_subject(), "--only", ITEM)
 
     assert (code, err) == (0, "")
@@ -51,7 +51,7 @@ def test_all_as_expected_is_0(check, write_subject):
 
 
 def test_a_failure_is_1(check, write_subject):
-    """And its evidence is printed."""
+    """Its evidence is printed."""
     code, out, _ = check(write_subject("print('made')"), "--only", "make_prints_nothing")
 
     assert code == 1
@@ -59,7 +59,7 @@ def test_a_failure_is_1(check, write_subject):
 
 
 def test_a_subject_that_cannot_be_judged_is_2(check, write_subject):
-    """The others are judged as ever."""
+    """The other subjects are judged."""
     broken, sound = write_subject("", "import no_such_module_here"), write_subject()
 
     code, out, err = check(broken, sound, "--only", ITEM)
@@ -96,7 +96,7 @@ def test_a_subject_that_cannot_be_judged_is_2(check, write_subject):
     ],
 )
 def test_what_cannot_be_done_is_2(check, arguments, words):
-    """And the reason is on standard error."""
+    """The reason is printed on standard error."""
     code, out, err = check(*arguments)
 
     assert (code, out) == (2, "")
@@ -104,7 +104,7 @@ def test_what_cannot_be_done_is_2(check, arguments, words):
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_run(check, write_subject, tmp_path):
-    """The library is not even imported."""
+    """The library is not imported."""
     spec = write_subject("", "(HERE / 'imported').touch()")
 
     code, _, err = check(spec, "--json", tmp_path / "missing" / "report.json")
@@ -117,7 +117,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_run(check, write_
 def test_a_page_that_cannot_be_made_is_refused_before_the_run(
     check, write_subject, tmp_path, monkeypatch
 ):
-    """Likewise; it takes Jinja2, which the kit asks for when it is installed."""
+    """The page requires Jinja2, which is a dependency of the kit."""
     monkeypatch.setitem(sys.modules, "jinja2", None)
     spec = write_subject("", "(HERE / 'imported').touch()")
 
@@ -129,7 +129,7 @@ def test_a_page_that_cannot_be_made_is_refused_before_the_run(
 
 
 def test_a_wrong_file_of_known_failures_is_refused_before_the_run(check, write_subject, tmp_path):
-    """Likewise."""
+    """The library is not imported."""
     spec = write_subject("", "(HERE / 'imported').touch()")
     (tmp_path / "known.toml").write_text("[[failure]]\nreason = 'x'", encoding="utf-8")
 
@@ -142,7 +142,7 @@ def test_a_wrong_file_of_known_failures_is_refused_before_the_run(check, write_s
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
 def test_a_report_that_finds_no_room_is_2(check, write_subject, tmp_path):
-    """The others are written."""
+    """The other reports are written."""
     files = ("--json", "/dev/full", "--badge", tmp_path / "badge.json")
 
     code, out, err = check(write_subject(), "--only", ITEM, *files)
@@ -155,7 +155,7 @@ def test_a_report_that_finds_no_room_is_2(check, write_subject, tmp_path):
 
 
 def test_a_directory_that_goes_away_is_2(check, write_subject, tmp_path):
-    """What was found is shown, and no half file is left."""
+    """The results are printed, and no partial file is left."""
     (tmp_path / "reports").mkdir()
     spec = write_subject("shutil.rmtree(HERE / 'reports', ignore_errors=True)", "import shutil")
 
@@ -170,7 +170,7 @@ def test_a_directory_that_goes_away_is_2(check, write_subject, tmp_path):
 
 
 def test_a_known_failure_is_as_expected(check, write_subject, known):
-    """The run ends well."""
+    """The exit code is 0."""
     spec = write_subject("print('made')")
     path = known("make_prints_nothing")
 
@@ -180,7 +180,7 @@ def test_a_known_failure_is_as_expected(check, write_subject, known):
 
 
 def test_a_known_failure_that_passes_is_1(check, write_subject, known):
-    """So that somebody takes it out."""
+    """The user is asked to remove the entry."""
     code, out, _ = check(write_subject(), "--only", ITEM, "--expected", known(ITEM))
 
     assert code == 1
@@ -188,7 +188,7 @@ def test_a_known_failure_that_passes_is_1(check, write_subject, known):
 
 
 def test_a_stale_entry_is_2(check, write_subject, known):
-    """In a whole run; one that was narrowed says nothing about the rest."""
+    """This holds for a complete run; a partial run does not detect stale entries."""
     spec, path = write_subject(), known("take_prints_nothing")
 
     assert check(spec, "--only", ITEM, "--expected", path)[0] == 0
@@ -198,14 +198,14 @@ def test_a_stale_entry_is_2(check, write_subject, known):
 
 
 def test_an_entry_of_no_check_is_2(check, write_subject, known):
-    """In any run, and before it."""
+    """The entry is refused before any run."""
     code, out, err = check(write_subject(), "--only", ITEM, "--expected", known("no_such_check"))
 
     assert (code, out) == (2, "")
     assert "'no_such_check' is no check or case that there is" in err
 
 
-# ---------------------------------------------------------------- what is run
+# ---------------------------------------------------------------- items that are run
 
 _PRINTS = "make_prints_nothing"
 _TAKING = """
@@ -215,7 +215,7 @@ both = Subject("both", make=abort, take=lambda x: x, read=lambda y: [0] * 6)
 
 
 def test_a_function_is_judged(check, tmp_path, monkeypatch):
-    """Without any description."""
+    """No description is needed."""
     text = "from interchange_conformance.zoo import host\ndef make_array(): return host()\n"
     (tmp_path / "raw_function.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -228,7 +228,7 @@ def test_a_function_is_judged(check, tmp_path, monkeypatch):
 
 
 def test_the_first_failure_may_be_the_last(check, write_subject, tmp_path):
-    """With --fail-fast, for subjects, too."""
+    """--fail-fast also applies to subjects."""
     bad, sound = write_subject("print('made')"), write_subject()
 
     check(bad, sound, "--only", _PRINTS, "--fail-fast", "-j", "1", "--json", tmp_path / "report")
@@ -262,7 +262,7 @@ def test_the_first_failure_may_be_the_last(check, write_subject, tmp_path):
     ids=["ends", "exits", "crashes", "raises", "other-shape", "turned", "new-name", "old-name"],
 )
 def test_arrays_that_are_of_no_use_are_one_finding(check, write_subject, in_make, rule, words):
-    """With the id of a rule; nothing else is said of them, and the next subject is judged."""
+    """The finding has a rule id; other checks are skipped, and the next subject is judged."""
     code, out, _ = check(write_subject(in_make), write_subject(), "--only", f"{_PRINTS},{ITEM}")
 
     assert code == 1
@@ -274,7 +274,7 @@ def test_arrays_that_are_of_no_use_are_one_finding(check, write_subject, in_make
 
 
 def test_arrays_that_are_of_no_use_are_not_handed_over(check, tmp_path, monkeypatch):
-    """The grid would tell the same again, for each library that takes arrays."""
+    """The grid would repeat the finding for each consumer."""
     text = _READING + "def abort(*_): import os; os.abort()\ncrash = Subject('crash', make=abort)\n"
     (tmp_path / "reading.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -289,7 +289,7 @@ def test_arrays_that_are_of_no_use_are_not_handed_over(check, tmp_path, monkeypa
 
 
 def test_what_arrays_cannot_be_judged_by_leaves_the_rest(check, write_subject):
-    """Of a library whose arrays crash, imports are judged as ever."""
+    """Imports of a library whose arrays crash are judged."""
     spec = write_subject("os.abort()", _TAKING)
 
     code, out, _ = check(spec.replace(":subject", ":both"), "--only", "subject")
@@ -300,14 +300,14 @@ def test_what_arrays_cannot_be_judged_by_leaves_the_rest(check, write_subject):
 
 
 def test_a_subject_is_judged_once(check, write_subject):
-    """However often it is named."""
+    """A subject that is named repeatedly is judged once."""
     spec = write_subject()
 
     assert check(spec, spec, "--only", ITEM)[1].count("hostile") == 1
 
 
 def test_all_is_what_is_installed(monkeypatch):
-    """And what the kit knows."""
+    """``all`` means the installed libraries that the kit knows."""
     monkeypatch.setattr(judge, "shipped", lambda: {
         "numpy": shipped()["numpy"], "cupy": shipped()["cupy"]})  # fmt: skip
     found = judge.installed()
@@ -317,7 +317,7 @@ def test_all_is_what_is_installed(monkeypatch):
 
 
 def test_items_are_listed(check):
-    """One to a line, with role, rule, severity and area."""
+    """Each line has an item with role, rule, severity and area."""
     code, out, _ = check("--list", "--only", "IX-SUBJECT-1")
 
     lines = out.splitlines()
@@ -328,7 +328,7 @@ def test_items_are_listed(check):
 
 
 def test_items_of_a_subject_are_listed(check, write_subject):
-    """Those of its roles; of one that cannot be judged, none."""
+    """The items are those of its roles; a subject that cannot be judged has none."""
     code, out, _ = check("--list", write_subject(), "--only", "subject")
 
     assert code == 0
@@ -352,7 +352,7 @@ wrong = Subject("wrong", take=take, read=lambda y: read(y)[::-1])
 
 
 def test_an_array_that_arrives_wrong_is_1(check, tmp_path, monkeypatch):
-    """In the grid as in a check, for nobody expects it."""
+    """A wrong array in the grid is unexpected, like a failed check."""
     (tmp_path / "reading.py").write_text(_READING, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     specs = ["reading:subject", "reading:wrong"]
@@ -369,7 +369,7 @@ def test_an_array_that_arrives_wrong_is_1(check, tmp_path, monkeypatch):
 
 
 def test_every_report_is_written(check, write_subject, tmp_path):
-    """Whole, at the end of the run."""
+    """All reports are complete at the end of the run."""
     files = {name: tmp_path / f"report.{name}" for name in REPORTS}
     options = [word for name, file in files.items() for word in (f"--{name}", file)]
 
@@ -383,7 +383,7 @@ def test_every_report_is_written(check, write_subject, tmp_path):
 
 
 def test_a_report_may_go_to_standard_output(check, write_subject):
-    """Then nothing else does."""
+    """Nothing else is written to standard output then."""
     code, out, _ = check(write_subject(), "--only", ITEM, "--json", "-")
 
     assert code == 0
@@ -391,7 +391,7 @@ def test_a_report_may_go_to_standard_output(check, write_subject):
 
 
 def test_the_driver_is_in_the_report(check, write_subject, need):
-    """With the number of cores' worth of jobs, or whatever is asked for."""
+    """The number of jobs is that of the cores, or the one requested."""
     need("cuda.bindings")
 
     code, out, _ = check(
@@ -402,11 +402,11 @@ def test_the_driver_is_in_the_report(check, write_subject, need):
     assert json.loads(out)["driver"] == "emulated"
 
 
-# ---------------------------------------------------------------- in a process of its own
+# ---------------------------------------------------------------- separate process
 
 
 def test_an_interruption_is_130(write_subject, tmp_path, is_gone):
-    """And the child that ran is gone."""
+    """The child process is terminated."""
     spec = write_subject("(HERE / 'child').write_text(str(os.getpid())); time.sleep(60)")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     process = subprocess.Popen(program(spec, "--only", ITEM), env=environment)
@@ -421,7 +421,7 @@ def test_an_interruption_is_130(write_subject, tmp_path, is_gone):
 
 
 def test_a_reader_that_goes_away_is_no_error_of_ours():
-    """As ``head`` does: no traceback."""
+    """A closed pipe, as with ``head``, gives no traceback."""
     process = subprocess.Popen(program("--list"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process.stdout, process.stderr:
         process.stdout.readline()
@@ -433,7 +433,7 @@ def test_a_reader_that_goes_away_is_no_error_of_ours():
 
 
 def test_a_reader_of_a_report_may_go_away_too(write_subject, tmp_path):
-    """Before it is written."""
+    """The pipe is closed before the report is written."""
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     process = subprocess.Popen(
         program(write_subject(), "--only", ITEM),
@@ -451,7 +451,7 @@ def test_a_reader_of_a_report_may_go_away_too(write_subject, tmp_path):
 
 @pytest.mark.parametrize("with_rich", [True, False])
 def test_a_terminal_shows_how_far_it_is(write_subject, tmp_path, with_rich):
-    """A bar with rich, lines without; the report is on standard output all the same."""
+    """A bar is shown with rich, lines without it; the report is still on standard output."""
     spec = write_subject("print('made')")
     text = "import sys; sys.modules |= {} if %r else {'rich': None}; from interchange_conformance"
     text += ".cli.command import main; sys.exit(main(sys.argv[1:]))"

@@ -1,4 +1,4 @@
-"""Options that write reports: a file, standard output, and nothing beside; the list of items."""
+"""Options that write reports to a file or to standard output, and the list of items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def schema():
 
 @pytest.mark.parametrize("last", [["--json"], ["--json", "-"], ["--json=-"]], ids=str)
 def test_without_a_file_json_is_all_of_standard_output(check, write_subject, schema, last):
-    """``-`` says the same."""
+    """``-`` has the same effect."""
     code, out, _ = check(write_subject(), "--only", ITEM, *last)
 
     jsonschema.validate(json.loads(out), schema("report"))
@@ -31,7 +31,7 @@ def test_without_a_file_json_is_all_of_standard_output(check, write_subject, sch
 
 
 def test_a_file_has_the_json_and_standard_output_the_text(check, write_subject, schema, tmp_path):
-    """The text is the one that is printed without the option."""
+    """The text is the same as without the option."""
     spec, file = write_subject(), tmp_path / "found.json"
 
     code, out, _ = check(spec, "--only", ITEM, "--json", file)
@@ -42,7 +42,7 @@ def test_a_file_has_the_json_and_standard_output_the_text(check, write_subject, 
 
 
 def test_a_badge_is_as_its_schema_says(check, write_subject, schema):
-    """It says the number of its form in the word of shields.io."""
+    """The version of its format has the key that shields.io uses."""
     _, out, _ = check(write_subject(), "--only", ITEM, "--badge")
 
     jsonschema.validate(json.loads(out), schema("badge"))
@@ -50,7 +50,7 @@ def test_a_badge_is_as_its_schema_says(check, write_subject, schema):
 
 
 def test_the_list_is_json_too(check, schema):
-    """The same rows as the text has, in the same order."""
+    """The rows are those of the text, in the same order."""
     rule = ("--list", "--only", "DLP-CAP-1")
     lines = check(*rule)[1].splitlines()
 
@@ -64,7 +64,7 @@ def test_the_list_is_json_too(check, schema):
 
 
 def test_the_list_in_a_file_is_printed_too(check, tmp_path):
-    """As every report."""
+    """The text is also printed, as for every report."""
     rule = ("--list", "--only", "DLP-CAP-1")
 
     _, out, _ = check(*rule, "--json", tmp_path / "items.json")
@@ -75,7 +75,7 @@ def test_the_list_in_a_file_is_printed_too(check, tmp_path):
 
 @pytest.mark.parametrize("option", ["--html", "--badge", "--write-known"])
 def test_a_list_refuses_other_reports(check, option, tmp_path):
-    """Nothing was run that they could tell of."""
+    """Nothing was run that they could contain."""
     code, out, err = check("--list", option, tmp_path / "file")
 
     assert (code, out) == (2, "")
@@ -83,7 +83,7 @@ def test_a_list_refuses_other_reports(check, option, tmp_path):
 
 
 def test_a_subject_behind_json_is_a_file_which_is_told(check, tmp_path, monkeypatch):
-    """Nothing is judged or written."""
+    """The command fails with an explanation, and nothing is judged or written."""
     monkeypatch.chdir(tmp_path)
 
     code, out, err = check("--json", "numpy")
@@ -93,7 +93,7 @@ def test_a_subject_behind_json_is_a_file_which_is_told(check, tmp_path, monkeypa
 
 
 def test_a_mistake_of_the_command_is_2(check, write_subject, monkeypatch):
-    """Python would end with 1, as if something had been found."""
+    """Python's own exit code 1 would mean a finding."""
     from interchange_conformance.judging import judge
 
     def err(*_):

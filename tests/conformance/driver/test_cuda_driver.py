@@ -1,4 +1,4 @@
-"""The kit's part of the CUDA driver API: which one is chosen, and what can be asked of it."""
+"""The kit's use of the CUDA driver API: the choice of the driver, and its functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ on_any_driver = [pytest.mark.emulated, pytest.mark.gpu]
 
 @pytest.fixture
 def on_driver(run_isolated, cuda_driver):
-    """Return what runs a program that has the driver open, on the driver that was chosen."""
+    """Return a function that runs a program with the chosen driver."""
     begin = "from interchange_conformance.driver import cuda as kit\ncuda = kit.driver()\n"
     variables = environment(cuda_driver)
 
@@ -28,11 +28,11 @@ def on_driver(run_isolated, cuda_driver):
     return run
 
 
-# ---------------------------------------------------------------- which one
+# ---------------------------------------------------------------- selection
 
 
 def test_none_sets_one_variable():
-    """Nothing is built or looked for."""
+    """No driver is built or searched for."""
     assert environment("none") == {VARIABLE: "none"}
 
 
@@ -43,7 +43,7 @@ def test_a_real_driver_is_found_by_the_loader():
 
 @pytest.mark.emulated
 def test_the_emulated_one_comes_first_on_the_loaders_path(monkeypatch):
-    """Libraries that look for a driver find it; what was there before stays."""
+    """Libraries that search for a driver find it; the previous path is kept."""
     monkeypatch.setenv("LD_LIBRARY_PATH", "elsewhere")
 
     found = environment("emulated")
@@ -55,7 +55,7 @@ def test_the_emulated_one_comes_first_on_the_loaders_path(monkeypatch):
 
 @pytest.mark.emulated
 def test_the_emulated_one_has_two_devices_and_guards_them():
-    """Arrays of a second device can be made, and the host cannot read device memory."""
+    """Arrays can be created on a second device, and the host cannot read device memory."""
     found = environment("emulated")
 
     assert (found["EMUCUDA_DEVICES"], found["EMUCUDA_PROTECT"]) == ("2", "1")
@@ -63,7 +63,7 @@ def test_the_emulated_one_has_two_devices_and_guards_them():
 
 @pytest.mark.parametrize(("builds", "expected"), [(True, "emulated"), (False, "none")])
 def test_unless_told_it_is_the_emulated_one_if_that_can_be_built(monkeypatch, builds, expected):
-    """A machine without a compiler runs the other checks."""
+    """Without a compiler, the other checks are still run."""
 
     def build():
         if not builds:
@@ -76,7 +76,7 @@ def test_unless_told_it_is_the_emulated_one_if_that_can_be_built(monkeypatch, bu
 
 
 def test_what_cannot_be_built_is_an_error_where_it_was_asked_for(monkeypatch):
-    """It is not quietly left out."""
+    """The driver is not silently left out."""
 
     def build():
         raise CannotBuildError("there is no C compiler")
@@ -87,13 +87,13 @@ def test_what_cannot_be_built_is_an_error_where_it_was_asked_for(monkeypatch):
 
 
 def test_another_word_is_refused():
-    """With the words that there are."""
+    """The error lists the valid values."""
     with pytest.raises(ValueError, match="none, emulated or real"):
         environment("gpu")
 
 
 def test_without_a_choice_checks_do_not_apply(monkeypatch):
-    """They say what to do about it."""
+    """The reason says which option to use."""
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(cuda, "_found", [])
     with pytest.raises(NotApplicable, match="--cuda=emulated or --cuda=real"):
@@ -102,7 +102,7 @@ def test_without_a_choice_checks_do_not_apply(monkeypatch):
 
 @pytest.mark.emulated
 def test_the_emulated_driver_is_never_taken_for_a_real_one(run_child):
-    """Verdicts would claim more than they show."""
+    """The results would claim more than they show."""
     variables = {**environment("emulated"), VARIABLE: "real"}
 
     done = run_child(
@@ -131,20 +131,20 @@ os.wait()
 
 @pytest.mark.emulated
 def test_a_library_that_uses_the_driver_when_imported_is_told_so(run_isolated):
-    """The driver of a process that forks is of no use in the child."""
+    """A driver that was initialised before a fork cannot be used in the child."""
     printed = run_isolated(FORKED.replace("os._exit", "import sys; sys.stdout.flush(); os._exit"),
                            env=environment("emulated"))  # fmt: skip
 
     assert "broken: importing the library initialised CUDA" in printed
 
 
-# ---------------------------------------------------------------- what can be asked
+# ---------------------------------------------------------------- queries
 
 
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_each_kind_of_memory_is_told_from_the_others(on_driver):
-    """Host memory is what the driver does not know."""
+    """Host memory is memory that the driver does not know."""
     printed = on_driver(
         """
         import ctypes
@@ -161,7 +161,7 @@ def test_each_kind_of_memory_is_told_from_the_others(on_driver):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_bytes_are_written_and_read_back(on_driver):
-    """Of every kind, whole or in part."""
+    """All kinds of memory are accessed, as a whole or in part."""
     printed = on_driver(
         """
         for address in (cuda.memory(64), cuda.managed(64), cuda.pinned(64)):
@@ -176,7 +176,7 @@ def test_bytes_are_written_and_read_back(on_driver):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_a_driver_error_has_its_name(on_driver):
-    """And the function's."""
+    """The error has the name of the function as well."""
     printed = on_driver(
         """
         try:
@@ -192,7 +192,7 @@ def test_a_driver_error_has_its_name(on_driver):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_a_capture_says_whether_it_was_spoilt(on_driver):
-    """Nothing is raised: what spoilt it is for the check to say."""
+    """No error is raised: the check decides what invalidated it."""
     printed = on_driver(
         """
         stream = cuda.stream()
@@ -210,7 +210,7 @@ def test_a_capture_says_whether_it_was_spoilt(on_driver):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_a_stream_waits_for_another(on_driver):
-    """By an event that is gone afterwards."""
+    """The streams are ordered by an event, which is destroyed."""
     printed = on_driver(
         """
         before, after = cuda.stream(), cuda.stream()
@@ -227,7 +227,7 @@ def test_a_stream_waits_for_another(on_driver):
 
 @pytest.mark.emulated
 def test_another_device_is_current_for_a_block(on_driver):
-    """Afterwards the first one is again, and nothing of the second was made before."""
+    """The first device is restored, and no context of the second was created before."""
     printed = on_driver(
         """
         with cuda.on_device(1):
@@ -241,7 +241,7 @@ def test_another_device_is_current_for_a_block(on_driver):
 
 @pytest.mark.emulated
 def test_the_emulated_driver_keeps_a_log_and_an_account(on_driver):
-    """Calls, what is alive, and what its detector has found since it was told to forget."""
+    """They have the calls, the live resources, and the reports since the last reset."""
     printed = on_driver(
         """
         one, two, address = cuda.stream(), cuda.stream(), cuda.memory(8)
@@ -261,7 +261,7 @@ def test_the_emulated_driver_keeps_a_log_and_an_account(on_driver):
 
 @pytest.mark.gpu
 def test_a_real_driver_keeps_neither(on_driver):
-    """What needs them does not apply, and nothing is reported."""
+    """Checks that need them are not applicable, and there are no reports."""
     printed = on_driver(
         """
         from interchange_conformance.findings import NotApplicable

@@ -1,4 +1,4 @@
-"""One mistake of a library is one finding, however many checks meet it."""
+"""One error of a library is one finding, whatever the number of checks that it affects."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def raised(error):
 
 
 def judged(check, spec, report, *options):
-    """Return the exit code, the output, and the names of checks that found something."""
+    """Return the exit code, the output, and the names of checks with findings."""
     code, out, _ = check(spec, *options, "--json", report)
 
     results = json.loads(report.read_text())["subjects"][0]["results"]
@@ -58,7 +58,7 @@ def judged(check, spec, report, *options):
 
 @pytest.mark.parametrize("error", ["RuntimeError", "BufferError", "TypeError"])
 def test_a_second_export_that_raises_is_one_finding(check, write_subject, tmp_path, error):
-    """Of the check that is about it, with the place where it comes from; no MUST is accused."""
+    """The check of this behaviour reports it, with the location of the error; no MUST fails."""
     spec = write_subject(ONCE.replace("ERROR", error))
     only = "every_*,threads_export_*,arrays_are_*,copies_are_made_*,host_memory_is_handed_*"
 
@@ -71,7 +71,7 @@ def test_a_second_export_that_raises_is_one_finding(check, write_subject, tmp_pa
 
 
 def test_an_error_that_many_checks_meet_is_one_finding(check, write_subject, tmp_path):
-    """With the list of the checks, and the place where it comes from."""
+    """The finding lists the checks, and the location of the error."""
     spec, only = write_subject(NEVER_VERSIONED), ("--only", "MUST", "--only", "negotiation,capsule")
 
     code, told, bad = judged(check, spec, tmp_path / "report.json", *only)
@@ -84,7 +84,7 @@ def test_an_error_that_many_checks_meet_is_one_finding(check, write_subject, tmp
 
 
 def test_one_error_that_checks_caught_is_one_finding_in_every_report(check, tmp_path):
-    """What several checks only quote has its cause all the same: TensorFlow's one RuntimeError."""
+    """Checks that only quote an error share its cause: TensorFlow raises one RuntimeError."""
     spec = "mutants.subjects:mutant.one_cause.answers_all_that_is_unusual_with_one_error"
     files = {name: tmp_path / name for name in ("json", "markdown", "html")}
     only = ("--only", "arrays_without_elements_are_taken,strides_of_single_elements_do_not_matter")
@@ -106,7 +106,7 @@ def test_one_error_that_checks_caught_is_one_finding_in_every_report(check, tmp_
 
 
 def test_evidence_quotes_the_errors_that_were_seen():
-    """Those that say enough to be known again."""
+    """Only errors with sufficiently long messages are matched."""
     causes.see(raised(OSError("the plain words of a library")))
 
     assert causes.seen_in("it was refused with OSError: the plain words of a library") == (
@@ -116,7 +116,7 @@ def test_evidence_quotes_the_errors_that_were_seen():
 
 
 def test_a_generation_that_raises_leaves_the_other_to_be_judged(check, write_subject, tmp_path):
-    """An exception of the library is no struct under a wrong name, which would end it all."""
+    """An exception of the library does not count as a struct with a wrong name."""
     spec, only = write_subject(NEVER_VERSIONED), ("--only", "names_*,host_memory_has_device_id_0")
 
     _, told, _ = judged(check, spec, tmp_path / "report.json", *only)
@@ -129,7 +129,7 @@ def test_a_generation_that_raises_leaves_the_other_to_be_judged(check, write_sub
 
 
 def test_arrays_that_only_threads_cannot_share_are_found(pool_of):
-    """They leave twice on one thread, so that a refusal on several is the fault."""
+    """Two exports succeed on one thread, so failures on several threads are the error."""
     pool = pool_of("""
         x = host(shape, dtype)
         class Busy:
@@ -147,7 +147,7 @@ def test_arrays_that_only_threads_cannot_share_are_found(pool_of):
 
 
 def test_a_cause_is_the_error_and_the_innermost_line_of_the_library():
-    """Not one of the kit's own."""
+    """The line is not one of the kit."""
     error = raised(ValueError("no such stream"))
 
     assert cause_of(error).startswith("ValueError: no such stream (evidence/test_causes.py, ")
@@ -156,14 +156,14 @@ def test_a_cause_is_the_error_and_the_innermost_line_of_the_library():
 
 
 def test_an_error_without_words_is_its_class():
-    """And one whose words raise says so."""
+    """An error whose conversion to text raises is reported by its class as well."""
     assert cause_of(KeyError()).startswith("KeyError")
     odd = type("Odd", (Exception,), {"__str__": lambda _: 1 / 0})
     assert "whose __str__ raises ZeroDivisionError" in cause_of(odd())
 
 
 def test_the_cause_of_a_crash_is_where_python_was():
-    """As faulthandler prints it, the innermost first."""
+    """The order is that of faulthandler, the innermost frame first."""
     output = 'Fatal\n\nThread (most recent call first):\n  File "/a/lib/x.py", line 3 in make\n'
 
     assert cause_of_end("SIGSEGV", output) == "SIGSEGV (lib/x.py, line 3, in make)"
@@ -172,7 +172,7 @@ def test_the_cause_of_a_crash_is_where_python_was():
 
 @given(st.text(), st.integers(0, 2**64), st.integers(0, 2**64))
 def test_addresses_and_numbers_make_no_other_cause(words, one, other):
-    """They differ from process to process, and from call to call."""
+    """They differ between processes and calls."""
     first, second = (f"ValueError: {words} {n:#x} {n} (a/b.py, line 2, in f)" for n in (one, other))
 
     assert key_of(first) == key_of(second)
@@ -184,12 +184,12 @@ def test_addresses_and_numbers_make_no_other_cause(words, one, other):
     "ValueError: no stream 1 (a/b.py, line 3, in f)",
 ])  # fmt: skip
 def test_other_errors_and_lines_are_other_causes(other):
-    """Class, words and line all tell."""
+    """The class, the message and the line are compared."""
     assert key_of(other) != key_of("ValueError: no stream 1 (a/b.py, line 2, in f)")
 
 
 def test_a_cause_whose_place_was_lost_is_that_of_its_only_like():
-    """Where there are two places, it is neither."""
+    """If there are two such locations, the cause stays separate."""
     here, there = (f"ValueError: no stream (a/b.py, line {line}, in f)" for line in (2, 9))
     lost = "ValueError: no stream"
 
@@ -198,14 +198,14 @@ def test_a_cause_whose_place_was_lost_is_that_of_its_only_like():
 
 
 def test_short_errors_are_not_looked_for_in_evidence():
-    """They would be found everywhere."""
+    """They would match everywhere."""
     assert not is_told_in("KeyError: 0", "whatever raised KeyError: 0")
     assert is_told_in("KeyError: 'a long key'", "__dlpack__() raised KeyError: 'a long key'")
     assert not is_told_in("KeyError: 'a long key'", "__dlpack__() raised nothing")
 
 
 def test_a_pass_has_no_cause():
-    """Also after something that had one."""
+    """This also holds after an item with a cause."""
     from interchange_conformance.running.execution import settle
 
     settle(lambda: 1 / 0)
@@ -215,7 +215,7 @@ def test_a_pass_has_no_cause():
 
 
 def test_an_error_that_was_caught_before_is_no_cause():
-    """Only one that the evidence quotes."""
+    """Only errors that the evidence quotes are causes."""
     from interchange_conformance.findings import Found
     from interchange_conformance.running.execution import settle
 

@@ -1,7 +1,7 @@
-"""Environments as users have them: wheels of this checkout, installed, and what they depend on.
+"""User environments: wheels of this checkout, installed with their dependencies.
 
-Nothing is downloaded: the other distributions are those of the environment that runs the tests, by
-links, so that nothing is found that the wheel does not ask for.
+Nothing is downloaded: other distributions are linked from the environment that runs the tests,
+so that only the requirements of the wheel are available.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _SOURCES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "src")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark all that is here: a wheel is built first, and each test starts programs from it."""
+    """Mark all tests in this folder: they build wheels and start programs from them."""
     item.add_marker("slow")
 
 
 class Installed:
-    """An environment with wheels of ours in it.
+    """An environment with the wheels of this project.
 
     Parameters
     ----------
     folder : Path
-        Where it is made.
+        Where it is created.
     wheels : dict
-        Distribution of ours -> its wheel.
+        Distribution of this project -> its wheel.
     wanted : tuple of str
-        Requirements, such as ``"pytest"``: they are there, and what they need.
+        Requirements, such as ``"pytest"``, which are linked with their dependencies.
     """
 
     def __init__(self, folder: Path, wheels: dict[str, Path], *wanted: str) -> None:
@@ -59,13 +59,13 @@ class Installed:
             self.install(*(wheels[name] for name in sorted(needed & OURS.keys())))
 
     def install(self, *wheels: Path) -> None:
-        """Install wheels, for which everything that they need must be there."""
+        """Install wheels whose dependencies must be available."""
         command = ("-m", "pip", "--python", str(self.bin / "python"), "install")
         options = ("--no-index", "--quiet", "--disable-pip-version-check")
         _run(sys.executable, *command, *options, *map(str, wheels))
 
     def _add_commands(self, name: str) -> None:
-        """Put the commands of a distribution beside the interpreter, as an installer does."""
+        """Add the commands of a distribution beside the interpreter, as an installer does."""
         for point in metadata.distribution(name).entry_points.select(group="console_scripts"):
             script = self.bin / point.name
             text = f"#!{self.bin / 'python'}\nimport sys\nfrom {point.module} import {point.attr}\n"
@@ -73,7 +73,7 @@ class Installed:
             script.chmod(0o755)
 
     def run(self, command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-        """Run a line of a shell in a folder, as somebody would who has activated the environment.
+        """Run a shell command in a folder, as in an activated environment.
 
         Parameters
         ----------
@@ -101,20 +101,20 @@ class Installed:
 
 
 def _run(*command: str, cwd: Path | None = None) -> None:
-    """Run a program that must end well."""
+    """Run a program that must succeed."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
 def _wheel(project: Path, folder: Path) -> Path:
-    """Build a wheel of a copy of a project of this checkout, and return its path."""
+    """Build a wheel from a copy of a project of this checkout, and return its path."""
     copy = folder / "source"
     copy.mkdir(parents=True)
     for name in _SOURCES:
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so")
         if (project / name).is_dir():
             shutil.copytree(project / name, copy / name, ignore=ignored)
-        elif (project / name).exists():  # the kit builds nothing
+        elif (project / name).exists():  # the kit has no build step
             shutil.copy(project / name, copy / name)
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
     _run(sys.executable, "-c", build, str(folder), cwd=copy)
@@ -122,7 +122,7 @@ def _wheel(project: Path, folder: Path) -> Path:
 
 
 def _needed(wanted: tuple[str, ...]) -> set[str]:
-    """Return the distributions that some requirements ask for, and what these need."""
+    """Return the distributions that requirements need, with their dependencies."""
     found: set[tuple[str, tuple[str, ...]]] = set()
     to_do = [(Requirement(one), ("",)) for one in wanted]
     while to_do:
@@ -140,12 +140,12 @@ def _needed(wanted: tuple[str, ...]) -> set[str]:
 
 
 def _normal(name: str) -> str:
-    """Return the name of a distribution in the one form that all its spellings have."""
+    """Return the normalised name of a distribution."""
     return re.sub("[-_.]+", "-", name).lower()
 
 
 def _link(name: str, site: Path) -> None:
-    """Put links to the files of a distribution into an environment."""
+    """Link the files of a distribution into an environment."""
     distribution = metadata.distribution(name)
     tops = {Path(file).parts[0] for file in distribution.files or ()}
     for top in tops - {"..", "__pycache__"}:
@@ -156,27 +156,27 @@ def _link(name: str, site: Path) -> None:
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory) -> dict[str, Path]:
-    """Return the wheel of each distribution of ours, built once."""
+    """Return the wheel of each distribution of this project, built once."""
     folder = tmp_path_factory.mktemp("wheels")
     return {name: _wheel(project, folder / name) for name, project in OURS.items()}
 
 
 @pytest.fixture(scope="session")
 def environment_of(wheels) -> Callable[..., Installed]:
-    """Return a function that makes an environment in a folder, of some requirements."""
+    """Return a function that creates an environment with requirements in a folder."""
     return lambda folder, *wanted: Installed(folder, wheels, *wanted)
 
 
 @pytest.fixture
 def bare(tmp_path) -> Installed:
-    """Return an environment with pip, and with what both distributions ask an index for."""
+    """Return an environment with pip, and with the external requirements of both distributions."""
     made = Installed(tmp_path / "bare", {}, *_asked_of_an_index(), "pip", "setuptools")
     made._add_commands("pip")
     return made
 
 
 def _asked_of_an_index() -> list[str]:
-    """Return the requirements of both distributions that are none of ours."""
+    """Return the requirements of both distributions that are not part of this project."""
     asked = [one for name in OURS for one in metadata.requires(name) or ()]
     plain = [one for one in asked if "extra ==" not in one]
     return [one for one in plain if _normal(Requirement(one).name) not in OURS]
@@ -184,6 +184,6 @@ def _asked_of_an_index() -> list[str]:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory, environment_of) -> Installed:
-    """Return the environment that a session has one of: as the guides say, with pytest."""
+    """Return the environment of the session: as in the guides, with pytest."""
     wanted = ("array-interchange-conformance[emulated]", "pytest")
     return environment_of(tmp_path_factory.mktemp("installed"), *wanted)

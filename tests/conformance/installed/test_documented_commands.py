@@ -1,4 +1,4 @@
-"""The commands in the guides to the kit, each run as it stands there, from an installed wheel."""
+"""The commands in the guides to the kit are run as documented, from an installed wheel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEW = {
     "python -m interchange_conformance check": "--only IX-SUBJECT-1",
     "pytest": "--interchange-only=IX-SUBJECT-1",
 }
-"""Beginning of a command -> what makes it short: what is said of all items is so of these, too."""
+"""Beginning of a command -> options that shorten it to few items."""
 
 
 def text_of(page):
@@ -32,12 +32,12 @@ def text_of(page):
 
 
 def blocks(page, kind):
-    """Return the blocks of a kind that a page has."""
+    """Return the code blocks of a kind on a page."""
     return re.findall(rf"^```{kind}\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE)
 
 
 def commands():
-    """Return the commands of the pages, but for those that install or need a checkout."""
+    """Return the commands of the pages, except those that install or need a checkout."""
     found = []
     for page in PAGES:
         for block in blocks(page, "console"):
@@ -53,7 +53,7 @@ def commands():
 
 @pytest.fixture
 def project(installed, tmp_path):
-    """Return a folder with what the guides say that somebody has written by then."""
+    """Return a folder with the files that the guides tell users to write."""
     page = "conformance/describe-a-library.md"
     lines = "".join(blocks(page, "{doctest}")[:1])
     text = "\n".join(line[4:] for line in lines.splitlines() if line[:3] in {">>>", "..."})
@@ -71,7 +71,7 @@ def project(installed, tmp_path):
 
 
 def shortened(command):
-    """Return a command that judges by few items."""
+    """Return a command that judges few items."""
     for start, few in FEW.items():
         if command.startswith(start) and "emucuda" not in command:
             return f"{command} {few}"
@@ -79,7 +79,7 @@ def shortened(command):
 
 
 def test_the_guides_show_commands():
-    """Those that the tests below are about."""
+    """The guides contain the commands that the tests below run."""
     starts = [one.partition(" ")[0] for one in commands()]
 
     assert {"interchange", "pytest", "python"} <= set(starts)
@@ -87,7 +87,7 @@ def test_the_guides_show_commands():
 
 @pytest.mark.parametrize("command", commands())
 def test_a_command_of_the_guides_works(installed, project, command):
-    """As it stands there, it ends with 0."""
+    """The unchanged command returns 0."""
     if "emucuda" in command and not shutil.which("gcc"):
         pytest.skip("needs gcc")
 
@@ -97,7 +97,7 @@ def test_a_command_of_the_guides_works(installed, project, command):
 
 
 def test_the_settings_of_pytest_in_the_guide_work(installed, project):
-    """As they stand there; the tests of the project run, too."""
+    """The tests of the project are run as well."""
     settings = "".join(block for block in blocks("conformance/your-ci.md", "toml"))
     (project / "pyproject.toml").write_text(settings, encoding="utf-8")
 
@@ -126,7 +126,7 @@ packages = ["mylib"]
 
 @pytest.fixture
 def repository(tmp_path_factory):
-    """Return a repository of these sources, as somebody has it."""
+    """Return a repository of these sources, as users have it."""
     if not shutil.which("git"):
         pytest.skip("needs git")
     folder = tmp_path_factory.mktemp("repository")
@@ -142,7 +142,7 @@ def repository(tmp_path_factory):
 
 
 def test_the_workflow_runs_as_it_stands_there(project, repository, bare):
-    """Each of its steps, one after another, in an environment in which nothing is installed."""
+    """Each step is run in turn, in an empty environment."""
     (workflow,) = blocks("conformance/your-ci.md", "yaml")
     steps = re.findall(r"^      - run: (?:>\n((?: {10}.*\n)+)|(.*)\n)", workflow, re.MULTILINE)
     said = [" ".join((folded or line).split()) for folded, line in steps]
@@ -159,7 +159,7 @@ def test_the_workflow_runs_as_it_stands_there(project, repository, bare):
 
 
 def test_what_the_workflow_uploads_is_written(installed, project):
-    """Every report, each with what was judged."""
+    """Every report contains what was judged."""
     workflow = next(one for one in commands() if "--junit" in one)
 
     installed.run(shortened(workflow), project)
@@ -169,7 +169,7 @@ def test_what_the_workflow_uploads_is_written(installed, project):
 
 
 def test_the_command_works_without_extras(installed, project):
-    """Rich is for colours, the others are each for one report, or for known failures."""
+    """rich adds colours; the other extras each add one report, or known failures."""
     for name in ("jinja2", "junitparser", "packaging", "rich", "tomli"):
         (project / f"{name}.py").write_text(f"raise ModuleNotFoundError(name={name!r})")
 
@@ -179,7 +179,7 @@ def test_the_command_works_without_extras(installed, project):
 
 
 def test_every_check_is_in_the_wheel(installed, project):
-    """And the sources of what is compiled."""
+    """The C sources that are compiled at run time are included as well."""
     count = (
         "from interchange_conformance.registry import load_checks as checks\n"
         "from interchange_conformance.emucuda.building import SOURCES\n"

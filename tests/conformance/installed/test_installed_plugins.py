@@ -1,4 +1,4 @@
-"""The pytest plugins, from an installed wheel, with plugins loaded as pytest loads them."""
+"""The pytest plugins of an installed wheel, loaded as by pytest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLUGIN = "interchange_conformance.plugin"
 
 @pytest.fixture
 def pytest_run(installed, tmp_path):
-    """Return a function that runs pytest beside a subject: exit code, and what it said."""
+    """Return a function that runs pytest beside a subject and returns exit code and output."""
     (tmp_path / "mylib.py").write_text(SUBJECT, encoding="utf-8")
 
     def run(arguments, **environment):
@@ -30,7 +30,7 @@ def pytest_run(installed, tmp_path):
 
 @pytest.mark.parametrize("named", ["", f"-p {PLUGIN}", f"-p {PLUGIN} -p {PLUGIN}"])
 def test_the_plugin_of_the_kit_works_named_or_not(pytest_run, named):
-    """Its entry point and ``-p`` are one plugin, which is registered once."""
+    """The entry point and ``-p`` name one plugin, which is registered once."""
     code, said = pytest_run(f"{named} {ONLY}")
 
     assert code == 0, said
@@ -38,14 +38,14 @@ def test_the_plugin_of_the_kit_works_named_or_not(pytest_run, named):
 
 
 def test_the_plugin_of_the_kit_works_where_none_is_loaded_by_itself(pytest_run):
-    """It is named then."""
+    """The plugin is named explicitly."""
     code, said = pytest_run(f"-p {PLUGIN} {ONLY}", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
     assert code == 0, said
 
 
 def test_the_plugin_of_the_kit_can_be_named_in_a_conftest(pytest_run, tmp_path):
-    """As pytest_plugins, beside the entry point."""
+    """``pytest_plugins`` works beside the entry point."""
     text = f"pytest_plugins = [{PLUGIN!r}]"
     (tmp_path / "conftest.py").write_text(text, encoding="utf-8")
 
@@ -55,7 +55,7 @@ def test_the_plugin_of_the_kit_can_be_named_in_a_conftest(pytest_run, tmp_path):
 
 
 def test_the_plugin_of_the_kit_can_be_left_out(pytest_run, tmp_path):
-    """By the name that it has everywhere."""
+    """The name is the same everywhere."""
     (tmp_path / "test_mine.py").write_text("def test_one(): pass", encoding="utf-8")
 
     assert pytest_run(f"-p no:{PLUGIN}")[0] == 0

@@ -1,4 +1,4 @@
-"""Two distributions: what each brings, that they are one release, and what the first does alone."""
+"""The two distributions: their contents, their common release, and the first one alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCES = {
     KIT: ROOT / "conformance" / "src" / "interchange_conformance",
 }
 HELPERS = ("jinja2", "junitparser", "packaging", "rich", "tomli; python_version < '3.11'")
-"""What the second needs beside the first."""
+"""Additional requirements of the second distribution."""
 
 
 def project(name):
@@ -31,7 +31,7 @@ def project(name):
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory, environment_of):
-    """Return an environment with the first distribution, and what it needs."""
+    """Return an environment with the first distribution and its requirements."""
     return environment_of(tmp_path_factory.mktemp("bare"), BASE)
 
 
@@ -40,7 +40,7 @@ def bare(tmp_path_factory, environment_of):
 
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_wheel_holds_its_package_and_nothing_else(wheels, name):
-    """Every file of its folder but what the native core is built from, and what installers read."""
+    """It has all files of its folder except the sources of the native core, and the metadata."""
     folder = SOURCES[name]
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     due = {path.relative_to(folder.parent).as_posix() for path in files}
@@ -57,13 +57,13 @@ def test_a_wheel_holds_its_package_and_nothing_else(wheels, name):
 
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_wheel_is_typed(wheels, name):
-    """Type checkers look into it."""
+    """The wheels have py.typed."""
     with zipfile.ZipFile(wheels[name]) as wheel:
         assert f"{SOURCES[name].name}/py.typed" in wheel.namelist()
 
 
 def test_no_wheel_holds_mutants_or_tests(wheels):
-    """They test the kit, and no library of users."""
+    """They test the kit, not libraries of users."""
     for wheel in wheels.values():
         with zipfile.ZipFile(wheel) as opened:
             found = [one for one in opened.namelist() if re.search(r"\b(mutants|tests?)/", one)]
@@ -71,7 +71,7 @@ def test_no_wheel_holds_mutants_or_tests(wheels):
 
 
 def test_the_first_brings_no_pytest_options_and_one_command():
-    """Those of the kit are the kit's; it has no command of its own."""
+    """The options and commands of the kit belong to the kit."""
     points = {
         name: {(one.group, one.name) for one in metadata.distribution(name).entry_points}
         for name in PROJECTS
@@ -82,7 +82,7 @@ def test_the_first_brings_no_pytest_options_and_one_command():
 
 
 def test_both_are_one_release_under_one_licence():
-    """The second needs the first, of its own release."""
+    """The second distribution requires the first in the same release."""
     version = re.search(r'^version = "(.+)"$', project(BASE), re.MULTILINE)[1]
 
     assert f'version = "{version}"' in project(KIT)
@@ -92,18 +92,18 @@ def test_both_are_one_release_under_one_licence():
     assert licences[0] == licences[1]
 
 
-# ---------------------------------------------------------------- the first alone
+# ---------------------------------------------------------------- the first distribution alone
 
 
 def test_the_first_brings_one_package(bare):
-    """And NumPy, which it needs."""
+    """NumPy is its only requirement."""
     packages = {path.name for path in bare.site.iterdir() if (path / "__init__.py").is_file()}
 
     assert packages == {"interchange", "numpy"}
 
 
 def test_the_example_of_the_readme_runs(bare, tmp_path):
-    """As it stands there, with the output below it."""
+    """The code is run unchanged, and its output is compared."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     (expected,) = re.findall(r"^```text\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
@@ -125,7 +125,7 @@ def test_the_example_of_the_readme_runs(bare, tmp_path):
     ],
 )
 def test_a_command_of_the_first_needs_nothing_else(bare, tmp_path, command, words):
-    """Plain text, since there is no rich; and no warning."""
+    """The output is plain text without rich, and there is no warning."""
     done = bare.run(command, tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -135,7 +135,7 @@ def test_a_command_of_the_first_needs_nothing_else(bare, tmp_path, command, word
 
 @pytest.mark.parametrize("command", ["matrix", "matrix --html x.html", "matrix --help"])
 def test_matrix_says_what_to_install(bare, tmp_path, command):
-    """With the exit code of what cannot be done, whatever the options are."""
+    """The exit code is that of an impossible run, whatever the options."""
     done = bare.run(f"interchange {command}", tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")
@@ -144,7 +144,7 @@ def test_matrix_says_what_to_install(bare, tmp_path, command):
 
 
 def test_the_kit_makes_the_matrix_and_its_pages(installed, tmp_path):
-    """The wheel has templates and style; the README's first command ends with the table."""
+    """The wheel has templates and style; the README's first command prints the table."""
     only = "numpy,stdlib,interchange"
 
     done = installed.run(f"interchange matrix --only {only} --html page.html", tmp_path)
@@ -158,7 +158,7 @@ def test_the_kit_makes_the_matrix_and_its_pages(installed, tmp_path):
 
 @pytest.mark.parametrize("arguments", ["", "numpy", "mylib:subject --html x.html", "--help"])
 def test_check_says_what_to_install(bare, tmp_path, arguments):
-    """With the exit code of what cannot be done, whatever the options are."""
+    """The exit code is that of an impossible run, whatever the options."""
     done = bare.run(f"interchange check {arguments}", tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")
@@ -171,10 +171,10 @@ def test_check_says_what_to_install(bare, tmp_path, arguments):
 
 @pytest.mark.parametrize("how", [{"editable": True}, {}])
 def test_in_a_clone_check_names_the_folder_of_the_kit(tmp_path, environment_of, how):
-    """No index is asked for what lies there."""
+    """The package index is not used for local folders."""
     place = environment_of(tmp_path / "env", BASE)
     (record,) = place.site.glob("array_interchange-*.dist-info")
-    origin = {"url": ROOT.as_uri(), "dir_info": how}  # as an installer notes it (PEP 610)
+    origin = {"url": ROOT.as_uri(), "dir_info": how}  # as recorded by an installer (PEP 610)
     (record / "direct_url.json").write_text(json.dumps(origin), encoding="utf-8")
 
     done = place.run("interchange check numpy", tmp_path)
@@ -184,7 +184,7 @@ def test_in_a_clone_check_names_the_folder_of_the_kit(tmp_path, environment_of, 
 
 
 def test_the_producers_for_tests_say_that_they_are_the_kits(bare, tmp_path):
-    """And who knows how to install it."""
+    """The error has the command that installs the kit."""
     done = bare.run("python -c 'import interchange.testing'", tmp_path)
 
     assert done.returncode == 1
@@ -197,10 +197,10 @@ def test_the_producers_for_tests_say_that_they_are_the_kits(bare, tmp_path):
 
 @pytest.mark.slow
 def test_what_check_says_to_install_is_found_and_works(tmp_path, environment_of):
-    """The command as it is told, in the folder that it names; then it judges."""
+    """The printed command is run in the printed folder; then check judges."""
     place = environment_of(tmp_path / "env", BASE, "setuptools", *HELPERS)
     told = place.run("interchange check numpy", tmp_path).stderr.partition(" release with: ")[2]
-    index = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}  # 0: there is no isolation
+    index = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}  # 0: no isolation
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "conformance", tmp_path / "conformance", ignore=ignored)
     pip = told.replace(" -m pip ", f" -m pip --python {place.bin}/python ", 1)

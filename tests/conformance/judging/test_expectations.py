@@ -1,4 +1,4 @@
-"""Known failures: what a file may say, and what a verdict amounts to beside it."""
+"""Known failures: the format of their files, and their effect on results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def expected(write):
-    """Return a function from the text of a file to what is expected of a run."""
+    """Return a function from the text of a file to the expectations of a run."""
 
     def expect(text, release="2.0", driver="none"):
         return Expected(read(write(text)), release, driver)
@@ -61,7 +61,7 @@ def verdict(status, item="reads_nothing"):
 
 @pytest.mark.parametrize("status", sorted(BAD))
 def test_a_known_failure_is_as_expected(expected, status):
-    """However it fails, with its reason and link."""
+    """Every kind of failure matches, and has a reason and a link."""
     judged = expected(ONE).judge(verdict(status))
 
     assert judged.standing == "as-expected"
@@ -70,35 +70,35 @@ def test_a_known_failure_is_as_expected(expected, status):
 
 @pytest.mark.parametrize("status", sorted(BAD))
 def test_an_unknown_failure_is_unexpected(expected, status):
-    """One of another check."""
+    """The entry is for another check."""
     judged = expected(ONE).judge(verdict(status, "writes_nothing"))
 
     assert (judged.standing, judged.reason) == ("unexpected-failure", "")
 
 
 def test_a_known_failure_that_passes_is_unexpected(expected):
-    """So that a fix upstream is noticed."""
+    """This makes a fix in the library visible."""
     judged = expected(ONE).judge(verdict("pass"))
 
     assert (judged.standing, judged.reason) == ("unexpected-pass", "it does")
 
 
 def test_what_is_not_applicable_is_as_expected(expected):
-    """Nobody says that it is fixed."""
+    """A check that does not apply is not taken for fixed."""
     judged = expected(ONE).judge(verdict("not-applicable"))
 
     assert (judged.standing, judged.reason) == ("as-expected", "")
 
 
 def test_what_passes_and_is_not_known_is_as_expected(expected):
-    """As most does."""
+    """This is the common case."""
     assert expected("").judge(verdict("pass")).standing == "as-expected"
 
 
 @pytest.mark.parametrize("module", ["mlx", "nanobind", "warp"])
 @pytest.mark.parametrize("status", ["fail", "crash"])
 def test_what_is_undefined_may_fail_or_end_the_process(module, status):
-    """Two threads that own one tensor do either, which of the two is chance."""
+    """Two threads that own one tensor may fail or crash, by chance."""
     known = Expected(read(shipped_file(module)), "99", "none", python="3.12")
     found = verdict(status, "of_two_threads_one_takes_a_capsule[legacy]")
 
@@ -108,7 +108,7 @@ def test_what_is_undefined_may_fail_or_end_the_process(module, status):
 
 @pytest.mark.parametrize("status", ['"fail"', '["fail", "crash"]'])
 def test_another_way_to_fail_is_unexpected(expected, status):
-    """Where the entry says which are known."""
+    """The entry may name the known statuses."""
     known = expected(f"{ONE}status = {status}")
 
     assert known.judge(verdict("fail")).standing == "as-expected"
@@ -129,14 +129,14 @@ def test_another_way_to_fail_is_unexpected(expected, status):
     ],
 )
 def test_an_entry_may_be_of_some_runs_only(expected, limit, applies):
-    """Of some releases, Pythons and drivers."""
+    """Entries can be restricted to releases, Python versions and drivers."""
     judged = expected(f"{ONE}{limit}").judge(verdict("fail"))
 
     assert judged.standing == ("as-expected" if applies else "unexpected-failure")
 
 
 def test_the_releases_are_told(expected):
-    """For pages that list what is known."""
+    """Pages that list known failures use the releases."""
     judged = expected(f'{ONE}releases = "<3"').judge(verdict("fail"))
 
     assert judged.releases == "<3"
@@ -144,14 +144,14 @@ def test_the_releases_are_told(expected):
 
 @pytest.mark.parametrize("release", ["unknown", "1.5.dev0+g1234"])
 def test_any_release_may_be_held_against_a_range(expected, release):
-    """One that is no version is in every range, one of development in that of its number."""
+    """A name without a version matches all ranges, a development version that of its number."""
     judged = expected(f'{ONE}releases = ">=1,<2"', release).judge(verdict("fail"))
 
     assert judged.standing == "as-expected"
 
 
 def test_the_first_entry_counts(expected):
-    """Of several that speak of an item, and of the run."""
+    """The first entry that matches the item and the run applies."""
     text = f'{ONE}releases = "<2"\n' + ONE.replace("it does", "second") + ONE
 
     assert expected(text).judge(verdict("fail")).reason == "second"
@@ -179,7 +179,7 @@ def test_the_first_entry_counts(expected):
     ],
 )
 def test_a_pattern_names_items(pattern, item, is_meant):
-    """Brackets are letters, a bare name is all cases, and nothing else is special."""
+    """Brackets are literal, a name without brackets means all cases, and only * is special."""
     assert matches(pattern, item) == is_meant
 
 
@@ -187,23 +187,23 @@ def test_a_pattern_names_items(pattern, item, is_meant):
 
 
 def test_an_entry_of_no_item_is_stale(expected):
-    """Its check was renamed, or is gone."""
+    """The check was renamed or removed."""
     with pytest.raises(ExpectationsError, match="failure 1: 'reads_nothing' is no check or case"):
         expected(ONE).refuse_stale(["writes_nothing"])
 
 
 def test_an_entry_of_one_item_is_not_stale(expected):
-    """Whatever becomes of that."""
+    """The result of the item does not matter."""
     expected(ONE).refuse_stale(["reads_nothing[legacy]"])
 
 
 def test_an_entry_of_other_runs_is_not_stale(expected):
-    """Of other releases, say, whose subject may have had other roles."""
+    """The subject may have had other roles in other releases, for example."""
     expected(f'{ONE}releases = "<1"').refuse_stale(["writes_nothing"])
 
 
 def test_an_entry_of_no_check_that_there_is_is_refused(write):
-    """Whatever run it is meant for."""
+    """The entry is refused whatever its runs."""
     known = read(write(f'{ONE}releases = "<1"'))
 
     refuse_unknown(known, ["reads_nothing[legacy]"])
@@ -236,7 +236,7 @@ def test_an_entry_of_no_check_that_there_is_is_refused(write):
     ],
 )
 def test_a_wrong_file_is_refused(write, text, words):
-    """With the file, the entry, and what to write."""
+    """The error has the file, the entry, and the fix."""
     with pytest.raises(ExpectationsError) as raised:
         read(write(text))
 
@@ -245,7 +245,7 @@ def test_a_wrong_file_is_refused(write, text, words):
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
-    """A missing one, a folder, one that is no text."""
+    """The file may be missing, a folder, or not text."""
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     for name in ("missing.toml", "", "binary.toml"):
         with pytest.raises(ExpectationsError, match=str(tmp_path)):
@@ -254,7 +254,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 
 @pytest.mark.parametrize("module", ["packaging.specifiers", "tomli"])
 def test_what_is_not_installed_is_told(write, monkeypatch, module):
-    """With the command that installs it; tomllib is part of Python from 3.11 on."""
+    """The error has the install command; tomllib is part of Python 3.11."""
     used = {"tomli": sys.version_info < (3, 11)}
     monkeypatch.setitem(sys.modules, module, None)
     path = write(f"{ONE}releases = '<2'")
@@ -266,23 +266,23 @@ def test_what_is_not_installed_is_told(write, monkeypatch, module):
         read(path)
 
 
-# ---------------------------------------------------------------- what ships
+# ---------------------------------------------------------------- shipped files
 
 
 def test_a_subject_without_a_file_has_no_known_failures():
-    """And a file is found by the name of the module."""
+    """A file is found by the name of the module."""
     assert shipped_file("no_such_library") is None
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_files_are_of_shipped_subjects(path):
-    """Each is named after the module of one."""
+    """Each file has the name of a module with a subject."""
     assert path.stem in {module.rpartition(".")[2] for module in shipped().values()}
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_entries_are_of_checks_that_there_are(path):
-    """None speaks of a check or case that nobody runs, and each says why."""
+    """No entry has an unknown check or case, and each has a reason."""
     known = read(path)
 
     refuse_unknown(known, [item for check in load_checks().values() for item in check.items()])

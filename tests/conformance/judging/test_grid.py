@@ -1,4 +1,4 @@
-"""The grid: what becomes of an array that one subject makes and another takes."""
+"""The grid: the result of an array that one subject makes and another imports."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ subject = Subject("{name}", make=print, take=print, read=print)
 
 @pytest.fixture
 def hand_over(tmp_path, monkeypatch):
-    """Return a function that has each producer hand an array to each consumer."""
+    """Return a function that passes an array from each producer to each consumer."""
     (tmp_path / "making.py").write_text(_PRODUCERS, encoding="utf-8")
     (tmp_path / "taking.py").write_text(_CONSUMERS, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -96,12 +96,12 @@ def hand_over(tmp_path, monkeypatch):
 
 
 def described(spec, *roles):
-    """Return the report of a subject, as far as the grid reads it."""
+    """Return the report of a subject, with the fields that the grid uses."""
     return SubjectReport(spec, spec, "1.0", roles, "", (), 0.0)
 
 
 def test_what_becomes_of_an_array(hand_over):
-    """Memory is shared or copied, and a consumer that reads it wrongly is told."""
+    """Memory is shared or copied, and wrong values are reported."""
     found = hand_over("honest", "sharing copying wrong failing refusing")
 
     assert {pair[1]: one.status for pair, one in found.items()} == {
@@ -117,7 +117,7 @@ def test_what_becomes_of_an_array(hand_over):
 
 
 def test_a_process_that_ends_is_told(hand_over):
-    """And the other pairs are unharmed."""
+    """The other pairs are not affected."""
     found = hand_over("honest crashing", "crashing leaving hanging sharing", patience=0.05)
 
     assert {pair: one.status for pair, one in found.items()} == {
@@ -135,14 +135,14 @@ def test_a_process_that_ends_is_told(hand_over):
 
 
 def test_one_axis_is_tried_where_two_are_refused(hand_over):
-    """By whoever refuses them."""
+    """The producer or the consumer may refuse two axes."""
     found = hand_over("honest flat", "flat sharing")
 
     assert {one.status for one in found.values()} == {"shared"}
 
 
 def test_another_protocol_is_told(hand_over):
-    """Where there is no DLPack between the two."""
+    """The pair has no DLPack in common."""
     found = hand_over("buffer honest", "viewing sharing")
 
     assert found["buffer", "viewing"][2:] == ("shared", "by its buffer")
@@ -151,7 +151,7 @@ def test_another_protocol_is_told(hand_over):
 
 
 def test_an_array_that_cannot_be_made_is_refused(hand_over):
-    """With the reason of the producer, or what the array lacks."""
+    """The reason is the producer's, or what the array lacks."""
     found = hand_over("nothing silent", "sharing")
 
     assert found["nothing", "sharing"].status == "refused"
@@ -161,7 +161,7 @@ def test_an_array_that_cannot_be_made_is_refused(hand_over):
 
 
 def test_read_only_memory_is_shared_or_copied_all_the_same(hand_over):
-    """It is seen from the address, or from what is written in spite of the flag."""
+    """This is determined by the address, or by a write despite the flag."""
     found = hand_over("readonly", "sharing copying")
 
     assert {pair[1]: one.status for pair, one in found.items()} == {
@@ -171,7 +171,7 @@ def test_read_only_memory_is_shared_or_copied_all_the_same(hand_over):
 
 
 def test_libraries_that_cannot_meet_are_paired_apart(tmp_path, hand_over):
-    """What does not import beside another is handed over in a process of its own."""
+    """Libraries that cannot be imported together use a separate process."""
     for name, other in (("jealous_one", "jealous_two"), ("jealous_two", "jealous_one")):
         text = _PRODUCERS + _CONSUMERS + textwrap.dedent(_JEALOUS).format(name=name, other=other)
         text += 'subject = Subject("jealous", make=make, take=take, read=read)\n'
@@ -187,12 +187,12 @@ def test_libraries_that_cannot_meet_are_paired_apart(tmp_path, hand_over):
 
 
 def test_what_takes_nothing_is_no_column(hand_over):
-    """Nor a row what makes nothing."""
+    """Subjects that cannot make arrays have no row."""
     assert set(hand_over("honest flat", "sharing")) == {("honest", "sharing"), ("flat", "sharing")}
 
 
 def test_each_exchange_is_told(hand_over):
-    """And how many there will be."""
+    """The total number is announced as well."""
     hand_over("honest", "sharing")
     begun, told = [], []
     subjects = [described("making:honest", "producer"), described("taking:wrong", "consumer")]

@@ -1,4 +1,4 @@
-"""The known-failure file of a run is written for somebody to fill in reasons, and reads back."""
+"""The file of known failures of a run is written without reasons, and can be read back."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def report_of(*judged):
 
 
 def failed(item, evidence="", cause=""):
-    """Return an item that nobody expected to fail."""
+    """Return an item that failed unexpectedly."""
     return Judged(Verdict("mine", item, "fail", evidence, "", 0.1, cause), "unexpected-failure")
 
 
 def with_reasons(text):
-    """Return a file with every reason filled in."""
+    """Return a file in which every reason is filled in."""
     return text.replace('reason = ""', 'reason = "so it is"')
 
 
 def test_the_file_of_a_run_makes_the_run_end_well(check, write_subject, tmp_path):
-    """Once somebody has given reasons; until then it is refused."""
+    """The file is refused until reasons are filled in."""
     spec, path = write_subject(ODD), tmp_path / "known_failures.toml"
 
     assert check(spec, "--only", "subject", "--write-known", path)[0] == 1
@@ -48,7 +48,7 @@ def test_the_file_of_a_run_makes_the_run_end_well(check, write_subject, tmp_path
 
 
 def test_each_item_has_its_evidence(check, write_subject, tmp_path):
-    """Above its entry, with the rule and the claim."""
+    """The comment above its entry also has the rule and the claim."""
     spec, path = write_subject(ODD), tmp_path / "known_failures.toml"
 
     check(spec, "--only", "subject", "--write-known", path)
@@ -73,7 +73,7 @@ def test_what_is_known_stays_with_its_reason(check, write_subject, tmp_path):
 
 
 def test_what_is_known_and_gone_is_left_out(check, write_subject, tmp_path):
-    """A fix takes its entry away."""
+    """The entry of a failure that was fixed is removed."""
     spec, path = write_subject(), tmp_path / "known_failures.toml"
     path.write_text(f"[[failure]]\ncheck = '{PRINTS}'\nreason = 'a log'\n", encoding="utf-8")
 
@@ -84,14 +84,14 @@ def test_what_is_known_and_gone_is_left_out(check, write_subject, tmp_path):
 
 
 def test_what_the_standards_allow_is_not_written():
-    """It needs no reason."""
+    """QUIRKs need no reason."""
     verdict = Verdict("mine", ITEMS[0], "fail", "evidence")
 
     assert "[[failure]]" not in known_failures.as_known(report_of(Judged(verdict, "allowed")), [])
 
 
 def test_items_of_one_cause_are_one_entry():
-    """With one reason to fill in."""
+    """They share one reason."""
     items = ITEMS[:3]
     judged = [
         failed(item, f"{item} raised", "KeyError: 'abc' (a.py, line 1, in f)") for item in items
@@ -106,7 +106,7 @@ def test_items_of_one_cause_are_one_entry():
 
 @given(st.dictionaries(st.sampled_from(ITEMS), st.text(), min_size=1, max_size=4))
 def test_any_evidence_reads_back(tmp_path_factory, found):
-    """Comments hold whatever a library said."""
+    """Comments can contain any text of a library."""
     path = tmp_path_factory.mktemp("known") / "known_failures.toml"
     text = known_failures.as_known(report_of(*(failed(*one) for one in found.items())), [])
     path.write_text(with_reasons(text), encoding="utf-8")
@@ -115,13 +115,13 @@ def test_any_evidence_reads_back(tmp_path_factory, found):
 
 
 def _is_reason(text):
-    """Whether an entry may have this reason: one line, with a word in it."""
+    """Return whether an entry may have this reason: one line with a word."""
     return text.isprintable() and bool(text.strip())
 
 
 @given(reason=st.text().filter(_is_reason), sometimes=st.booleans(), data=st.data())
 def test_any_entry_is_written_as_it_was(tmp_path_factory, reason, sometimes, data):
-    """Read, written and read again, it is the same."""
+    """Entries are the same after they were written and read."""
     drivers = data.draw(st.sets(st.sampled_from(expectations.DRIVERS), min_size=1))
     statuses = data.draw(st.sets(st.sampled_from(["fail", "raised", "crash"]), min_size=1))
     path = tmp_path_factory.mktemp("known") / "known_failures.toml"
@@ -136,7 +136,7 @@ def test_any_entry_is_written_as_it_was(tmp_path_factory, reason, sometimes, dat
 
 
 def test_a_list_of_checks_shares_a_reason(tmp_path):
-    """Each is an expectation of its own."""
+    """Each check has a separate expectation."""
     path = tmp_path / "known_failures.toml"
     path.write_text('[[failure]]\ncheck = ["one", "two[a]"]\nreason = "both"\n', encoding="utf-8")
 
@@ -148,7 +148,7 @@ def test_a_list_of_checks_shares_a_reason(tmp_path):
 
 @pytest.mark.parametrize("reason", ['""', '"  "'])
 def test_an_empty_reason_is_refused(tmp_path, reason):
-    """With the name of the check."""
+    """The error has the name of the check."""
     path = tmp_path / "known_failures.toml"
     path.write_text(f'[[failure]]\ncheck = "one"\nreason = {reason}\n', encoding="utf-8")
 
@@ -157,7 +157,7 @@ def test_an_empty_reason_is_refused(tmp_path, reason):
 
 
 def test_one_file_is_of_one_subject(check):
-    """As it is read for one."""
+    """A file is read for one subject."""
     code, _, err = check("numpy", "interchange", "--write-known", "known_failures.toml")
 
     assert code == 2

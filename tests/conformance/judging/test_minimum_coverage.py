@@ -1,4 +1,4 @@
-"""A library to which too few rules apply is reported as hardly judged."""
+"""A library to which too few rules apply is reported as insufficiently judged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RULES = list(dict.fromkeys(COUNTING.values()))
 
 @pytest.fixture
 def lines(tmp_path, monkeypatch):
-    """Return the spec of a library whose arrays have a buffer, and nothing else."""
+    """Return the spec of a library whose arrays only have a buffer."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "lines_of_doubles.py").write_text(BUFFERS, encoding="utf-8")
@@ -48,7 +48,7 @@ def lines(tmp_path, monkeypatch):
 
 
 def verdicts(judged):
-    """Return a run in which as many rules apply, each by its first item, and nothing else."""
+    """Return a run in which as many rules apply, each with its first item."""
     first = {rule: item for item, rule in reversed(COUNTING.items())}
     passing = {first[rule] for rule in RULES[:judged]}
     status = {True: "pass", False: "not-applicable"}
@@ -57,7 +57,7 @@ def verdicts(judged):
 
 @pytest.mark.parametrize(("judged", "is_hardly"), [(0, True), (4, True), (5, False)])
 def test_five_rules_are_enough(judged, is_hardly):
-    """Rules are counted, not their cases."""
+    """Rules are counted, not cases."""
     told = minimum_coverage.missing_coverage(verdicts(judged), ["producer"])
 
     assert told == (f"as a producer by {judged} of {len(RULES)} rules that are a MUST; 5 are needed"
@@ -72,7 +72,7 @@ def test_checks_of_the_description_do_not_count():
 
 
 def test_no_more_is_run_than_is_needed():
-    """The test of the plugin runs items until five rules have applied."""
+    """The plugin's test runs items until five rules have applied."""
     ended = {one.item: one for one in verdicts(7)}
     ran = []
 
@@ -85,7 +85,7 @@ def test_no_more_is_run_than_is_needed():
 
 
 def test_a_library_that_is_hardly_judged_is_2(check, lines, tmp_path):
-    """With nothing unexpected: the command, the JSON and the badge say so."""
+    """Although nothing is unexpected, the command, the JSON and the badge report it."""
     report, badge = tmp_path / "report.json", tmp_path / "badge.json"
 
     code, out, err = check(lines, "--json", report, "--badge", badge)
@@ -106,7 +106,7 @@ def test_a_part_of_the_checks_is_judged_by_what_was_asked(check, lines):
 
 
 def test_the_plugin_has_a_test_for_it(lines, tmp_path):
-    """Beside those that pass or are skipped."""
+    """The plugin adds a test beside those that pass or are skipped."""
     arguments = ["-q", "-p", "no:cacheprovider", "-n0", "-k", "enough_is_judged"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", f"--interchange-subject={lines}", *arguments],
@@ -120,7 +120,7 @@ def test_the_plugin_has_a_test_for_it(lines, tmp_path):
 
 @pytest.fixture
 def report():
-    """A report in which all is as expected, and little was judged."""
+    """A report without unexpected results, in which few rules applied."""
     judged = Judged(Verdict("mylib", COUNTED, "pass"), "as-expected")
     subject = SubjectReport("spec", "mylib", "1", ("producer",), "", (judged,), 1.0, HARDLY)
     return Report("1", "3.11.7", "Linux", "none", (subject,))
@@ -139,12 +139,12 @@ def report():
     ],
 )
 def test_every_format_says_it(report, written, said):
-    """And by how many rules."""
+    """The number of rules is included."""
     assert said in written(report)
 
 
 def test_json_is_read_back_with_it(report):
-    """By who makes a page of it later."""
+    """A page can be made of the JSON later."""
     again, _ = from_json(as_json(report))
 
     assert again.subjects[0].hardly == HARDLY

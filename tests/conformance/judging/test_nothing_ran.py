@@ -1,4 +1,4 @@
-"""What was asked for by name and could not be done is never reported as well done."""
+"""Requests by name that cannot be fulfilled never end with success."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ITEM = "make_returns_an_array"
 
 @pytest.mark.usefixtures("need_no_gpu")
 def test_a_real_driver_that_is_not_there_is_2(check, write_subject):
-    """Before anything is judged: without its driver the run would find all as expected."""
+    """The error precedes the run, in which all results would be as expected."""
     code, out, err = check(write_subject(), "--cuda", "real")
 
     assert (code, out) == (2, "")
@@ -21,7 +21,7 @@ def test_a_real_driver_that_is_not_there_is_2(check, write_subject):
 
 @pytest.fixture
 def need_no_gpu():
-    """Skip where there is a driver."""
+    """Skip the test if there is a driver."""
     import ctypes
 
     try:
@@ -32,7 +32,7 @@ def need_no_gpu():
 
 
 def test_an_emulated_driver_that_does_not_start_is_2(check, write_subject, monkeypatch, tmp_path):
-    """One that was built, and that the loader refuses."""
+    """The driver was built, but the loader refuses it."""
     (tmp_path / building.LIBRARY).write_text("no library", encoding="utf-8")
     place = {**environment("none"), "INTERCHANGE_CONFORMANCE_CUDA": "emulated"}
     place["LD_LIBRARY_PATH"] = str(tmp_path)
@@ -45,7 +45,7 @@ def test_an_emulated_driver_that_does_not_start_is_2(check, write_subject, monke
 
 
 def test_an_emulated_driver_that_cannot_be_built_is_2(check, write_subject, monkeypatch):
-    """For want of a compiler."""
+    """There is no compiler."""
     monkeypatch.setenv("CC", "no-such-compiler")
 
     code, out, err = check(write_subject(), "--only", ITEM, "--cuda", "emulated")
@@ -64,7 +64,7 @@ def test_an_emulated_driver_that_cannot_be_built_is_2(check, write_subject, monk
     ],
 )
 def test_a_subject_that_does_not_import_is_2(check, write_subject, at_import, words):
-    """However its import ends, and well is no exception."""
+    """This includes an import that exits with success."""
     code, _, err = check(write_subject("", at_import), "--only", ITEM)
 
     assert code == 2
@@ -73,7 +73,7 @@ def test_a_subject_that_does_not_import_is_2(check, write_subject, at_import, wo
 
 
 def test_a_library_that_is_not_installed_is_2(check, write_subject):
-    """Its description is there, and imports it before anything is judged."""
+    """Its description imports it before anything is judged."""
     text = "subject = Subject('absent', make=print, preload=('no_such_library',))"
     spec = write_subject("", text.replace("subject =", "absent ="))
 
@@ -84,7 +84,7 @@ def test_a_library_that_is_not_installed_is_2(check, write_subject):
 
 
 def test_a_subject_without_such_items_is_2(check, write_subject):
-    """Though another has some: each that was named was to be judged."""
+    """Each named subject must have such items, even if another one does."""
     sound = write_subject()
 
     code, out, err = check(sound, "interchange", "--role", "arrow_producer")
@@ -95,7 +95,7 @@ def test_a_subject_without_such_items_is_2(check, write_subject):
 
 
 def test_items_of_which_none_applies_are_2(check, write_subject):
-    """A check that was named, and that needs what the library has not."""
+    """The named check needs a feature that the library lacks."""
     code, out, err = check(write_subject(), "--only", "make_leaves_the_current_device_alone")
 
     assert code == 2
@@ -104,7 +104,7 @@ def test_items_of_which_none_applies_are_2(check, write_subject):
 
 
 def test_a_grid_of_nothing_is_2(check, write_subject):
-    """A library that only makes arrays, and nobody to take them."""
+    """The only library makes arrays, and there is no consumer."""
     code, _, err = check(write_subject(), "--only", ITEM, "--grid")
 
     assert code == 2
@@ -112,7 +112,7 @@ def test_a_grid_of_nothing_is_2(check, write_subject):
 
 
 def test_a_list_of_nothing_is_2(check):
-    """Two words that leave no item."""
+    """The two options select no common item."""
     code, out, err = check("--list", "--only", "QUIRK,subject")
 
     assert (code, out) == (2, "")
@@ -124,7 +124,7 @@ def test_a_list_of_nothing_is_2(check):
     [("no-such-python", "is no program"), ("/bin/true", "is no interpreter")],
 )
 def test_an_interpreter_that_is_none_is_2(check, write_subject, python, words):
-    """Before anything is judged."""
+    """The interpreter is checked before anything is judged."""
     code, out, err = check(write_subject(), "--python", python)
 
     assert (code, out) == (2, "")

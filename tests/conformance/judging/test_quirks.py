@@ -1,4 +1,4 @@
-"""What the standards allow is told, and decides how a run ends only where that is asked for."""
+"""Deviations that the standards allow are reported, and only fail a run if this is requested."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ return type("Any", (), {
 
 
 def ended(item, status="fail"):
-    """Return how an item ended."""
+    """Return an item with a result."""
     return Verdict("mine", item, status, "evidence")
 
 
@@ -40,7 +40,7 @@ def ended(item, status="fail"):
     ("MUST", "unexpected-failure"), ("SHOULD", "unexpected-failure"), ("QUIRK", "allowed"),
 ])  # fmt: skip
 def test_only_quirks_are_allowed(severity, standing):
-    """And they decide where that is asked for."""
+    """They fail a run if this is requested."""
     verdict = ended(ITEMS[severity])
 
     assert Expected([], "1.0", "none").judge(verdict).standing == standing
@@ -49,12 +49,12 @@ def test_only_quirks_are_allowed(severity, standing):
 
 @pytest.mark.parametrize("status", sorted(BAD))
 def test_the_end_of_a_process_is_no_quirk(status):
-    """Whatever the check is about: no standard allows a crash."""
+    """No standard allows a crash, whatever the check."""
     assert is_allowed(ended(ITEMS["QUIRK"], status)) == (status in {"fail", "raised"})
 
 
 def test_a_known_quirk_that_is_gone_does_not_decide():
-    """Unless quirks do."""
+    """It fails the run only if quirks do."""
     item = ITEMS["QUIRK"]
     known = Expectation(item, BAD, "", "", frozenset({"none"}), "so it is", "", "here")
     verdict = ended(item, "pass")
@@ -65,7 +65,7 @@ def test_a_known_quirk_that_is_gone_does_not_decide():
 
 
 def test_a_quirk_is_told_and_the_run_ends_well(check, write_subject, tmp_path):
-    """With its evidence in the reports."""
+    """Its evidence is in the reports."""
     spec, report = write_subject(TAKES_LISTS), tmp_path / "report.json"
 
     code, out, err = check(spec, "--only", LISTS, "--json", report)
@@ -78,7 +78,7 @@ def test_a_quirk_is_told_and_the_run_ends_well(check, write_subject, tmp_path):
 
 
 def test_quirks_decide_where_that_is_asked_for(check, write_subject):
-    """With an option."""
+    """An option makes quirks fail the run."""
     code, out, _ = check(write_subject(TAKES_LISTS), "--only", LISTS, "--fail-on-quirks")
 
     assert code == 1

@@ -1,4 +1,4 @@
-"""What ``--only`` and ``--role`` mean."""
+"""The options ``--only`` and ``--role``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def checks_of(selection, roles=ROLES):
 
 
 def test_nothing_said_is_everything():
-    """In the order of the registry."""
+    """The order is that of the registry."""
     every = [item for check in load_checks().values() for item in check.items()]
 
     assert select().items(ROLES) == every
@@ -34,7 +34,7 @@ def test_nothing_said_is_everything():
     ],
 )
 def test_a_word_means_items(word, is_meant):
-    """By severity, by area, by rule and by check, and all that it means."""
+    """Severities, areas, rules and checks select all their items."""
     found = checks_of(select([word]))
 
     assert found
@@ -45,14 +45,14 @@ def test_a_word_means_items(word, is_meant):
 
 
 def test_a_case_can_be_meant():
-    """With its brackets."""
+    """The name of a case includes its brackets."""
     item = "make_gives_the_shape_that_it_was_asked_for[none]"
 
     assert select([item]).items(ROLES) == [item]
 
 
 def test_words_of_one_kind_add_up():
-    """Given together or one by one."""
+    """The words may be in one option or several."""
     both = {check.severity for check in checks_of(select(["MUST,QUIRK"]))}
 
     assert both == {"MUST", "QUIRK"}
@@ -60,14 +60,14 @@ def test_words_of_one_kind_add_up():
 
 
 def test_kinds_narrow_each_other():
-    """The severities of an area."""
+    """For example, a severity and an area select their intersection."""
     found = checks_of(select(["MUST", "subject"]))
 
     assert {(check.severity, check.area) for check in found} == {("MUST", "subject")}
 
 
 def test_roles_narrow():
-    """And what a subject is no such thing of is not run."""
+    """Roles that the subject does not have are not run."""
     selection = select(roles=["consumer"])
 
     assert {check.role for check in checks_of(selection)} == {"consumer"}
@@ -77,7 +77,7 @@ def test_roles_narrow():
 
 @pytest.mark.parametrize("word", ["must", "", "DLP-NONE-1", "capsul", "no_such_check", "[none]"])
 def test_a_word_that_means_nothing_is_refused(word):
-    """With what there is."""
+    """The error has the valid words."""
     with pytest.raises(UnknownWordError) as raised:
         select([word])
 

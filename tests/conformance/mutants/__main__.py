@@ -1,7 +1,8 @@
 """``python -m mutants`` in ``tests/conformance``: which mutant is caught by which check.
 
-Exit codes: 0, every mutant is caught by its check, and no twin by any; 1, not
-so; 2, what was asked cannot be done.
+Exit codes: 0, every mutant is caught by its check, and no honest counterpart by any; 1,
+otherwise;
+2, the request cannot be fulfilled.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ _HEAD: Final = "<!-- Written by: python -m mutants --markdown FILE -->"
 
 
 class Caught(NamedTuple):
-    """What caught a mutant.
+    """The checks that caught a mutant.
 
     Attributes
     ----------
     mutants : list of Mutant
-        It, once for each check that is to catch it.
+        The mutant, once for each check that should catch it.
     own, others : dict
-        Check -> how its first item that found something ended; for the checks that are to catch
-        it, and for all others of the role.
+        Check -> the result of its first item with a finding; for the checks that should catch it,
+        and for all others of the role.
     """
 
     mutants: list[Mutant]
@@ -49,17 +50,17 @@ class Caught(NamedTuple):
 
     @property
     def missed(self) -> list[str]:
-        """Checks that ought to catch it, and do not."""
+        """Checks that should catch the mutant, and do not."""
         return [mutant.check for mutant in self.mutants if mutant.check not in self.own]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try every check on every mutant of its role, and every twin.
+    """Run every check on every mutant of its role, and on every honest counterpart.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        What stands after the command's name; that of this process when left out.
+        The arguments of the command; those of this process by default.
 
     Returns
     -------
@@ -91,19 +92,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def try_all(jobs: int) -> tuple[list[Caught], list[str]]:
-    """Try all mutants and twins.
+    """Run all mutants and their honest counterparts.
 
     Parameters
     ----------
     jobs : int
-        How many at a time.
+        The number of parallel jobs.
 
     Returns
     -------
     list of Caught
         For each mutant, in the order of the checks.
     list of str
-        What checks have against honest subjects.
+        Findings of checks in honest subjects.
     """
     alike: dict[object, list[Mutant]] = {}
     for mutant in load_mutants().values():
@@ -128,7 +129,7 @@ def try_all(jobs: int) -> tuple[list[Caught], list[str]]:
 
 
 def _try(mutants: list[Mutant], free: list[Trials], shown: Silent) -> Caught:
-    """Try all checks of its role on a mutant."""
+    """Run all checks of its role on a mutant."""
     checks = load_checks()
     trials = free.pop()
     try:
@@ -148,7 +149,7 @@ def _try(mutants: list[Mutant], free: list[Trials], shown: Silent) -> Caught:
 
 
 def _try_twin(twin: tuple[str, str], mutant: str, free: list[Trials], shown: Silent) -> list[str]:
-    """Try all checks of a role on an honest subject."""
+    """Run all checks of a role on an honest subject."""
     name, role = twin
     trials = free.pop()
     try:
@@ -163,7 +164,7 @@ def _try_twin(twin: tuple[str, str], mutant: str, free: list[Trials], shown: Sil
 
 
 def as_markdown(found: Sequence[Caught]) -> str:
-    """Return what catches what, as a piece of Markdown with a table for each area.
+    """Return the results as Markdown, with a table for each area.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def _table(found: Sequence[Caught]) -> str:
 
 
 def _words(checks: Mapping[str, str]) -> str:
-    """Return names of checks, and how they ended where that was not by finding something."""
+    """Return names of checks, with their results if these are not failures."""
     return ", ".join(
         f"`{check}`" if status == "fail" else f"`{check}` ({status})"
         for check, status in checks.items()
@@ -202,7 +203,7 @@ def _words(checks: Mapping[str, str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return text that does not end a cell."""
+    """Return text with escaped bars."""
     return text.replace("|", "\\|")
 
 

@@ -1,7 +1,7 @@
-"""An honest consumer of Arrow: it moves structs, looks at every field, and releases once.
+"""An honest consumer of Arrow: it moves structs, checks every field, and releases once.
 
-Source: the Arrow C data, stream, device and PyCapsule interfaces.  It is written to be read, in
-steps that a mutant can replace one at a time (`changed`), and needs no library of Arrow.
+Source: the Arrow C data, stream, device and PyCapsule interfaces.  It consists of simple steps
+that a mutant can replace one at a time (`changed`), and needs no library of Arrow.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _Words: Final = capsules.Prototype(ctypes.c_char_p, ctypes.c_void_p)
 
 
 class Owned:
-    """A struct that was moved out of a capsule, or that a stream filled: it is released once.
+    """A struct that was moved out of a capsule, or filled by a stream: it is released once.
 
     Parameters
     ----------
     name : bytes
-        Name of the capsule that belongs to such a struct.
+        Name of the capsules with such structs.
     """
 
     def __init__(self, name: bytes) -> None:
@@ -56,7 +56,7 @@ class Owned:
 
     @property
     def callback(self) -> Any:
-        """The address of its release callback, as a number that can be set."""
+        """The address of its release callback, which can be set."""
         return ctypes.c_void_p.from_address(self.address + ARROW_RELEASE[self.name])
 
     def release(self) -> None:
@@ -69,7 +69,7 @@ class Owned:
 
 
 class Taken:
-    """Columns that were taken: a type, chunks, and what owns them."""
+    """Imported columns: a type, chunks, and their owners."""
 
     def __init__(self, kind: Type, chunks: list[Node], owners: list[Any]) -> None:
         self.kind, self.chunks, self.owners = kind, chunks, owners
@@ -81,7 +81,7 @@ class ArrowConsumer:
     methods: Any = _METHODS
 
     def take(self, x: Any) -> Taken:
-        """Return what is in the memory of an object with one of the methods."""
+        """Return the memory of an object with one of the methods."""
         for method, names in self.methods:
             if hasattr(x, method):
                 given = self.capsules_of(self.ask(x, method), names)
@@ -90,18 +90,18 @@ class ArrowConsumer:
         raise TypeError(f"{type(x).__name__} has no method of Arrow's")
 
     def ask(self, x: Any, method: str) -> Any:
-        """Return what a method returns."""
+        """Return the result of a method."""
         return getattr(x, method)()
 
     def capsules_of(self, found: Any, names: tuple[bytes, ...]) -> tuple[Any, ...]:
-        """Return the capsules that a method returned (ARROW-METHOD-1)."""
+        """Return the capsules in the result of a method (ARROW-METHOD-1)."""
         given = found if len(names) > 1 else (found,)
         if not isinstance(given, tuple) or len(given) != len(names):
             raise TypeError(f"{found!r:.80} are no {len(names)} capsules")
         return given
 
     def move(self, capsule: Any, name: bytes) -> Owned:
-        """Return the struct of a capsule, moved out of it (ARROW-CAP-1, ARROW-CAP-2)."""
+        """Return the struct of a capsule, after moving it (ARROW-CAP-1, ARROW-CAP-2)."""
         if type(capsule) is not capsules.PyCapsule or self.name_of(capsule, name) != name:
             raise ValueError(f"{capsule!r:.80} is no capsule named {name!r}")
         address = int(capsules.capsule_pointer(capsule, capsules.capsule_name(capsule)))
@@ -117,18 +117,18 @@ class ArrowConsumer:
         return found
 
     def mark(self, release: int) -> None:
-        """Mark the struct whose callback is at an address as released."""
+        """Mark the struct as released at the address of its callback."""
         ctypes.c_void_p.from_address(release).value = None
 
     def check_alive(self, owned: Owned) -> None:
-        """Refuse a struct that was released or taken (ARROW-RELEASE-3)."""
+        """Refuse a struct that was released or moved (ARROW-RELEASE-3)."""
         if owned.callback.value is None:
             raise ValueError(f"the {owned.name.decode()} is a released one")
 
     # ------------------------------------------------------------ streams
 
     def pull(self, stream: Owned) -> list[Owned]:
-        """Return schema and chunks of a stream."""
+        """Return the schema and the chunks of a stream."""
         schema = Owned(ARROW_SCHEMA)
         self.call(stream, "get_schema", schema)
         self.check_alive(schema)
@@ -142,11 +142,11 @@ class ArrowConsumer:
             found.append(chunk)
 
     def is_end(self, chunk: Owned) -> bool:
-        """Whether a chunk is the end of its stream (ARROW-STREAM-2)."""
+        """Return whether a chunk is the end of its stream (ARROW-STREAM-2)."""
         return chunk.callback.value is None
 
     def finish(self, stream: Owned) -> None:
-        """Let go of a stream that has ended."""
+        """Release a stream that has ended."""
 
     def call(self, stream: Owned, function: str, out: Owned) -> None:
         """Call a callback of a stream (ARROW-STREAM-1)."""
@@ -158,14 +158,14 @@ class ArrowConsumer:
             raise OSError(code, self.words(stream))
 
     def words(self, stream: Owned) -> str:
-        """Return what a stream says of its error."""
+        """Return the error message of a stream."""
         said = _Words(stream.struct.get_last_error)(stream.address)
         return (said or b"").decode("utf-8", "replace")
 
     # ------------------------------------------------------------ understanding
 
     def understand(self, owners: list[Owned]) -> Taken:
-        """Return what structs say, every field looked at."""
+        """Return the meaning of structs, with every field checked."""
         if owners[0].name in ARROW_CHUNK:
             owners = [*self.pull(owners[0]), owners[0]]
         schema, *others = owners
@@ -184,12 +184,12 @@ class ArrowConsumer:
         return Taken(kind, nodes, owners)
 
     def check_place(self, chunk: Owned) -> None:
-        """Refuse memory that is out of reach (ARROW-DEVICE-1)."""
+        """Refuse memory that cannot be accessed (ARROW-DEVICE-1)."""
         if isinstance(chunk.struct, ArrowDeviceArray) and chunk.struct.device_type not in _HOST:
             raise ValueError(f"device type {chunk.struct.device_type} is out of reach")
 
     def check_type(self, kind: Type) -> None:
-        """Refuse a type that is none (ARROW-FORMAT-1, ARROW-FORMAT-2, ARROW-FORMAT-3)."""
+        """Refuse an invalid type (ARROW-FORMAT-1, ARROW-FORMAT-2, ARROW-FORMAT-3)."""
         if kind.released:
             raise ValueError("a type below is a released one")
         said = parse_format(self.format_of(kind))
@@ -206,18 +206,18 @@ class ArrowConsumer:
         return kind.format.decode()
 
     def check_metadata(self, kind: Type) -> None:
-        """Refuse metadata that are none."""
+        """Refuse invalid metadata."""
         decode_metadata(kind.metadata or 0)
 
     def check_children(self, one: Type | Node, due: int) -> None:
-        """Refuse children that are not as many."""
+        """Refuse a wrong number of children."""
         if one.n_children < 0 or due not in (ANY, one.n_children) or None in one.children:
             raise ValueError(f"{one.n_children} children, due: {due}")
         if len(one.children) != one.n_children:
             raise ValueError("there is no vector of children")
 
     def check_array(self, kind: Type, node: Node) -> None:
-        """Refuse an array that is none of its type."""
+        """Refuse an array that does not match its type."""
         said = parse_format(self.format_of(kind))
         if node.released or (kind.dictionary is None) != (node.dictionary is None):
             raise ValueError("an array is a released one, or has a dictionary more or less")
@@ -233,7 +233,7 @@ class ArrowConsumer:
             self.check_array(child, below)
 
     def check_buffers(self, kind: Type, node: Node, due: int) -> None:
-        """Refuse buffers that are not there (ARROW-FORMAT-2, ARROW-BUFFER-1)."""
+        """Refuse missing buffers (ARROW-FORMAT-2, ARROW-BUFFER-1)."""
         if node.n_buffers < 0 or due not in (ANY, node.n_buffers):
             raise ValueError(f"{node.n_buffers} buffers, due: {due}")
         if node.length > 0:
@@ -249,7 +249,7 @@ class ArrowConsumer:
             raise ValueError(f"{node.null_count} nulls, and no validity")
 
     def check_lengths(self, node: Node) -> None:
-        """Refuse lengths that are none (ARROW-LENGTH-1)."""
+        """Refuse invalid lengths (ARROW-LENGTH-1)."""
         if node.length < 0 or node.offset < 0 or node.length + node.offset >= _END:
             raise ValueError(f"length {node.length}, offset {node.offset}")
 
@@ -261,7 +261,7 @@ class ArrowConsumer:
     # ------------------------------------------------------------ reading
 
     def read(self, taken: Taken) -> list[Any]:
-        """Return the elements; of a table those of its column."""
+        """Return the elements; for a table those of its column."""
         found = [one for node in taken.chunks for one in self.elements(taken.kind, node)]
         if taken.kind.text == "+s":
             return [next(iter(row.values())) for row in found]
@@ -279,5 +279,5 @@ def changed(**steps: Any) -> Subject:
 
 
 def honest_arrow_consumer() -> Subject:
-    """Return the twin: it keeps every rule."""
+    """Return the honest counterpart: it keeps every rule."""
     return changed()

@@ -1,7 +1,8 @@
-"""An honest producer of Arrow columns, and how mutants are made of it.
+"""An honest producer of Arrow columns, and the mutants derived from it.
 
-Source: the Arrow C data, stream, device and PyCapsule interfaces; the columnar format.  What it
-describes the kit's zoo makes structs of, with callbacks in C.
+Source: the Arrow C data, stream, device and PyCapsule interfaces; the columnar format.  The
+kit's
+zoo creates the structs that it describes, with callbacks in C.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ _events: Final[list[ctypes.c_void_p]] = []
 
 
 def block(data: bytes) -> Memory:
-    """Return memory that holds some bytes, aligned."""
+    """Return aligned memory with the given bytes."""
     memory = Memory(0, _BYTE, lead=len(data))
     memory.view()[:] = data
     return memory
 
 
 def bits(flags: Sequence[object]) -> bytes:
-    """Return bits, the first in the lowest place."""
+    """Return packed bits, the first in the lowest position."""
     number = sum(1 << place for place, flag in enumerate(flags) if flag)
     return number.to_bytes(-(-len(flags) // 8), "little")
 
 
 def _chunk(values: Sequence[Any], buffers: Sequence[bytes], start: int, **more: Any) -> Chunk:
-    """Return a chunk of some buffers behind the validity."""
+    """Return a chunk with buffers after the validity."""
     valid = [value is not None for value in values]
     blocks = [block(bits(valid)) if not all(valid) else None, *map(block, buffers)]
     return Chunk(
@@ -68,7 +69,7 @@ def _chunk(values: Sequence[Any], buffers: Sequence[bytes], start: int, **more: 
 
 
 def encoded(values: Sequence[Any], dtype: str, start: int = 0) -> tuple[Field, Chunk]:
-    """Return type and chunk of some values."""
+    """Return the type and the chunk of values."""
     name, sizes = dtype.partition("[")[0], [int(size) for size in _SIZED.findall(dtype)]
     if sizes:
         size = sizes[0]
@@ -94,7 +95,7 @@ def encoded(values: Sequence[Any], dtype: str, start: int = 0) -> tuple[Field, C
 
 
 class HonestColumn(EverySource):
-    """A column that keeps every rule, with every method."""
+    """A column that keeps every rule, and has every method."""
 
 
 def column_of(
@@ -108,17 +109,17 @@ def column_of(
 
 
 class HonestDeviceColumn(DeviceArraySource, DeviceStreamSource):
-    """A column of bytes on a device: each export has an event behind the work of its stream."""
+    """A column of bytes on a device: each export has an event after the work of its stream."""
 
     stream = 0
 
     def _give(self, method: str, keywords: dict[str, Any], make: Any) -> Any:
-        """Answer with structs that have an event of their own."""
+        """Return structs with a separate event."""
         self.place = Place(_CUDA, 0, ctypes.addressof(self.event()))
         return super()._give(method, keywords, make)
 
     def event(self) -> ctypes.c_void_p:
-        """Return an event, recorded now; it stays, as the structs of the zoo do."""
+        """Return a new, recorded event; it is kept, as the structs of the zoo are."""
         cuda, event = opened(), ctypes.c_void_p()
         cuda("cuEventCreate", ctypes.byref(event), _NO_TIMING)
         self.record(event)
@@ -126,7 +127,7 @@ class HonestDeviceColumn(DeviceArraySource, DeviceStreamSource):
         return event
 
     def record(self, event: ctypes.c_void_p) -> None:
-        """Record an event behind the work."""
+        """Record an event after the work."""
         opened()("cuEventRecord", event, self.stream)
 
 
@@ -154,14 +155,14 @@ def producer_of(
 
 
 def forget_released() -> None:
-    """Let go of the structs that were released, which the zoo keeps to be asked about."""
+    """Drop the released structs, which the zoo keeps for queries."""
     for one in tuple(building._kept):
         if one.due and not one.alive:
             one.forget()
 
 
 def honest_arrow_producer() -> Subject:
-    """Return the twin: it keeps every rule."""
+    """Return the honest counterpart: it keeps every rule."""
     return producer_of(HonestColumn)
 
 
@@ -171,7 +172,7 @@ def changed(**methods: Any) -> Subject:
 
 
 def saying(change: Callable[[Any], Any]) -> Subject:
-    """Return a producer whose columns are what ``change(column)`` makes of honest ones."""
+    """Return a producer whose columns are changed by ``change(column)``."""
 
     def make(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
         return change(column_of(HonestColumn, values, dtype, start, chunks))

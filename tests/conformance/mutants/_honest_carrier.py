@@ -1,7 +1,7 @@
 """An honest producer with a C exchange table, on the host and on a device.
 
-Source: dlpack.h 1.3, DLPackExchangeAPI; `zoo.carriers`, whose functions in C ask these arrays for
-their capsules.
+Source: dlpack.h 1.3, DLPackExchangeAPI; `zoo.carriers`, whose C functions request capsules from
+these arrays.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _TENSOR: Final = DLManagedTensorVersioned.dl_tensor.offset
 
 
 class Carrier(Honest):
-    """An array of the host that keeps every rule, and whose table gives its capsules."""
+    """An array on the host that keeps every rule; its table returns its capsules."""
 
     def _for_table(self) -> Any:
-        """Return the capsule that the table takes the tensor from."""
+        """Return the capsule from which the table takes the tensor."""
         return self.__dlpack__(max_version=DLPACK_VERSION)
 
     @property
     def _dltensor(self) -> int:
-        """Address of the tensor that the table lends; it lives as long as the array."""
+        """Address of the tensor that the table lends; it is valid as long as the array."""
         if not hasattr(self, "_lent"):
             self._lent = OpenedCapsule(self.__dlpack__(max_version=DLPACK_VERSION))
         return self._lent.address + _TENSOR
 
 
 class _Capsule:
-    """A capsule, for a consumer that takes objects."""
+    """A capsule for a consumer that accepts objects."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -55,7 +55,7 @@ class _Capsule:
 
 
 def changed(**methods: Any) -> Any:
-    """Return the type of the arrays of the host, with other methods."""
+    """Return the type of host arrays with other methods."""
     return type("Carrier", (Carrier,), methods)
 
 
@@ -65,7 +65,7 @@ def carrier_of(kind: type[Honest] = Carrier, **table: Any) -> Subject:
     Parameters
     ----------
     kind : type, optional
-        What the arrays are.
+        The type of the arrays.
     **table
         As for `make_table`.
     """
@@ -77,24 +77,24 @@ def carrying(
     attribute: Callable[[], Any],
     prepare: Callable[[Any], None] | None = None,
 ) -> Subject:
-    """Return a subject whose arrays are of a kind, with something in the place of the table.
+    """Return a subject whose arrays are of a kind, with another attribute than the table.
 
     Parameters
     ----------
     kind : type
-        What the arrays are.
+        The type of the arrays.
     attribute : callable
-        Returns what hangs on the type; it is called when the first array is made.
+        Returns the attribute of the type; it is called when the first array is created.
     prepare : callable, optional
-        ``prepare(cls)``, called then, too; it says what the table makes of a capsule, which is
-        an array of the type when left out.
+        ``prepare(cls)``, also called then; it sets the array that the table makes of a capsule, by
+        default an array of the type.
     """
     cls = type("Array", (kind,), {})
     return _with_table(producer_of(cls), cls, attribute, prepare or _take_as_own)
 
 
 def _take_as_own(cls: Any) -> None:
-    """Let tables make arrays of a type."""
+    """Make tables return arrays of a type."""
     use_taker(lambda capsule: cls(import_capsule(capsule)))
 
 
@@ -104,7 +104,7 @@ def _with_table(
     attribute: Callable[[], Any],
     prepare: Callable[[Any], object] = bool,
 ) -> Subject:
-    """Return a subject that gives its type of arrays a table before the first one is made."""
+    """Return a subject that gives its array type a table before the first array is created."""
 
     def give(make: Any) -> Any:
         def made(*arguments: Any) -> Any:
@@ -119,22 +119,22 @@ def _with_table(
 
 
 def import_capsule(capsule: Any) -> Any:
-    """Return an array of NumPy's on the memory of a capsule."""
+    """Return an array of NumPy over the memory of a capsule."""
     import numpy as np
 
     return np.from_dlpack(_Capsule(capsule))
 
 
 def honest_carrier() -> Subject:
-    """Return the twin: arrays that keep every rule, and whose table does."""
+    """Return the honest counterpart: its arrays and its table keep every rule."""
     return carrier_of()
 
 
 class DeviceCarrier(OnDevice):
-    """An array of a device that keeps every rule, and whose table gives its capsules."""
+    """An array on a device that keeps every rule; its table returns its capsules."""
 
     def _for_table(self) -> Any:
-        """Return the capsule that the table takes the tensor from: nothing is waited for."""
+        """Return the capsule from which the table takes the tensor, without a wait."""
         return self.capsule(self.block, copied=False, max_version=DLPACK_VERSION)
 
 
@@ -154,5 +154,5 @@ def device_carrier_of(members: dict[str, Any] | None = None, **methods: Any) -> 
 
 
 def honest_device_carrier() -> Subject:
-    """Return the twin: arrays of a device that keep every rule, and whose table does."""
+    """Return the honest counterpart: device arrays that keep every rule, as their table does."""
     return device_carrier_of()

@@ -1,8 +1,9 @@
-"""An honest consumer of DLPack: it takes what is legal, refuses what is not, and releases once.
+"""An honest consumer of DLPack: it accepts legal input, refuses the rest, and releases once.
 
-Source: dlpack.h 1.3; DLPack Python specification; array API standard 2025.12, ``from_dlpack``.  It
-is written to be read, in steps that a mutant can replace one at a time (`changed`), and needs no
-array library.  What it hands on by DLPack it keeps until `Consumer.sweep` finds it released.
+Source: dlpack.h 1.3; DLPack Python specification; array API standard 2025.12, ``from_dlpack``.
+It
+consists of simple steps that a mutant can replace one at a time (`changed`), and needs no array
+library.  Memory that it exports by DLPack is kept until `Consumer.sweep` finds it released.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ HOST_TYPES: Final = frozenset({
     DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost,
     DLDeviceType.kDLCUDAManaged,
 })  # fmt: skip
-"""Types of memory that the host reaches."""
+"""Types of memory that the host can access."""
 EVERY_TYPE: Final = frozenset(DLDeviceType)
-"""What a consumer may take that describes memory and leaves it alone."""
+"""Types of memory that a consumer may describe without accessing it."""
 
 FORMATS: Final[dict[Element, str]] = {
     (6, 8, 1): "?",
@@ -74,7 +75,7 @@ def itemsize(element: Element) -> int:
 
 
 def decode(data: bytes, element: Element) -> Any:
-    """Return the number that an element holds."""
+    """Return the number in the bytes of an element."""
     numbers = struct.unpack(f"={FORMATS[element]}", data)
     if element == BFLOAT16:
         return struct.unpack("=f", struct.pack("=I", numbers[0] << 16))[0]
@@ -82,7 +83,7 @@ def decode(data: bytes, element: Element) -> Any:
 
 
 def encode(number: int, element: Element) -> bytes:
-    """Return the bytes of an element that holds a small number."""
+    """Return the bytes of an element with a small number."""
     if element == BFLOAT16:
         return struct.pack("=H", struct.unpack("=I", struct.pack("=f", number))[0] >> 16)
     parts = (number, 0)[: len(FORMATS[element])]
@@ -90,7 +91,7 @@ def encode(number: int, element: Element) -> bytes:
 
 
 class Owner:
-    """A tensor that was claimed: it is released once, at the latest when nobody refers to it.
+    """A claimed tensor: it is released once, at the latest when its last reference is dropped.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class Owner:
         self.address, self.deleter = address, deleter
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
-        """Call the deleter, unless there is none or it has run."""
+        """Call the deleter, unless it is NULL or has run."""
         deleter, self.deleter = self.deleter, None
         if deleter:
             _call(deleter)(self.address)
@@ -114,16 +115,16 @@ class Owner:
 
 
 class Array:
-    """An array on memory of somebody else.
+    """An array over foreign memory.
 
     Parameters
     ----------
     consumer : Consumer
-        Who made it.
+        The consumer that created it.
     said : Description
-        What it is; strides are given, and data is the first element.
+        Its description; strides are given, and data is the first element.
     owner : object
-        What keeps the memory.
+        Keeps the memory alive.
     """
 
     def __init__(self, consumer: Consumer, said: Description, owner: Any) -> None:
@@ -136,7 +137,7 @@ class Array:
 
     @property
     def readonly(self) -> bool:
-        """Whether the memory must not be written."""
+        """Whether the memory is read-only."""
         return bool(self.said.flags & DLPACK_FLAG_BITMASK_READ_ONLY)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -164,9 +165,9 @@ class Consumer:
     Parameters
     ----------
     types : frozenset of int, optional
-        Device types that it takes.
+        Device types that it accepts.
     explicit : bool, default False
-        Whether it sends every keyword that there is.
+        Whether it sends every keyword.
     """
 
     claiming: Any = threading.Lock()
@@ -180,7 +181,7 @@ class Consumer:
     # ------------------------------------------------------------ asking
 
     def take(self, x: Any, **wanted: Any) -> Array:
-        """Return an array on the memory of `x`; `wanted` may have ``copy``, and ``device``."""
+        """Return an array over the memory of `x`; `wanted` may have ``copy``, and ``device``."""
         target = wanted.pop("device", None)
         method = self.method_of(x)
         device = self.device_of(x)
@@ -192,7 +193,7 @@ class Consumer:
     def placed(
         self, keywords: dict[str, Any], device: tuple[int, int], target: str | None
     ) -> dict[str, Any]:
-        """Return what a producer is asked with, by somebody who wants the memory on a device."""
+        """Return the keywords of a request for memory on a device."""
         if target is None or device == _HOST:
             return keywords
         if target != "cpu":
@@ -200,11 +201,11 @@ class Consumer:
         return {**keywords, "dl_device": _HOST} | ({"stream": None} if "stream" in keywords else {})
 
     def method_of(self, x: Any) -> Any:
-        """Return the method that hands out capsules."""
+        """Return the method that returns capsules."""
         return x.__dlpack__
 
     def device_of(self, x: Any) -> tuple[int, int]:
-        """Return the device that a producer says it is on."""
+        """Return the device that a producer reports."""
         said = x.__dlpack_device__()
         pair = isinstance(said, tuple) and len(said) == 2
         if not pair or not all(isinstance(n, int) and not isinstance(n, bool) for n in said):
@@ -212,18 +213,18 @@ class Consumer:
         return int(said[0]), int(said[1])
 
     def keywords(self, device: tuple[int, int], wanted: dict[str, Any]) -> dict[str, Any]:
-        """Return what a producer is asked with."""
+        """Return the keywords of a request to a producer."""
         keywords: dict[str, Any] = {"max_version": DLPACK_VERSION}
         if self.explicit:
             keywords.update(stream=None, dl_device=None, copy=None)
         if device[0] == DLDeviceType.kDLCUDAManaged:
-            keywords["dl_device"] = _HOST  # who reads without a driver, cannot wait (DLP-STREAM-9)
+            keywords["dl_device"] = _HOST  # a reader without a driver cannot wait (DLP-STREAM-9)
         if device[0] in _WITH_STREAMS:
             keywords["stream"] = _WITH_STREAMS[DLDeviceType(device[0])]
         return keywords | wanted
 
     def ask(self, method: Any, keywords: dict[str, Any]) -> Any:
-        """Ask for a capsule, with fewer keywords where a producer does not know them."""
+        """Request a capsule, with fewer keywords if the producer does not know them."""
         with contextlib.suppress(TypeError):
             return method(**keywords)
         if keywords.get("copy") is not None:
@@ -236,8 +237,8 @@ class Consumer:
     # ------------------------------------------------------------ consuming
 
     def take_capsule(self, capsule: Any) -> Array:
-        """Return an array on the memory of a capsule."""
-        with self.claiming:  # DLP-CAP-2: of two threads one wins
+        """Return an array over the memory of a capsule."""
+        with self.claiming:  # DLP-CAP-2: only one of two threads succeeds
             name = self.name_of(capsule)
             address = self.pointer_of(capsule)
             self.mark(capsule, name)
@@ -249,7 +250,7 @@ class Consumer:
             raise
 
     def name_of(self, capsule: Any) -> bytes:
-        """Return the name of a capsule that is there to be consumed."""
+        """Return the name of a capsule that can be consumed."""
         if type(capsule) is not capsules.PyCapsule:
             raise TypeError(f"__dlpack__() returned {type(capsule).__name__}, and no capsule")
         name: bytes | None = capsules.capsule_name(capsule)
@@ -262,7 +263,7 @@ class Consumer:
         return int(capsules.capsule_pointer(capsule, capsules.capsule_name(capsule)))
 
     def mark(self, capsule: Any, name: bytes) -> None:
-        """Mark a capsule as consumed, so that its destructor does nothing."""
+        """Mark a capsule as consumed, so that its destructor has no effect."""
         capsules.rename_capsule(capsule, capsules.USED_NAME[name])
         capsules.set_capsule_destructor(capsule, None)
 
@@ -272,7 +273,7 @@ class Consumer:
         return kind.from_address(address)
 
     def own(self, address: int, name: bytes) -> Owner:
-        """Return what releases a struct."""
+        """Return the owner of a struct."""
         return Owner(address, self.struct_at(address, name).deleter)
 
     def give_up(self, owner: Owner) -> None:
@@ -282,7 +283,7 @@ class Consumer:
     # ------------------------------------------------------------ understanding
 
     def understand(self, owner: Owner, name: bytes) -> Array:
-        """Return an array of what a struct says, every field looked at."""
+        """Return an array of a struct, with every field checked."""
         managed = self.struct_at(owner.address, name)
         if name == capsules.VERSIONED:
             self.check_version((managed.version.major, managed.version.minor))
@@ -310,28 +311,28 @@ class Consumer:
             raise BufferError(f"DLPack {version[0]}.{version[1]} is not known here")
 
     def check_device(self, device: tuple[int, int]) -> None:
-        """Refuse memory that is out of reach (DLP-DEV-1, DLP-DEV-6)."""
+        """Refuse memory that cannot be accessed (DLP-DEV-1, DLP-DEV-6)."""
         if device[0] not in self.types or device[1] < 0:
             raise BufferError(f"memory of device {device} is out of reach")
 
     def check_place(self, device: tuple[int, int]) -> None:
-        """Refuse memory that is out of reach, whatever was said before (DLP-DEV-3)."""
+        """Refuse memory that cannot be accessed, whatever the producer reported (DLP-DEV-3)."""
         self.check_device(device)
 
     def element_of(self, dtype: Any, _managed: Any) -> Element:
-        """Return the element type, if it is known (DLP-DTYPE-1, DLP-DTYPE-2, DLP-DTYPE-5)."""
+        """Return the element type, if it is supported (DLP-DTYPE-1, DLP-DTYPE-2, DLP-DTYPE-5)."""
         element = (dtype.code, dtype.bits, dtype.lanes)
         if element not in FORMATS:
             raise BufferError(f"elements of code, bits, lanes {element} are not known here")
         return element
 
     def check_axes(self, ndim: int) -> None:
-        """Refuse a number of axes that no array has (DLP-SHAPE-1)."""
+        """Refuse an invalid number of axes (DLP-SHAPE-1)."""
         if not 0 <= ndim <= MOST_AXES:
             raise BufferError(f"{ndim} axes")
 
     def shape_of(self, tensor: Any) -> Ints:
-        """Return the extents (DLP-SHAPE-2, DLP-SHAPE-3); nothing is read for no axes."""
+        """Return the extents (DLP-SHAPE-2, DLP-SHAPE-3); shape is not read without axes."""
         if tensor.ndim and not tensor.shape:
             raise BufferError("shape is NULL")
         shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
@@ -340,13 +341,13 @@ class Consumer:
         return shape
 
     def strides_of(self, tensor: Any, shape: Ints) -> Ints:
-        """Return the strides (DLP-STRIDES-1), of C order where there are none."""
+        """Return the strides (DLP-STRIDES-1), those of C order if they are NULL."""
         if not tensor.strides:
             return c_strides(shape)
         return tuple(tensor.strides[axis] for axis in range(tensor.ndim))
 
     def first_of(self, tensor: Any, shape: Ints, strides: Ints, size: int) -> int:
-        """Return the address of the first element, all of them within reach (DLP-DATA-2)."""
+        """Return the address of the first element, with all elements in range (DLP-DATA-2)."""
         if 0 in shape:
             return 0
         first = self.address_of(tensor)
@@ -363,12 +364,12 @@ class Consumer:
         return int(tensor.data) + int(tensor.byte_offset)
 
     def check_size(self, shape: Ints, size: int) -> None:
-        """Refuse more elements than there can be (DLP-SHAPE-4)."""
+        """Refuse more elements than possible (DLP-SHAPE-4)."""
         if math.prod(shape) * size > _MOST:
             raise BufferError(f"shape {shape} has too many elements")
 
     def check_reach(self, shape: Ints, strides: Ints, size: int, first: int) -> None:
-        """Refuse what leaves the address space (DLP-STRIDES-2, DLP-DATA-2)."""
+        """Refuse elements outside of the address space (DLP-STRIDES-2, DLP-DATA-2)."""
         low, high = reach(shape, strides)
         if max(-low, high) * size > _MOST:
             raise BufferError(f"strides {strides} are too large")
@@ -376,7 +377,7 @@ class Consumer:
             raise BufferError("the elements leave the address space")
 
     def flags_of(self, managed: Any) -> int:
-        """Return the flags that are kept (DLP-RO-2); unknown ones are ignored."""
+        """Return the flags to keep (DLP-RO-2); unknown ones are ignored."""
         return getattr(managed, "flags", 0) & DLPACK_FLAG_BITMASK_READ_ONLY
 
     # ------------------------------------------------------------ using
@@ -398,13 +399,13 @@ class Consumer:
         return [(y.said.data or 0) + step * itemsize(y.said.dtype) for step in steps]
 
     def write(self, y: Array) -> None:
-        """Set the first element to 1, unless the memory must not be written (DLP-RO-3)."""
+        """Set the first element to 1, unless the memory is read-only (DLP-RO-3)."""
         if y.readonly:
             raise BufferError("the memory is read-only")
         ctypes.memmove(y.said.data or 0, encode(1, y.said.dtype), itemsize(y.said.dtype))
 
     def hand_on(self, y: Array, *, versioned: bool) -> Any:
-        """Return a capsule of an array's memory, which is kept until that is released."""
+        """Return a capsule of an array's memory, which is kept until the tensor is released."""
         if y.readonly and not versioned:
             raise BufferError("read-only memory needs max_version=(1, 0)")
         loan = Loan(y.said, None, versioned=versioned)
@@ -412,7 +413,7 @@ class Consumer:
         return loan.offer(capsules.VERSIONED if versioned else capsules.LEGACY, "held")
 
     def sweep(self) -> None:
-        """Let go of what was handed on and is released by now."""
+        """Drop exported arrays whose tensors are released."""
         self.lent = [(loan, y) for loan, y in self.lent if loan.alive]
 
 
@@ -436,7 +437,7 @@ def changed(**steps: Any) -> Subject:
 
 
 def honest() -> Subject:
-    """Return the subject that takes host memory."""
+    """Return the subject that accepts host memory."""
     return subject_of(Consumer())
 
 

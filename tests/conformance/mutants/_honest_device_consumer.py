@@ -1,7 +1,7 @@
-"""An honest consumer of device memory: it names its stream, and reads through the driver.
+"""An honest consumer of device memory: it passes its stream, and reads through the driver.
 
-Source: array API standard 2025.12, ``from_dlpack``; CUDA driver API.  What it does with structs is
-`_honest_consumer`'s; a driver is asked for where memory is read, and to make a device current.
+Source: array API standard 2025.12, ``from_dlpack``; CUDA driver API.  Structs are handled as in
+`_honest_consumer`; a driver is used to read memory and to make a device current.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CUDA: Final = DLDeviceType.kDLCUDA
 _TYPES: Final = HOST_TYPES | {CUDA, DLDeviceType.kDLROCM}
-_REACHED: Final = {CUDA, DLDeviceType.kDLCUDAManaged}  # by streams of CUDA
+_REACHED: Final = {CUDA, DLDeviceType.kDLCUDAManaged}  # by CUDA streams
 
 
 class DeviceConsumer(Consumer):
@@ -34,9 +34,9 @@ class DeviceConsumer(Consumer):
     Attributes
     ----------
     stream : int or None
-        For which stream it takes; None for the default of the producer's device.
+        The stream of the import; None for the default of the producer's device.
     device : tuple[int, int]
-        What the producer has said that it is on.
+        The device that the producer reported.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class DeviceConsumer(Consumer):
         self.device = (1, 0)
 
     def take_on(self, stream: int, x: Any) -> Array:
-        """Return an array on the memory of `x`, for a stream."""
+        """Return an array over the memory of `x`, for a stream."""
         self.stream = stream
         try:
             return self.take(x)
@@ -53,12 +53,12 @@ class DeviceConsumer(Consumer):
             self.stream = None
 
     def check_device(self, device: tuple[int, int]) -> None:
-        """Refuse memory that is out of reach, and remember where the rest is."""
+        """Refuse memory that cannot be accessed, and record the device."""
         super().check_device(device)
         self.device = device
 
     def keywords(self, device: tuple[int, int], wanted: dict[str, Any]) -> dict[str, Any]:
-        """Return what a producer is asked with."""
+        """Return the keywords of a request to a producer."""
         keywords = super().keywords(device, wanted)
         if device[0] == DLDeviceType.kDLCUDAManaged:
             keywords |= {"stream": LEGACY, "dl_device": None}
@@ -67,17 +67,17 @@ class DeviceConsumer(Consumer):
         return keywords
 
     def sent(self, _device: tuple[int, int], default: int) -> Any:
-        """Return the stream that is named to a producer."""
+        """Return the stream that is passed to a producer."""
         return default if self.stream is None else self.stream
 
     def ask(self, method: Any, keywords: dict[str, Any]) -> Any:
-        """Ask for a capsule, with the producer's device current."""
+        """Request a capsule, with the producer's device current."""
         with self.there(self.device):
             return super().ask(method, keywords)
 
     @contextlib.contextmanager
     def there(self, device: tuple[int, int]) -> Iterator[Cuda | None]:
-        """Keep a device current while the block runs, if there is one."""
+        """Make a device, if there is one, current while the block runs."""
         if device[0] not in _REACHED or chosen() == "none" or device[1] >= opened().devices:
             yield None
             return
@@ -87,7 +87,7 @@ class DeviceConsumer(Consumer):
     # ------------------------------------------------------------ using
 
     def read(self, y: Array) -> list[Any]:
-        """Return the elements, as they are for the legacy default stream."""
+        """Return the elements as the legacy default stream sees them."""
         with self.there(y.said.device) as cuda:
             if cuda is None:
                 return super().read(y)
@@ -101,13 +101,13 @@ class DeviceConsumer(Consumer):
             ]
 
     def load(self, cuda: Cuda, address: int, size: int) -> bytes:
-        """Return some bytes of device memory."""
+        """Return bytes of device memory."""
         block = ctypes.create_string_buffer(size)
         cuda("cuMemcpyDtoH_v2", block, address, size)
         return block.raw
 
     def write(self, y: Array) -> None:
-        """Set the first element to 1, unless the memory must not be written."""
+        """Set the first element to 1, unless the memory is read-only."""
         with self.there(y.said.device) as cuda:
             if cuda is None or y.said.device[0] != CUDA or y.readonly:
                 super().write(y)
@@ -122,5 +122,5 @@ def consumer_with(**steps: Any) -> Subject:
 
 
 def honest_device_consumer() -> Subject:
-    """Return the twin: it keeps every rule."""
+    """Return the honest counterpart: it keeps every rule."""
     return consumer_with()

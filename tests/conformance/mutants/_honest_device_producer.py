@@ -1,6 +1,6 @@
-"""An honest producer of device memory, and a subject for each way to leave one of its duties out.
+"""An honest producer of device memory, and subjects that omit one of its duties.
 
-Source: `interchange_conformance.zoo.on_device`, which is pure ctypes over the driver.
+Source: `interchange_conformance.zoo.on_device`, which uses the driver through ctypes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def subject_of(kind: type[OnDevice]) -> Subject:
 
 
 def _size(shape: Shape) -> int:
-    """Return how many elements there are."""
+    """Return the number of elements."""
     size = 1
     for extent in shape:
         size *= extent
@@ -71,5 +71,5 @@ def producer_with(**methods: Any) -> Subject:
 
 
 def honest_device_producer() -> Subject:
-    """Return the twin: arrays that keep every rule."""
+    """Return the honest counterpart: its arrays keep every rule."""
     return subject_of(OnDevice)

@@ -1,7 +1,7 @@
 """An honest consumer of buffers and of objects with the array interface.
 
-Source: PEP 3118; NumPy array interface, version 3.  What it does with memory once it has it is
-`_honest_consumer`'s.
+Source: PEP 3118; NumPy array interface, version 3.  Imported memory is handled as in
+`_honest_consumer`.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _CODES: Final = {
 }
 """Letter of a format -> code of the element type."""
 _KINDS: Final = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
-"""Kind of a typestr -> the same."""
+"""Kind of a typestr -> code of the element type."""
 
 
 class HostConsumer(Consumer):
-    """The steps of an import of host memory by its older names."""
+    """The steps of an import of host memory by buffer or record."""
 
     # ------------------------------------------------------------ buffers
 
     def take_buffer(self, x: Any) -> Array:
-        """Return an array on the memory of an object that gives a buffer."""
+        """Return an array over the memory of an object with a buffer."""
         view = memoryview(x)
         self.check_suboffsets(view)
         element = self.element_in(view.format, view.itemsize)
@@ -52,7 +52,7 @@ class HostConsumer(Consumer):
         return self.described(shape, strides, element, first, flags, self.owner_of_buffer(view))
 
     def check_suboffsets(self, view: memoryview) -> None:
-        """Refuse rows that lie apart (BUF-SUBOFFSETS-1)."""
+        """Refuse separate rows (BUF-SUBOFFSETS-1)."""
         if view.suboffsets:
             raise BufferError("the rows of the buffer lie apart")
 
@@ -66,13 +66,13 @@ class HostConsumer(Consumer):
         return element
 
     def owner_of_buffer(self, view: memoryview) -> Any:
-        """Return what keeps the memory: a view, which holds the buffer."""
+        """Return the owner of the memory: a memoryview, which holds the buffer."""
         return view
 
     # ------------------------------------------------------------ records
 
     def take_array_interface(self, x: Any) -> Array:
-        """Return an array on the memory of an object with a record."""
+        """Return an array over the memory of an object with a record."""
         record = self.record_of(x)
         self.check_mask(record)
         self.check_fields(record)
@@ -88,11 +88,11 @@ class HostConsumer(Consumer):
         return self.described(shape, strides, element, record.ptr, flags, owner)
 
     def record_of(self, x: Any) -> InterfaceRecord:
-        """Return the record of an object, read and checked for form (AI-1)."""
+        """Return the record of an object, after checking its form (AI-1)."""
         return parse_record(x.__array_interface__)
 
     def check_mask(self, record: InterfaceRecord) -> None:
-        """Refuse elements that are not valid (AI-MASK-1)."""
+        """Refuse masked elements (AI-MASK-1)."""
         if record.mask is not None:
             raise BufferError("there is a mask")
 
@@ -110,7 +110,7 @@ class HostConsumer(Consumer):
         return element
 
     def owner_of_record(self, x: Any) -> Any:
-        """Return what keeps the memory: the object."""
+        """Return the owner of the memory: the object."""
         return x
 
     # ------------------------------------------------------------ both
@@ -145,5 +145,5 @@ def host_consumer(**steps: Any) -> Subject:
 
 
 def honest_host_consumer() -> Subject:
-    """Return the twin: it keeps every rule."""
+    """Return the honest counterpart: it keeps every rule."""
     return host_consumer()

@@ -1,7 +1,6 @@
-"""Honest producers of host memory by its older names: buffers, records, and arrays with both.
+"""Honest producers of host memory without DLPack: buffers, records, and arrays with both.
 
-Source: PEP 3118; NumPy array interface, version 3.  They need no array library, and speak no
-DLPack.
+Source: PEP 3118; NumPy array interface, version 3.  They need no array library.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ _CTYPES: Final = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int32"
 
 
 def _same(fields: dict[str, Any]) -> dict[str, Any]:
-    """Change nothing."""
+    """Return the argument unchanged."""
     return fields
 
 
 def _checked(dtype: str, device: str) -> int:
-    """Return the size of an element, if there are such arrays [bytes]."""
+    """Return the size of an element [bytes], if the element type is supported."""
     if device != "cpu" or dtype not in _LETTERS:
         raise CannotMakeError(f"there is no {dtype} on {device}")
     return itemsize(ELEMENTS[dtype])
@@ -64,8 +63,8 @@ def buffers(change: Change = _same) -> Subject:
     Parameters
     ----------
     change : callable, optional
-        Gets what a buffer is to say, as arguments of `zoo.hosts.view` by their names and
-        ``dtype``, and returns what it says.
+        Receives the fields of a buffer as keyword arguments of `zoo.hosts.view` and ``dtype``,
+        and returns the changed fields.
     """
 
     def make(shape: Ints, dtype: str, device: str, readonly: bool) -> memoryview:
@@ -92,7 +91,7 @@ def records(change: Change = _same) -> Subject:
     Parameters
     ----------
     change : callable, optional
-        Gets a record, and returns what it says.
+        Receives a record, and returns the changed one.
     """
 
     def make(shape: Ints, dtype: str, device: str, readonly: bool) -> Interfaced:
@@ -113,12 +112,12 @@ def records(change: Change = _same) -> Subject:
 
 
 def arrays(change: Change = _same) -> Subject:
-    """Return the subject whose arrays have a buffer, which ctypes makes, and a record.
+    """Return the subject whose arrays have a buffer, made by ctypes, and a record.
 
     Parameters
     ----------
     change : callable, optional
-        Gets a record, and returns what it says.
+        Receives a record, and returns the changed one.
     """
 
     def make(shape: Ints, dtype: str, device: str, readonly: bool) -> Any:

@@ -1,8 +1,8 @@
-"""The honest producer: arrays that keep every rule, made of NumPy's and of its native deleters.
+"""The honest producer: arrays that keep every rule, based on NumPy and its native deleters.
 
-Source: dlpack.h 1.3; array API standard 2025.12.  What NumPy's own capsules lack is written into
-their structs before anybody sees them: strides (NumPy before 2.4 leaves them NULL), NULL data for
-arrays without elements, and the codes of element types that NumPy has not.
+Source: dlpack.h 1.3; array API standard 2025.12.  Fields that NumPy's capsules lack are written
+into their structs before they are returned: strides (NumPy before 2.4 leaves them NULL), NULL data
+for arrays without elements, and the codes of element types that NumPy does not have.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CARRIERS: Final[dict[str, tuple[str, Element]]] = {
     "float8_e5m2fnuz": ("uint8", (13, 8, 1)),
     "float8_e8m0fnu": ("uint8", (14, 8, 1)),
 }
-"""Element types that NumPy has not -> what carries their bytes, and what the struct says."""
+"""Element types that NumPy does not have -> the type of their bytes, and the struct's fields."""
 _NAMES: Final = {element: name for name, (_, element) in _CARRIERS.items()}
 
 
@@ -48,7 +48,7 @@ class Honest:
     array : numpy.ndarray
         The memory.
     element : tuple of int, optional
-        Code, bits and lanes, where NumPy's are not those of the elements.
+        Code, bits and lanes, if they differ from NumPy's.
     """
 
     def __init__(self, array: Any, element: Element | None = None) -> None:
@@ -78,7 +78,7 @@ class Honest:
         return self.capsule(versioned=versioned, copy=bool(copy))
 
     def capsule(self, *, versioned: bool, copy: bool) -> Any:
-        """Return a capsule of NumPy's, with what it lacks written into the struct."""
+        """Return a capsule of NumPy, with the missing fields written into the struct."""
         asked = {"max_version": (1, 0)} if versioned else {}
         capsule = self.array.__dlpack__(copy=True if copy else None, **asked)
         tensor = OpenedCapsule(capsule).tensor
@@ -99,7 +99,7 @@ class Honest:
 
     @property
     def dtype(self) -> Any:
-        """NumPy's element type, or the name of one that NumPy has not."""
+        """NumPy's element type, or the name of a type that NumPy does not have."""
         return self.array.dtype if self.element is None else _NAMES[self.element]
 
     @property
@@ -128,7 +128,7 @@ class Honest:
         return self._like(self.array[index])
 
     def view(self, dtype: Any) -> Any:
-        """Return the same bytes as other elements."""
+        """Return the same bytes as another element type."""
         return self._like(self.array.view(dtype))
 
     def expand(self, shape: Shape) -> Any:
@@ -138,7 +138,7 @@ class Honest:
         wide = np.broadcast_to(self.array, shape)
         if not self.array.flags.writeable:
             return self._like(wide)
-        # NumPy calls what it has spread read-only, out of caution: these are the same elements
+        # NumPy marks broadcast arrays read-only as a precaution: the elements are the same
         strides = wide.strides
         spread = np.lib.stride_tricks.as_strided(self.array, shape, strides, writeable=True)
         return self._like(spread)
@@ -149,7 +149,7 @@ class Honest:
 
 
 def _check_stream(stream: Any) -> None:
-    """Refuse every stream: host memory has none."""
+    """Refuse every stream: host memory has no streams."""
     if stream is None:
         return
     if not isinstance(stream, int) or isinstance(stream, bool):
@@ -158,7 +158,7 @@ def _check_stream(stream: Any) -> None:
 
 
 def _check_pair(name: str, pair: Any) -> None:
-    """Refuse what is neither None nor a tuple of two ints."""
+    """Refuse values other than None and a tuple of two ints."""
     if pair is None:
         return
     whole = isinstance(pair, tuple) and len(pair) == 2
@@ -168,7 +168,7 @@ def _check_pair(name: str, pair: Any) -> None:
 
 @cache
 def vector(values: Shape) -> Any:
-    """Return a pointer to some int64, which stay for ever."""
+    """Return a pointer to int64 values that are never freed."""
     return ctypes.cast((ctypes.c_int64 * len(values))(*values), _INT64_POINTER)
 
 
@@ -181,7 +181,7 @@ def producer_of(kind: Callable[..., Any], **described: Any) -> Subject:
     Parameters
     ----------
     kind : callable
-        ``kind(array, element)`` -> an array; `Honest`, or a class made from it.
+        ``kind(array, element)`` -> an array; `Honest`, or a class derived from it.
     **described
         Other attributes of the subject.
     """
@@ -207,7 +207,7 @@ def producer_of(kind: Callable[..., Any], **described: Any) -> Subject:
 
 
 def _is_name(dtype: Any) -> bool:
-    """Whether an element type is asked for by a text."""
+    """Return whether an element type is requested by name."""
     return isinstance(dtype, str)
 
 
@@ -217,7 +217,7 @@ def honest_producer() -> Subject:
 
 
 class HonestConstant(Honest):
-    """An array that keeps every rule and can never be written."""
+    """An array that keeps every rule and is always read-only."""
 
     def __init__(self, array: Any, element: Element | None = None) -> None:
         array.flags.writeable = False
@@ -225,7 +225,7 @@ class HonestConstant(Honest):
 
 
 def honest_constants() -> Subject:
-    """Return a producer that keeps every rule, of arrays that can never be written."""
+    """Return a producer that keeps every rule, of arrays that are always read-only."""
     return producer_of(HonestConstant, immutable=True)
 
 
@@ -239,23 +239,23 @@ def patched(
     kind: type[Honest] = Honest,
     **described: Any,
 ) -> Subject:
-    """Return a producer whose capsules were tampered with.
+    """Return a producer with modified capsules.
 
     Parameters
     ----------
     patch : callable
-        ``patch(opened, x)`` changes an honest capsule of the array `x`; what it returns, unless
-        None, is handed out instead.
+        ``patch(opened, x)`` changes an honest capsule of the array `x`; its result, unless None, is
+        returned instead.
     when : callable
         ``when(keywords)`` -> whether to do so for a call with these keywords.
     kind : type
-        What the arrays are otherwise.
+        The type of the arrays.
     **described
         Other attributes of the subject.
     """
 
     class Patched(kind):  # type: ignore[misc, valid-type]
-        """An array whose capsules were tampered with."""
+        """An array with modified capsules."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             capsule = super().__dlpack__(**keywords)
@@ -268,6 +268,6 @@ def patched(
 
 
 def asks_version(keywords: dict[str, Any]) -> bool:
-    """Whether a call asks for the versioned struct."""
+    """Return whether a call requests the versioned struct."""
     version = keywords.get("max_version")
     return version is not None and version[0] >= 1

@@ -1,7 +1,7 @@
-"""An honest producer of the CUDA Array Interface: device memory, and the stream that it is busy on.
+"""An honest producer of the CUDA Array Interface: device memory with the stream of its work.
 
-Source: CUDA Array Interface, version 3; `interchange_conformance.zoo.on_device`, which it is made
-of.  Its arrays on the host are those of the honest producer of DLPack, which have no interface.
+Source: CUDA Array Interface, version 3; `interchange_conformance.zoo.on_device`, on which it is
+based.  Its host arrays are those of the honest producer of DLPack, which have no interface.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class Recorded(OnDevice):
         return TYPESTRS[self.dtype]
 
     def address(self) -> int:
-        """Return where the first element is."""
+        """Return the address of the first element."""
         return 0 if 0 in self.shape else self.block.address
 
     def published(self) -> int | None:
-        """Return the stream that work may be pending on."""
+        """Return the stream on which work may be pending."""
         return self.stream
 
     def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
-        """Return a fresh capsule, which says whether the memory may be written."""
+        """Return a new capsule, with the read-only flag."""
         capsule = super().capsule(block, copied, max_version)
         if self.readonly and not copied:
             opened = OpenedCapsule(capsule)
@@ -102,7 +102,7 @@ def recorder_of(*, host: Mapping[str, Any] | None = None, **methods: Any) -> Sub
 
 
 def _placed(kind: type[Recorded], shape: Shape, dtype: str, stream: int | None) -> Recorded:
-    """Return an array in fresh memory."""
+    """Return an array in new memory."""
     cuda = _driver()
     block, _ = place(cuda, "cuda", shape, dtype)
     return kind(block, shape, dtype, stream=stream, cuda=cuda)
@@ -117,5 +117,5 @@ def _driver() -> Cuda:
 
 
 def honest_recorder() -> Subject:
-    """Return the twin: arrays that keep every rule."""
+    """Return the honest counterpart: its arrays keep every rule."""
     return recorder_of()

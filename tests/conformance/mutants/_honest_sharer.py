@@ -1,7 +1,7 @@
-"""An honest producer whose capsules share one struct, and count who still needs it.
+"""An honest producer whose capsules share one struct with a reference count.
 
-Source: dlpack.h 1.3; `zoo/shared_struct.c`; nanobind and pydlpack do so.  Nothing in the documents
-asks for a struct per capsule: that each can be released whatever becomes of the others is enough.
+Source: dlpack.h 1.3; `zoo/shared_struct.c`; nanobind and pydlpack do so.  The documents do not
+require a struct per capsule: it is sufficient that each capsule can be released independently.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _SOURCE: Final = "shared_struct.c"
 
 @cache
 def _function(name: str, result: Any, *arguments: Any) -> Any:
-    """Return a function of the C source, to be called with the GIL held."""
+    """Return a function of the C source that is called with the GIL held."""
     return capsules.Prototype(result, *arguments)(compiled.function_address(_SOURCE, name))
 
 
 class Kept:
-    """The count that an array holds of the struct that its capsules share.
+    """The reference that an array holds to the struct of its capsules.
 
     Parameters
     ----------
     capsule : object
-        An unused capsule, of which the struct is taken.
+        An unused capsule with the struct.
     """
 
     def __init__(self, capsule: Any) -> None:
@@ -56,14 +56,14 @@ class Kept:
         self._release(self.address)
 
     def capsule(self) -> Any:
-        """Return a capsule of the struct, counted."""
+        """Return a capsule of the struct, with a new reference."""
         _function("count", None, ctypes.c_void_p)(self.address)
         forget = compiled.function_address(_SOURCE, "forget")
         return capsules.new_capsule(self.address, self.name, forget)
 
 
 class Sharing(Honest):
-    """An array with one struct of each generation, which its capsules share."""
+    """An array with one struct of each generation for all its capsules."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
         capsule = super().__dlpack__(**keywords)
@@ -77,7 +77,7 @@ class Sharing(Honest):
 
 
 def honest_sharer() -> Subject:
-    """Return the producer whose capsules share a struct, counted."""
+    """Return the producer whose capsules share a reference-counted struct."""
     subject = producer_of(Sharing)
 
     def make(*asked: Any) -> Any:

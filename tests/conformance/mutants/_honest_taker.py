@@ -1,7 +1,7 @@
-"""An honest consumer of the CUDA Array Interface: it parses by the letter, asks the driver, waits.
+"""An honest consumer of the CUDA Array Interface: it parses strictly, asks the driver, and waits.
 
-Source: CUDA Array Interface, versions 0 to 3; CUDA driver API.  Every part of it is a method of its
-own, so that a mutant can leave one duty out.
+Source: CUDA Array Interface, versions 0 to 3; CUDA driver API.  Each part is a separate method,
+so that a mutant can omit one duty.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _FORMATS: Final = {
 
 
 class Taken(NamedTuple):
-    """An array on the memory of a record.
+    """An array over the memory of a record.
 
     Attributes
     ----------
     record : InterfaceRecord
-        What was said of it.
+        The record.
     layout : str
         Format of one element.
     owner : object
@@ -66,14 +66,14 @@ class Taken(NamedTuple):
 
 
 class Taker:
-    """What takes records, and works on a stream of its own."""
+    """Imports records, and works on a separate stream."""
 
     def __init__(self) -> None:
         self.cuda: Cuda = driver()
         self.stream = self.cuda.stream()
 
     def take(self, x: Any) -> Taken:
-        """Return an array on the memory of an object."""
+        """Return an array over the memory of an object."""
         record = self.parse(self.read_attribute(x))
         self.check_mask(record)
         taken = Taken(record, self.layout_of(record), self.owner_of(x))
@@ -92,7 +92,7 @@ class Taker:
         return raw
 
     def parse(self, raw: Any) -> InterfaceRecord:
-        """Return the entries of a record, in the right form."""
+        """Return the entries of a record, after checking their form."""
         return parse_record(raw)
 
     def check_mask(self, record: InterfaceRecord) -> None:
@@ -101,7 +101,7 @@ class Taker:
             raise BufferError("records with a mask are not taken")
 
     def layout_of(self, record: InterfaceRecord) -> str:
-        """Return the format of an element, or refuse it."""
+        """Return the format of an element, or refuse its type."""
         typestr = record.typestr
         layout = _FORMATS.get(f"{typestr.kind}{typestr.size}")
         if layout is None:
@@ -109,18 +109,18 @@ class Taker:
         return self.byte_order(record) + layout
 
     def byte_order(self, record: InterfaceRecord) -> str:
-        """Return how a format says which byte comes first."""
+        """Return the byte order of a format."""
         return ">" if record.typestr.byteorder == ">" else "<"
 
     def size_of(self, shape: tuple[int, ...]) -> int:
-        """Return how many elements there are."""
+        """Return the number of elements."""
         size = math.prod(shape)
         if size >= 2**63:
             raise BufferError(f"shape {shape} has more elements than 64 bits count")
         return size
 
     def check_memory(self, taken: Taken) -> None:
-        """Refuse memory that is not there."""
+        """Refuse missing memory."""
         if not taken.record.ptr:
             raise BufferError("the address of elements is 0")
         self.check_kind(taken, self.cuda.kind(taken.record.ptr)[0])
@@ -139,13 +139,13 @@ class Taker:
             raise BufferError("elements are outside their allocation")
 
     def span(self, taken: Taken) -> tuple[int, int]:
-        """Return where the elements begin and end."""
+        """Return the start and the end of the elements."""
         record = taken.record
         said = {"data": (record.ptr, False), "shape": record.shape, "strides": record.strides}
         return span_of(said, struct.calcsize(taken.layout))
 
     def order(self, taken: Taken) -> None:
-        """Let the stream wait for the one that is published; before version 3, for the default."""
+        """Make the stream wait for the published one; before version 3, for the default stream."""
         published = taken.record.stream
         if taken.record.version < FIRST_WITH_STREAM:
             published = LEGACY
@@ -153,18 +153,18 @@ class Taker:
             self.cuda.order(published, self.stream)
 
     def use(self, x: Any, work: Callable[[int], object]) -> None:
-        """Use the memory of an object on the stream, and let the published one wait for that."""
+        """Use the memory of an object on the stream, and make the published stream wait for it."""
         taken = self.take(x)
         work(self.stream)
         self.give_back(taken)
 
     def give_back(self, taken: Taken) -> None:
-        """Let the published stream wait for what was done with the memory."""
+        """Make the published stream wait for the use of the memory."""
         if taken.record.stream is not None:
             self.cuda.order(self.stream, taken.record.stream)
 
     def owner_of(self, x: Any) -> Any:
-        """Return what is kept alive with the array."""
+        """Return the object that is kept alive with the array."""
         return x
 
     # ------------------------------------------------------------ the elements
@@ -178,7 +178,7 @@ class Taker:
         return [self.number(data, at - low, taken) for at in self.places(taken)]
 
     def load(self, address: int, nbytes: int) -> bytes:
-        """Return bytes, copied on the stream."""
+        """Return bytes that are copied on the stream."""
         target = self.cuda.pinned(nbytes)
         self.cuda.copy(target, address, nbytes, self.stream)
         self.cuda.synchronize(self.stream)
@@ -194,7 +194,7 @@ class Taker:
         ]
 
     def strides(self, taken: Taken) -> tuple[int, ...]:
-        """Return the steps along each axis [bytes]."""
+        """Return the strides of all axes [bytes]."""
         record = taken.record
         if record.strides is not None:
             return record.strides
@@ -202,24 +202,24 @@ class Taker:
         return tuple(size * math.prod(record.shape[i + 1 :]) for i in range(len(record.shape)))
 
     def number(self, data: bytes, at: int, taken: Taken) -> Any:
-        """Return the element that begins at a byte."""
+        """Return the element at an offset in bytes."""
         real, *imaginary = struct.unpack_from(taken.layout, data, at)
         return complex(real, imaginary[0]) if imaginary else real
 
     def write(self, taken: Taken) -> None:
-        """Set the first element to 1, unless the record says that it must not be written."""
+        """Set the first element to 1, unless the record is read-only."""
         if self.is_readonly(taken):
             raise BufferError("the memory is read-only")
         numbers = (1, 0)[: len(taken.layout) - 1]
         self.cuda.write(taken.record.ptr, struct.pack(taken.layout, *numbers))
 
     def is_readonly(self, taken: Taken) -> bool:
-        """Whether the memory must not be written."""
+        """Return whether the memory is read-only."""
         return taken.record.readonly
 
 
 def taker_of(**steps: Any) -> Subject:
-    """Return a subject that takes with some steps replaced, each by ``f(taker, ...)``."""
+    """Return a subject of a taker with some steps replaced, each by ``f(taker, ...)``."""
     kind = type("Taker", (Taker,), steps)
     made: list[Taker] = []
 
@@ -238,5 +238,5 @@ def taker_of(**steps: Any) -> Subject:
 
 
 def honest_taker() -> Subject:
-    """Return the twin: a consumer that keeps every rule."""
+    """Return the honest counterpart: a consumer that keeps every rule."""
     return taker_of()

@@ -1,4 +1,4 @@
-"""Mutants of what the methods of Arrow's protocol return.
+"""Mutants of the results of Arrow's methods.
 
 Source: the checks of the same name.
 """
@@ -36,19 +36,19 @@ def returns_streams_in_a_tuple() -> Subject:
 
 
 def _is_pair(found: Any) -> bool:
-    """Whether something is what methods of arrays return."""
+    """Return whether an object is a valid result of an array method."""
     return isinstance(found, tuple)
 
 
 @mutant("capsules_have_the_names_of_their_structs", twin=honest_arrow_producer)
 def names_after_the_method() -> Subject:
-    """It calls all its capsules arrow_array."""
+    """It names all its capsules arrow_array."""
     return saying(lambda x: x.but(schema_name=ARROW_ARRAY, stream_name=ARROW_ARRAY))
 
 
 @mutant("capsules_have_the_names_of_their_structs", twin=honest_arrow_producer)
 def names_device_arrays_as_arrays() -> Subject:
-    """It calls the capsule of a device's array arrow_array."""
+    """It names the capsule of a device array arrow_array."""
     return saying(lambda x: x.but(array_name=ARROW_ARRAY))
 
 
@@ -60,7 +60,7 @@ def capsules_without_destructor() -> Subject:
 
 @mutant("capsules_whose_structs_were_taken_release_nothing", twin=honest_arrow_producer)
 def releases_what_was_taken() -> Subject:
-    """The destructors of its capsules release what was taken, too."""
+    """The destructors of its capsules also release moved structs."""
     return saying(lambda x: x.but(destructor="destroy_always"))
 
 
@@ -79,7 +79,7 @@ def destructors_in_python() -> Subject:
 
 @mutant("requested_schemas_are_wishes", twin=honest_arrow_producer)
 def converts_names_alone() -> Subject:
-    """It writes the requested format into its schema, and leaves the memory as it is."""
+    """It writes the requested format into its schema without converting the memory."""
 
     def asked(x: HonestColumn, kind: str, requested: Any) -> Any:
         method, _ = METHODS[kind]
@@ -94,7 +94,7 @@ def converts_names_alone() -> Subject:
 @mutant("requested_schemas_are_wishes", "no_schema_may_be_requested_by_none",
         twin=honest_arrow_producer)  # fmt: skip
 def takes_no_request() -> Subject:
-    """Its methods have no requested_schema."""
+    """Its methods have no parameter requested_schema."""
 
     def bare(name: str) -> Any:
         def method(x: HonestColumn) -> Any:
@@ -110,7 +110,7 @@ _schemas_for_ever: list[Any] = []
 
 @mutant("requested_schemas_are_released", twin=honest_arrow_producer)
 def keeps_requested_schemas() -> Subject:
-    """It takes a requested schema out of its capsule, and never releases it."""
+    """It consumes a requested schema, and never releases it."""
 
     def asked(x: HonestColumn, kind: str, requested: Any) -> Any:
         if requested is not None:
@@ -122,7 +122,7 @@ def keeps_requested_schemas() -> Subject:
 
 @mutant("schemas_are_those_of_exports", twin=honest_arrow_producer)
 def says_the_type_of_its_elements() -> Subject:
-    """Its __arrow_c_schema__ says that columns of lists are columns of numbers."""
+    """Its __arrow_c_schema__ describes columns of lists as columns of numbers."""
 
     def schema(x: HonestColumn) -> Any:
         below = x.field.children[0] if x.field.children else None
@@ -142,7 +142,7 @@ def says_that_nothing_is_null() -> Subject:
 
 
 def _asked_for(answer: Any) -> Subject:
-    """Return a producer whose methods answer with ``answer(column, kind, requested_schema)``."""
+    """Return a producer whose methods return ``answer(column, kind, requested_schema)``."""
 
     def method(kind: str) -> Any:
         return lambda x, requested_schema=None, **_: answer(x, kind, requested_schema)
@@ -151,14 +151,14 @@ def _asked_for(answer: Any) -> Subject:
 
 
 def _on_devices(**wrong: Any) -> Subject:
-    """Return a producer whose methods of devices take keywords in another way."""
+    """Return a producer whose device methods handle keywords differently."""
     kinds = ("device-array", "device-stream")
     return changed(**{METHODS[kind][0]: wrong["method"](METHODS[kind][0]) for kind in kinds})
 
 
 @mutant("unknown_keywords_that_are_none_are_ignored", twin=honest_arrow_producer)
 def knows_no_keywords() -> Subject:
-    """Its methods of devices take requested_schema, and nothing else."""
+    """Its device methods accept requested_schema and no other keyword."""
 
     def method(name: str) -> Any:
         return lambda x, requested_schema=None: getattr(HonestColumn, name)(x, requested_schema)
@@ -168,7 +168,7 @@ def knows_no_keywords() -> Subject:
 
 @mutant("unknown_keywords_are_refused", twin=honest_arrow_producer)
 def ignores_keywords() -> Subject:
-    """Its methods of devices ignore every keyword."""
+    """Its device methods ignore all keywords."""
 
     def method(name: str) -> Any:
         return lambda x, requested_schema=None, **_: getattr(HonestColumn, name)(
@@ -180,7 +180,7 @@ def ignores_keywords() -> Subject:
 
 @mutant("unknown_keywords_are_refused", twin=honest_arrow_producer)
 def refuses_keywords_by_type_error() -> Subject:
-    """Its methods of devices refuse unknown keywords by a TypeError."""
+    """Its device methods refuse unknown keywords with TypeError."""
 
     def method(name: str) -> Any:
         def answer(x: HonestColumn, requested_schema: Any = None, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Mutants of consumers of Arrow: what they do not look at.
+"""Mutants of consumers of Arrow that skip a validation.
 
 Source: the checks of the same name.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @mutant("arrow_capsules_of_other_names_are_refused", twin=honest_arrow_consumer)
 def ignores_names() -> Subject:
-    """It takes capsules of any name."""
+    """It accepts capsules with any name."""
     return changed(name_of=lambda _, __, due: due)
 
 
 @mutant("arrow_capsules_of_other_names_are_refused", twin=honest_arrow_consumer)
 def takes_names_that_begin_right() -> Subject:
-    """It takes capsules whose name begins as it ought to."""
+    """It accepts capsules whose name has the right prefix."""
 
     def name_of(consumer: ArrowConsumer, capsule: Any, due: bytes) -> bytes | None:
         found = ArrowConsumer.name_of(consumer, capsule, due)
@@ -37,7 +37,7 @@ def takes_names_that_begin_right() -> Subject:
 
 @mutant("what_is_no_pair_of_capsules_is_refused", twin=honest_arrow_consumer)
 def takes_nothing_for_no_elements() -> Subject:
-    """It takes None, where capsules are due, for a column without elements."""
+    """It accepts None instead of capsules as a column without elements."""
 
     def take(consumer: ArrowConsumer, x: Any) -> Any:
         try:
@@ -55,7 +55,7 @@ def takes_nothing_for_no_elements() -> Subject:
 
 @mutant("formats_of_no_type_are_refused", twin=honest_arrow_consumer)
 def reads_the_first_letter() -> Subject:
-    """It goes by the first letter of a format."""
+    """It only compares the first letter of a format."""
 
     def format_of(consumer: ArrowConsumer, kind: Type) -> str:
         return ArrowConsumer.format_of(consumer, kind)[:1] or "f"
@@ -69,19 +69,19 @@ def reads_the_first_letter() -> Subject:
 
 @mutant("structs_that_their_format_does_not_fit_are_refused", twin=honest_arrow_consumer)
 def counts_no_buffers() -> Subject:
-    """It looks at no number of buffers."""
+    """It does not check the number of buffers."""
     return changed(check_buffers=lambda *_: None)
 
 
 @mutant("structs_that_their_format_does_not_fit_are_refused", twin=honest_arrow_consumer)
 def counts_no_children() -> Subject:
-    """It looks at no number of children."""
+    """It does not check the number of children."""
     return changed(check_children=lambda *_: None)
 
 
 @mutant("metadata_of_negative_lengths_are_refused", twin=honest_arrow_consumer)
 def reads_metadata_backwards() -> Subject:
-    """It takes what has metadata of negative lengths for a column without elements."""
+    """It accepts metadata with negative lengths as a column without elements."""
 
     def check_metadata(_: ArrowConsumer, kind: Type) -> None:
         try:
@@ -101,7 +101,7 @@ _wrong: set[int] = set()
 
 @mutant("negative_lengths_are_refused", twin=honest_arrow_consumer)
 def looks_at_no_lengths() -> Subject:
-    """It takes a negative length for none."""
+    """It treats a negative length as 0."""
     return changed(check_lengths=lambda *_: None)
 
 
@@ -113,7 +113,7 @@ def trusts_children() -> Subject:
 
 @mutant("arrays_without_memory_are_refused", twin=honest_arrow_consumer)
 def takes_null_for_zeros() -> Subject:
-    """It takes NULL for a buffer of zeros."""
+    """It treats a NULL buffer as zeros."""
 
     def read(consumer: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
         if None in node.buffers[1:] or not node.buffers:

@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 @mutant("release_marks_the_struct_released", twin=honest_arrow_producer)
 def leaves_release_in_schemas() -> Subject:
-    """The callback of its schemas leaves release as it was."""
+    """The callback of its schemas does not set release to NULL."""
     return saying(lambda x: x.but(field={"sets_release": False}))
 
 
 @mutant("release_marks_the_struct_released", twin=honest_arrow_producer)
 def leaves_release_in_streams() -> Subject:
-    """The callback of its streams leaves release as it was."""
+    """The callback of its streams does not set release to NULL."""
     return saying(lambda x: x.but(flow={"sets_release": False}))
 
 
 def _data_of(chunk: Chunk) -> tuple[int, int] | None:
-    """Return where the data of a chunk are, and how many bytes."""
+    """Return the address and the size [bytes] of the data of a chunk."""
     blocks = [one for one in chunk.memory if one is not None]
     return (blocks[-1].address, blocks[-1].size) if blocks and blocks[-1].size else None
 
 
 def _spoiling(chunk: Chunk) -> Chunk:
-    """Return a chunk whose release spoils its memory."""
+    """Return a chunk whose release overwrites its memory."""
     below = tuple(None if child is None else _spoiling(child) for child in chunk.children)
     return replace(chunk, spoils=_data_of(chunk), children=below)
 
 
 @mutant("exports_are_released_by_themselves", twin=honest_arrow_producer)
 def gives_memory_back_with_the_first_release() -> Subject:
-    """The first release gives the memory of all its exports back."""
+    """The first release frees the memory of all its exports."""
 
     def change(x: HonestColumn) -> HonestColumn:
         x.chunks = tuple(map(_spoiling, x.chunks))
@@ -59,7 +59,7 @@ def gives_memory_back_with_the_first_release() -> Subject:
 
 @mutant("memory_stays_until_it_is_released", twin=honest_arrow_producer)
 def memory_that_goes_with_the_column() -> Subject:
-    """Its memory goes when the library's object goes."""
+    """Its memory is freed with the column object of the library."""
 
     def change(x: HonestColumn) -> HonestColumn:
         blocks = [one for chunk in x.chunks for one in chunk.memory if one is not None]
@@ -80,7 +80,7 @@ _never_freed: list[Any] = []
 
 @mutant("release_gives_memory_back", twin=honest_arrow_producer)
 def never_lets_go_of_memory() -> Subject:
-    """Its release callbacks mark structs released, and keep the memory."""
+    """Its release callbacks mark structs as released, and keep the memory."""
 
     def change(x: HonestColumn) -> HonestColumn:
         _never_freed.append(x.chunks)
@@ -91,19 +91,19 @@ def never_lets_go_of_memory() -> Subject:
 
 @mutant("release_releases_what_is_below", twin=honest_arrow_producer)
 def forgets_children_of_schemas() -> Subject:
-    """The callback of its schemas releases no children."""
+    """The callback of its schemas does not release children."""
     return saying(lambda x: x.but(field={"releases_below": False}))
 
 
 @mutant("release_releases_what_is_below", twin=honest_arrow_producer)
 def forgets_children_of_arrays() -> Subject:
-    """The callback of its arrays releases no children."""
+    """The callback of its arrays does not release children."""
     return saying(lambda x: x.but(chunk={"releases_below": False}))
 
 
 @mutant("children_that_were_moved_out_live_on", twin=honest_arrow_producer)
 def parents_own_the_memory() -> Subject:
-    """The callback of a parent gives back the memory of its children, moved out or not."""
+    """The callback of a parent frees the memory of its children, moved out or not."""
 
     def change(x: HonestColumn) -> HonestColumn:
         x.chunks = tuple(map(_with_its_child, x.chunks))
@@ -113,14 +113,14 @@ def parents_own_the_memory() -> Subject:
 
 
 def _with_its_child(chunk: Chunk) -> Chunk:
-    """Return a chunk whose release spoils the memory of its child."""
+    """Return a chunk whose release overwrites the memory of its child."""
     child = chunk.children[0] if chunk.children else None
     return chunk if child is None else replace(chunk, spoils=_data_of(child))
 
 
 @mutant("children_that_were_moved_out_live_on", twin=honest_arrow_producer)
 def children_live_as_long_as_the_schema() -> Subject:
-    """The memory of children goes with the schema that was exported with their parent."""
+    """The memory of children is freed with the schema that was exported with their parent."""
 
     def schema(x: HonestColumn) -> Any:
         (chunk, *_) = x.chunks

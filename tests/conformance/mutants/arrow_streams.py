@@ -1,4 +1,4 @@
-"""Mutants of Arrow's streams, and of what is said of devices.
+"""Mutants of Arrow's streams and device fields.
 
 Source: the checks of the same name.
 """
@@ -45,19 +45,19 @@ def ends_with_an_error() -> Subject:
 
 @mutant("streams_end_after_their_last_chunk", twin=honest_arrow_producer)
 def ends_after_the_first_chunk() -> Subject:
-    """Its streams give one chunk."""
+    """Its streams return only one chunk."""
     return saying(lambda x: type(x)(x.field, x.chunks[:1], x.values))
 
 
 @mutant("memory_of_the_host_is_said_to_be_there", twin=honest_arrow_producer)
 def counts_devices_from_zero() -> Subject:
-    """It says device type 0 for the host."""
+    """It writes device type 0 for the host."""
     return saying(lambda x: x.but(place=Place(0, 0)))
 
 
 @mutant("reserved_bytes_are_zero", twin=honest_arrow_producer)
 def leaves_reserved_bytes() -> Subject:
-    """It leaves what is reserved as it was."""
+    """It does not zero the reserved bytes."""
     return saying(lambda x: x.but(place=Place(1, -1, reserved=0xAB)))
 
 
@@ -74,7 +74,7 @@ def _on_devices(**methods: Any) -> Subject:
 
 @mutant("events_come_after_pending_work", twin=honest_arrow_producer)
 def has_no_event() -> Subject:
-    """It exports columns that work is pending on as if they were ready."""
+    """It exports columns with pending work as if they were ready."""
 
     def give(x: HonestDeviceColumn, method: str, keywords: Any, make: Any) -> Any:
         x.place = Place(2, 0)
@@ -85,13 +85,13 @@ def has_no_event() -> Subject:
 
 @mutant("events_come_after_pending_work", twin=honest_arrow_producer)
 def records_on_another_stream() -> Subject:
-    """It records its events on a stream that no work is on."""
+    """It records its events on a stream without work."""
     return _on_devices(record=lambda _, event: opened()("cuEventRecord", event, opened().stream()))
 
 
 @mutant("events_come_after_pending_work", twin=honest_arrow_producer)
 def destroys_its_event() -> Subject:
-    """It destroys its events when it has exported."""
+    """It destroys its events after the export."""
 
     def record(x: HonestDeviceColumn, event: Any) -> None:
         HonestDeviceColumn.record(x, event)

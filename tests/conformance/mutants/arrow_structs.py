@@ -1,4 +1,4 @@
-"""Mutants of what Arrow structs say.
+"""Mutants of the fields of Arrow structs.
 
 Source: the checks of the same name.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _where(condition: Callable[[HonestColumn], object], **changes: Any) -> Subject:
-    """Return a producer that says otherwise of some columns."""
+    """Return a producer that changes the structs of some columns."""
     return saying(lambda x: x.but(**changes) if condition(x) else x)
 
 
@@ -37,43 +37,43 @@ def _chunks(change: Callable[[Chunk], Chunk]) -> Subject:
 
 
 def _is(*formats: str) -> Callable[[HonestColumn], bool]:
-    """Return what says whether a column is of one of some formats."""
+    """Return a function that returns whether a column has one of some formats."""
     return lambda x: x.field.format in formats
 
 
 @mutant("formats_are_of_the_grammar", twin=honest_arrow_producer)
 def writes_dtypes_for_formats() -> Subject:
-    """It writes the name of a dtype where a format is due."""
+    """It writes the name of a dtype instead of a format."""
     return _where(_is("l"), format="int64")
 
 
 @mutant("formats_are_of_the_grammar", twin=honest_arrow_producer)
 def writes_signed_for_unsigned() -> Subject:
-    """It gives unsigned bytes the format of signed ones."""
+    """It writes the format of signed bytes for unsigned ones."""
     return _where(_is("C"), format="c")
 
 
 @mutant("formats_are_of_the_grammar", twin=honest_arrow_producer)
 def writes_lists_without_size() -> Subject:
-    """It leaves the size of lists out."""
+    """It leaves out the size of lists."""
     return _where(lambda x: str(x.field.format).startswith("+w"), format="+w")
 
 
 @mutant("columns_hold_their_values", twin=honest_arrow_producer)
 def forgets_the_offset() -> Subject:
-    """Its slices begin at the start of the memory."""
+    """Its slices start at the beginning of the memory."""
     return _chunks(lambda one: replace(one, offset=0))
 
 
 @mutant("columns_hold_their_values", twin=honest_arrow_producer)
 def drops_the_validity() -> Subject:
-    """It leaves the validity out, and says that nothing is null."""
+    """It leaves out the validity, and reports no nulls."""
     return _chunks(lambda one: replace(one, null_count=0, buffers=(None, *one.buffers[1:])))
 
 
 @mutant("columns_hold_their_values", twin=honest_arrow_producer)
 def inverts_the_validity() -> Subject:
-    """Its validity has a bit for each null."""
+    """Its validity has a bit set for each null."""
 
     def change(one: Chunk) -> Chunk:
         validity = one.memory[0] if one.memory else None
@@ -86,7 +86,7 @@ def inverts_the_validity() -> Subject:
 
 @mutant("columns_hold_their_values", twin=honest_arrow_producer)
 def writes_bools_as_bytes() -> Subject:
-    """Its bools are bytes, which it says are bits."""
+    """Its bools are bytes, described as bits."""
 
     def change(x: HonestColumn) -> HonestColumn:
         if x.field.format == "b":
@@ -100,7 +100,7 @@ def writes_bools_as_bytes() -> Subject:
 
 @mutant("structs_have_what_their_format_says", twin=honest_arrow_producer)
 def leaves_the_validity_uncounted() -> Subject:
-    """It counts one buffer where there is no validity."""
+    """It counts one buffer if there is no validity."""
 
     def change(one: Chunk) -> Chunk:
         return one if one.null_count else replace(one, n_buffers=len(one.buffers) - 1)
@@ -110,13 +110,13 @@ def leaves_the_validity_uncounted() -> Subject:
 
 @mutant("structs_have_what_their_format_says", twin=honest_arrow_producer)
 def has_no_child_in_the_array() -> Subject:
-    """Its lists have a child in the schema alone."""
+    """Its lists have a child in the schema only."""
     return _where(lambda x: x.field.children, chunk={"n_children": 0})
 
 
 @mutant("structs_have_what_their_format_says", twin=honest_arrow_producer)
 def has_a_dictionary_in_the_array() -> Subject:
-    """Its arrays have a dictionary, and its schemas none."""
+    """Its arrays have a dictionary, but its schemas have none."""
 
     def change(x: HonestColumn) -> HonestColumn:
         x.chunks = tuple(replace(one, dictionary=one) for one in x.chunks)
@@ -127,13 +127,13 @@ def has_a_dictionary_in_the_array() -> Subject:
 
 @mutant("metadata_are_pairs_of_bytes", twin=honest_arrow_producer)
 def writes_no_number_of_pairs() -> Subject:
-    """It writes -1 where the number of pairs is due."""
+    """It writes -1 for the number of metadata pairs."""
     return saying(lambda x: x.but(metadata=struct.pack("=i", -1)))
 
 
 @mutant("lengths_and_offsets_are_not_negative", twin=honest_arrow_producer)
 def slices_to_the_left() -> Subject:
-    """Its slices have a negative offset, with buffers that begin at the first element."""
+    """Its slices have a negative offset, with buffers that start at the first element."""
 
     def change(x: HonestColumn) -> HonestColumn:
         if x.field.format == "s":
@@ -148,13 +148,13 @@ def slices_to_the_left() -> Subject:
 
 @mutant("lengths_and_offsets_are_not_negative", twin=honest_arrow_producer)
 def counts_what_is_before() -> Subject:
-    """The length of its slices is that of the whole memory."""
+    """Its slices have the length of the whole memory."""
     return _chunks(lambda one: replace(one, length=one.length + one.offset, offset=0))
 
 
 @mutant("children_have_what_their_parents_refer_to", twin=honest_arrow_producer)
 def slices_the_child_too() -> Subject:
-    """Its slices of lists have an offset, and a child that was sliced, too."""
+    """Its slices of lists have an offset, and a child that is sliced as well."""
 
     def change(one: Chunk) -> Chunk:
         child = one.children[0] if one.children else None
@@ -168,13 +168,13 @@ def slices_the_child_too() -> Subject:
 
 @mutant("buffers_are_there", twin=honest_arrow_producer)
 def has_nulls_without_validity() -> Subject:
-    """It counts nulls, and leaves the validity out."""
+    """It reports nulls, and leaves out the validity."""
     return _chunks(lambda one: replace(one, buffers=(None, *one.buffers[1:])))
 
 
 @mutant("buffers_are_there", twin=honest_arrow_producer)
 def has_no_data() -> Subject:
-    """Its columns of int8 have no data."""
+    """Its columns of int8 have no data buffer."""
 
     def change(x: HonestColumn) -> HonestColumn:
         if x.field.format == "c":
@@ -186,7 +186,7 @@ def has_no_data() -> Subject:
 
 @mutant("elements_lie_at_multiples_of_their_size", twin=honest_arrow_producer)
 def packs_its_memory() -> Subject:
-    """Its int32 begin at an odd address."""
+    """Its int32 data start at an odd address."""
 
     def change(x: HonestColumn) -> HonestColumn:
         if x.field.format == "i":
@@ -201,7 +201,7 @@ def packs_its_memory() -> Subject:
 
 @mutant("null_counts_are_right", twin=honest_arrow_producer)
 def counts_nulls_of_the_whole() -> Subject:
-    """The null_count of its slices is that of the whole memory."""
+    """The null_count of its slices counts the whole memory."""
 
     def change(one: Chunk) -> Chunk:
         if not one.null_count:
@@ -213,5 +213,5 @@ def counts_nulls_of_the_whole() -> Subject:
 
 @mutant("fields_with_nulls_are_nullable", twin=honest_arrow_producer)
 def says_that_nothing_is_null() -> Subject:
-    """Its fields are not nullable, whatever is null in them."""
+    """Its fields are not nullable, although they contain nulls."""
     return saying(lambda x: x.but(flags=0))

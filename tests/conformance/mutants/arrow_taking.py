@@ -1,4 +1,4 @@
-"""Mutants of consumers of Arrow: what they read, move and release.
+"""Mutants of consumers of Arrow: reading, moving and releasing.
 
 Source: the checks of the same name.
 """
@@ -30,7 +30,7 @@ _kept: Final[list[Any]] = []
 
 @mutant("columns_are_read_right", twin=honest_arrow_consumer)
 def ignores_offsets() -> Subject:
-    """It reads from the start of the buffers on."""
+    """It reads from the start of the buffers."""
     return changed(elements=lambda _, kind, node: elements(kind, node._replace(offset=0)))
 
 
@@ -46,7 +46,7 @@ def ignores_the_validity() -> Subject:
 
 @mutant("columns_are_read_right", twin=honest_arrow_consumer)
 def takes_minus_one_for_no_nulls() -> Subject:
-    """It takes a null_count of -1 for none."""
+    """It treats a null_count of -1 as 0."""
 
     def read(_: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
         if node.null_count < 0:
@@ -58,7 +58,7 @@ def takes_minus_one_for_no_nulls() -> Subject:
 
 @mutant("columns_are_read_right", twin=honest_arrow_consumer)
 def ignores_dictionaries() -> Subject:
-    """It reads the indices of a dictionary as the elements."""
+    """It reads the indices of a dictionary as elements."""
 
     def read(_: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
         return elements(kind._replace(dictionary=None), node)
@@ -68,7 +68,7 @@ def ignores_dictionaries() -> Subject:
 
 @mutant("what_was_taken_is_released_once", twin=honest_arrow_consumer)
 def never_releases_schemas() -> Subject:
-    """It releases arrays and streams, and no schemas."""
+    """It releases arrays and streams, but no schemas."""
 
     def taken(_: ArrowConsumer, kind: Type, nodes: list[Node], owners: list[Owned]) -> Taken:
         _kept.extend(owner for owner in owners if owner.name == ARROW_SCHEMA)
@@ -79,14 +79,14 @@ def never_releases_schemas() -> Subject:
 
 @mutant("what_was_taken_is_released_once", twin=honest_arrow_consumer)
 def never_releases_streams() -> Subject:
-    """It lets go of a stream without a release."""
+    """It drops a stream without releasing it."""
     return changed(finish=lambda _, stream: _kept.append(stream))
 
 
 @mutant("what_was_taken_is_released_once", "structs_are_moved_out_of_their_capsules",
         twin=honest_arrow_consumer)  # fmt: skip
 def copies_structs_and_marks_nothing() -> Subject:
-    """It copies structs out of capsules, and leaves what is there as it was."""
+    """It copies structs out of capsules, and leaves the originals unchanged."""
 
     def take(consumer: ArrowConsumer, x: Any) -> Taken:
         found = ArrowConsumer.take(consumer, x)
@@ -97,13 +97,13 @@ def copies_structs_and_marks_nothing() -> Subject:
 
 
 def _has_been_seen(x: Any) -> bool:
-    """Whether a producer was asked twice."""
+    """Return whether a producer was called twice."""
     return len(getattr(x, "log", ())) > 1
 
 
 @mutant("memory_is_not_read_after_its_release", twin=honest_arrow_consumer)
 def releases_at_once() -> Subject:
-    """It releases the array as soon as it has read where the memory is."""
+    """It releases the array as soon as it has read the addresses."""
 
     def taken(_: ArrowConsumer, kind: Type, nodes: list[Node], owners: list[Owned]) -> Taken:
         for owner in owners:
@@ -115,7 +115,7 @@ def releases_at_once() -> Subject:
 
 @mutant("what_is_refused_is_released_once", twin=honest_arrow_consumer)
 def leaks_what_it_refuses() -> Subject:
-    """It releases nothing that it refuses."""
+    """It does not release structs that it refuses."""
 
     def understand(consumer: ArrowConsumer, owners: list[Owned]) -> Taken:
         try:
@@ -129,7 +129,7 @@ def leaks_what_it_refuses() -> Subject:
 
 @mutant("children_are_left_to_their_parents", twin=honest_arrow_consumer)
 def releases_children_too() -> Subject:
-    """It releases children, and leaves the struct of each as it was."""
+    """It releases children without marking their structs as released."""
 
     def understand(consumer: ArrowConsumer, owners: list[Owned]) -> Taken:
         found = ArrowConsumer.understand(consumer, owners)
@@ -143,7 +143,7 @@ def releases_children_too() -> Subject:
 
 
 def _release_and_forget(address: int) -> None:
-    """Call the callback of an array, and put it back."""
+    """Call the callback of an array, and restore it."""
     before = release_at(ARROW_ARRAY, address)
     call_release(ARROW_ARRAY, address)
     _write_release(address, before)
@@ -156,7 +156,7 @@ def _write_release(address: int, callback: int | None) -> None:
 
 @mutant("structs_are_moved_out_of_their_capsules", twin=honest_arrow_consumer)
 def leaves_structs_in_their_capsules() -> Subject:
-    """It reads structs where they are, and keeps the capsules."""
+    """It reads structs in place, and keeps the capsules."""
 
     def take(consumer: ArrowConsumer, x: Any) -> Taken:
         for method, names in consumer.methods:
@@ -172,7 +172,7 @@ def leaves_structs_in_their_capsules() -> Subject:
 
 
 class _InPlace:
-    """A struct in its capsule."""
+    """A struct that stays in its capsule."""
 
     def __init__(self, capsule: Any, name: bytes) -> None:
         self.capsule, self.name = capsule, name
@@ -182,7 +182,7 @@ class _InPlace:
 
 @mutant("capsules_that_were_consumed_are_refused", twin=honest_arrow_consumer)
 def takes_empty_structs_for_empty_columns() -> Subject:
-    """It takes a released array for one without elements."""
+    """It treats a released array as one without elements."""
 
     def take(consumer: ArrowConsumer, x: Any) -> Any:
         try:
@@ -200,7 +200,7 @@ def takes_empty_structs_for_empty_columns() -> Subject:
 
 @mutant("released_structs_are_refused", twin=honest_arrow_consumer)
 def reads_released_arrays() -> Subject:
-    """It looks at no release."""
+    """It does not check the release callback."""
 
     def check_array(consumer: ArrowConsumer, kind: Type, node: Node) -> None:
         ArrowConsumer.check_array(consumer, kind, node._replace(released=False))
@@ -216,7 +216,7 @@ def reads_released_arrays() -> Subject:
 
 @mutant("streams_are_read_to_their_end", twin=honest_arrow_consumer)
 def stops_at_empty_chunks() -> Subject:
-    """It takes a chunk without elements for the end of a stream."""
+    """It treats a chunk without elements as the end of a stream."""
 
     def is_end(consumer: ArrowConsumer, chunk: Owned) -> bool:
         length = getattr(chunk.struct, "array", chunk.struct).length
@@ -227,7 +227,7 @@ def stops_at_empty_chunks() -> Subject:
 
 @mutant("streams_are_read_to_their_end", twin=honest_arrow_consumer)
 def reads_one_chunk() -> Subject:
-    """It reads the first chunk of a stream."""
+    """It reads only the first chunk of a stream."""
 
     def pull(consumer: ArrowConsumer, stream: Owned) -> list[Owned]:
         return ArrowConsumer.pull(consumer, stream)[:2]
@@ -237,7 +237,7 @@ def reads_one_chunk() -> Subject:
 
 @mutant("errors_of_streams_are_raised", twin=honest_arrow_consumer)
 def takes_errors_for_the_end() -> Subject:
-    """It takes an error of a stream for its end."""
+    """It treats an error of a stream as its end."""
 
     def call(consumer: ArrowConsumer, stream: Owned, function: str, out: Owned) -> None:
         try:
@@ -251,13 +251,13 @@ def takes_errors_for_the_end() -> Subject:
 
 @mutant("words_of_streams_are_told", twin=honest_arrow_consumer)
 def tells_numbers_alone() -> Subject:
-    """It raises with the number of an error, and without the stream's words."""
+    """It raises with the error number, and without the message of the stream."""
     return changed(words=lambda *_: "")
 
 
 @mutant("streams_are_not_called_out_of_turn", twin=honest_arrow_consumer)
 def asks_for_words_where_nothing_failed() -> Subject:
-    """It asks for words whether something failed or not."""
+    """It requests the error message whether a call failed or not."""
 
     def call(consumer: ArrowConsumer, stream: Owned, function: str, out: Owned) -> None:
         ArrowConsumer.call(consumer, stream, function, out)
@@ -268,7 +268,7 @@ def asks_for_words_where_nothing_failed() -> Subject:
 
 @mutant("streams_are_not_called_out_of_turn", twin=honest_arrow_consumer)
 def asks_released_streams() -> Subject:
-    """It releases a stream, and asks it for one more chunk."""
+    """It releases a stream, and requests another chunk."""
 
     def finish(consumer: ArrowConsumer, stream: Owned) -> None:
         stream.release()
@@ -282,13 +282,13 @@ def asks_released_streams() -> Subject:
 
 @mutant("memory_of_devices_is_not_read_by_the_host", twin=honest_arrow_consumer)
 def reads_memory_of_devices() -> Subject:
-    """It follows pointers to memory of devices."""
+    """It dereferences pointers to device memory."""
     return changed(check_place=lambda *_: None)
 
 
 @mutant("memory_of_devices_is_not_read_by_the_host", twin=honest_arrow_consumer)
 def takes_zero_for_the_host() -> Subject:
-    """It takes device type 0 for the host."""
+    """It treats device type 0 as the host."""
 
     def check_place(consumer: ArrowConsumer, chunk: Owned) -> None:
         if getattr(chunk.struct, "device_type", 1):
@@ -299,5 +299,5 @@ def takes_zero_for_the_host() -> Subject:
 
 @mutant("host_memory_is_taken_by_methods_of_devices", twin=honest_arrow_consumer)
 def knows_no_devices() -> Subject:
-    """It knows the methods of host memory alone."""
+    """It only uses the methods for host memory."""
     return changed(methods=ArrowConsumer.methods[:2])

@@ -1,4 +1,4 @@
-"""Consumers of the CUDA Array Interface that misread elements, or do not see a mask.
+"""Consumers of the CUDA Array Interface that misread elements, or ignore a mask.
 
 Source: CUDA Array Interface, version 3; NumPy array interface; `checks.cai_elements`.
 """
@@ -33,25 +33,25 @@ def _reading(typestr: str, instead: str) -> Subject:
 
 @mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
 def reads_unsigned_as_signed() -> Subject:
-    """Reads unsigned bytes as signed ones."""
+    """Reads unsigned bytes as signed."""
     return _reading("|u1", "|i1")
 
 
 @mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
 def reads_truth_values_as_bytes() -> Subject:
-    """Reads truth values as unsigned bytes, which are equal to them."""
+    """Reads bools as unsigned bytes, which are equal to them."""
     return _reading("|b1", "|u1")
 
 
 @mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
 def reads_halves_as_integers() -> Subject:
-    """Reads float16 as integers of that size."""
+    """Reads float16 as integers of the same size."""
     return _reading("<f2", "<u2")
 
 
 @mutant("complex_elements_are_pairs", twin=honest_taker)
 def reads_real_parts() -> Subject:
-    """Reads the real parts of complex elements, and leaves the others out."""
+    """Reads only the real parts of complex elements."""
 
     def number(taker: Taker, data: bytes, at: int, taken: Taken) -> Any:
         found = Taker.number(taker, data, at, taken)
@@ -63,19 +63,19 @@ def reads_real_parts() -> Subject:
 
 @mutant("foreign_byte_order_is_not_read_as_native", twin=honest_taker)
 def ignores_the_byte_order() -> Subject:
-    """Reads every element with its low byte first."""
+    """Reads every element as little-endian."""
     return taker_of(byte_order=lambda *_: "<")
 
 
 @mutant("ambiguous_elements_are_not_read_as_numbers", twin=honest_taker)
 def reads_void_as_a_half() -> Subject:
-    """Reads two bytes of no type as float16."""
+    """Reads two bytes of void type as float16."""
     return _reading("<V2", "<f2")
 
 
 @mutant("structures_are_not_read_as_numbers", twin=honest_taker)
 def reads_structures_as_doubles() -> Subject:
-    """Reads eight bytes of some fields as float64."""
+    """Reads structures of eight bytes as float64."""
     return _reading("|V8", "<f8")
 
 
@@ -85,7 +85,7 @@ _DATA: Final = (2, 3)
 
 
 def _unmasked_if(is_ignored: Any) -> Subject:
-    """Return a subject that does not see some masks."""
+    """Return a subject that ignores some masks."""
 
     def check_mask(taker: Taker, record: InterfaceRecord) -> None:
         if record.mask is not None and is_ignored(record.mask):
@@ -96,24 +96,24 @@ def _unmasked_if(is_ignored: Any) -> Subject:
 
 
 def _shape_of(mask: Any) -> Any:
-    """Return the shape of a mask; None where it has no record."""
+    """Return the shape of a mask; None if it has no record."""
     raw = getattr(mask, ATTRIBUTE, None)
     return raw and raw["shape"]
 
 
 @mutant("masks_are_not_ignored", twin=honest_taker)
 def ignores_masks() -> Subject:
-    """Reads masked elements as valid ones, as JAX does."""
+    """Reads masked elements as valid, as JAX does."""
     return _unmasked_if(lambda mask: _shape_of(mask) == _DATA)
 
 
 @mutant("what_is_no_mask_is_refused", twin=honest_taker)
 def ignores_what_is_no_mask() -> Subject:
-    """Reads a record as if it had no mask where the mask has no record."""
+    """Ignores masks without a record."""
     return _unmasked_if(lambda mask: _shape_of(mask) is None)
 
 
 @mutant("masks_of_another_shape_are_refused", twin=honest_taker)
 def ignores_masks_of_another_shape() -> Subject:
-    """Reads a record as if it had no mask where the mask's shape does not fit."""
+    """Ignores masks whose shape does not match."""
     return _unmasked_if(lambda mask: _shape_of(mask) not in {None, _DATA})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @mutant("records_of_version_3_are_taken", twin=honest_taker)
 def needs_strides() -> Subject:
-    """Needs the optional entry 'strides'."""
+    """Requires the optional entry 'strides'."""
 
     def parse(taker: Taker, raw: Any) -> InterfaceRecord:
         if isinstance(raw, dict) and {"shape", "typestr", "data"} <= set(raw):
@@ -37,7 +37,7 @@ def needs_strides() -> Subject:
 
 @mutant("unknown_keys_of_records_are_ignored", twin=honest_taker)
 def refuses_unknown_keys() -> Subject:
-    """Refuses records with keys that it does not know."""
+    """Refuses records with unknown keys."""
 
     def parse(taker: Taker, raw: Any) -> InterfaceRecord:
         if "flavour" in raw:
@@ -75,7 +75,7 @@ def refuses_newer_versions() -> Subject:
 
 @mutant("records_are_read_once", twin=honest_taker)
 def asks_whether_there_is_one() -> Subject:
-    """Calls hasattr() first, which reads the record, too."""
+    """Calls hasattr() first, which also reads the record."""
 
     def read_attribute(taker: Taker, x: Any) -> Any:
         if not hasattr(x, ATTRIBUTE):
@@ -87,7 +87,7 @@ def asks_whether_there_is_one() -> Subject:
 
 @mutant("records_that_change_are_not_mixed", twin=honest_taker)
 def takes_the_address_of_a_second_reading() -> Subject:
-    """Takes shape and strides of one reading, and the address of the next."""
+    """Uses shape and strides of one read, and the address of the next."""
 
     def read_attribute(taker: Taker, x: Any) -> Any:
         first = Taker.read_attribute(taker, x)
@@ -127,7 +127,7 @@ def loses_the_sign_of_strides() -> Subject:
 
 @mutant("inexact_strides_are_not_rounded", twin=honest_taker)
 def rounds_strides() -> Subject:
-    """Divides strides by the size of an element, without a look at the remainder."""
+    """Divides strides by the size of an element, without checking the remainder."""
 
     def strides(taker: Taker, taken: Taken) -> tuple[int, ...]:
         size = struct.calcsize(taken.layout)
@@ -138,7 +138,7 @@ def rounds_strides() -> Subject:
 
 @mutant("scalars_are_read_as_they_are", twin=honest_taker)
 def takes_scalars_for_nothing() -> Subject:
-    """Takes an array of no axes for one of no elements."""
+    """Treats an array without axes as one without elements."""
 
     def size_of(taker: Taker, shape: tuple[int, ...]) -> int:
         return Taker.size_of(taker, shape) if shape else 0
@@ -148,7 +148,7 @@ def takes_scalars_for_nothing() -> Subject:
 
 @mutant("empty_records_are_taken", twin=honest_taker)
 def asks_about_nothing() -> Subject:
-    """Asks the driver about the address of arrays without elements."""
+    """Queries the driver for the address of arrays without elements."""
 
     def take(taker: Taker, x: Any) -> Taken:
         taken = Taker.take(taker, x)
@@ -161,7 +161,7 @@ def asks_about_nothing() -> Subject:
 
 @mutant("empty_records_are_not_followed", twin=honest_taker)
 def reads_an_element_of_nothing() -> Subject:
-    """Reads one element of arrays that have none."""
+    """Reads one element of arrays without elements."""
 
     def read(taker: Taker, taken: Taken) -> list[Any]:
         return Taker.read(taker, taken) or [0.0]
@@ -169,12 +169,12 @@ def reads_an_element_of_nothing() -> Subject:
     return taker_of(read=read)
 
 
-# ---------------------------------------------------------------- memory and life
+# ---------------------------------------------------------------- memory and lifetime
 
 
 @mutant("taking_a_record_leaves_the_current_device_alone", twin=honest_taker)
 def leaves_the_device_of_the_memory_current() -> Subject:
-    """Makes the device of the memory current, and never puts the other back."""
+    """Makes the device of the memory current, and never restores the previous one."""
 
     def check_kind(taker: Taker, taken: Taken, kind: str) -> None:
         taker.cuda.make_current(taker.cuda.kind(taken.record.ptr)[1])
@@ -185,7 +185,7 @@ def leaves_the_device_of_the_memory_current() -> Subject:
 
 @mutant("taking_a_record_leaves_the_current_device_alone", twin=honest_taker)
 def leaves_the_device_current_of_what_it_refuses() -> Subject:
-    """Puts the other device back where it takes a record, but not where it refuses one."""
+    """Restores the previous device when it accepts a record, but not when it refuses one."""
 
     def layout_of(taker: Taker, record: InterfaceRecord) -> str:
         before = taker.cuda.current_device
@@ -211,7 +211,7 @@ def takes_memory_of_devices_only() -> Subject:
 
 @mutant("memory_of_other_devices_is_read_there", twin=honest_taker)
 def reads_zeros_from_other_devices() -> Subject:
-    """Reads memory of the current device in place of that of another."""
+    """Reads memory of the current device instead of that of another."""
 
     def load(taker: Taker, address: int, nbytes: int) -> bytes:
         if taker.cuda.kind(address)[1] != taker.cuda.current_device:
@@ -229,13 +229,13 @@ def drops_the_flag() -> Subject:
 
 @mutant("taken_arrays_keep_their_exporter", twin=honest_taker)
 def keeps_no_owner() -> Subject:
-    """Holds nothing of the object that gave the record."""
+    """Does not keep the exporter alive."""
     return taker_of(owner_of=lambda *_: None)
 
 
 @mutant("dropped_arrays_let_their_exporter_go", twin=honest_taker)
 def keeps_every_owner() -> Subject:
-    """Keeps every object that it was ever given."""
+    """Keeps every exporter alive forever."""
     kept: list[Any] = []
 
     def owner_of(_: Taker, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Producers of the CUDA Array Interface whose record has the wrong form, or is not true.
+"""Producers of the CUDA Array Interface whose record is malformed or wrong.
 
 Source: CUDA Array Interface, version 3; `checks.cai_out`.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from ._honest_producer import Honest
 
-_FAR: Final = 2**45  # [bytes], from any memory of the driver
+_FAR: Final = 2**45  # [bytes], beyond all memory of the driver
 
 
 def _saying(**changes: Callable[[Recorded, Any], Any]) -> Subject:
-    """Return a subject whose records have entries changed; ``...`` takes one out."""
+    """Return a subject whose records have changed entries; ``...`` removes one."""
 
     def record(x: Recorded) -> Any:
         record = Recorded.record(x)
@@ -41,7 +41,7 @@ def _saying(**changes: Callable[[Recorded, Any], Any]) -> Subject:
 
 @mutant("hasattr_works_on_arrays_of_the_host", twin=honest_recorder)
 def raises_on_the_host() -> Subject:
-    """Raises RuntimeError when an array of the host is asked for the interface."""
+    """Raises RuntimeError if the interface of a host array is requested."""
 
     def cuda_array_interface(_: Honest) -> Any:
         raise RuntimeError("this array is on the host")
@@ -51,7 +51,7 @@ def raises_on_the_host() -> Subject:
 
 @mutant("arrays_of_the_host_have_no_record", twin=honest_recorder)
 def publishes_the_host() -> Subject:
-    """Publishes memory of the host as if a device reached it."""
+    """Publishes host memory that no device can access."""
 
     def cuda_array_interface(x: Honest) -> Any:
         return {**x.array.__array_interface__, "version": 3}
@@ -64,7 +64,7 @@ def publishes_the_host() -> Subject:
 
 @mutant("records_are_dicts", twin=honest_recorder)
 def gives_a_proxy() -> Subject:
-    """Gives a mapping that is no dict."""
+    """Returns a mapping that is not a dict."""
 
     def record(x: Recorded) -> Any:
         return MappingProxyType(Recorded.record(x))
@@ -74,31 +74,31 @@ def gives_a_proxy() -> Subject:
 
 @mutant("records_are_dicts", twin=honest_recorder)
 def leaves_the_typestr_out() -> Subject:
-    """Gives a dict without 'typestr'."""
+    """Returns a dict without 'typestr'."""
     return _saying(typestr=lambda _, __: ...)
 
 
 @mutant("record_shapes_are_tuples_of_ints", twin=honest_recorder)
 def gives_a_list_of_extents() -> Subject:
-    """Gives the shape as a list."""
+    """Returns the shape as a list."""
     return _saying(shape=lambda x, _: list(x.shape))
 
 
 @mutant("record_shapes_are_tuples_of_ints", twin=honest_recorder)
 def gives_scalars_an_axis() -> Subject:
-    """Gives the shape of a scalar as (1,)."""
+    """Returns the shape of a scalar as (1,)."""
     return _saying(shape=lambda x, _: x.shape or (1,))
 
 
 @mutant("record_strides_count_bytes", twin=honest_recorder)
 def counts_strides_in_elements() -> Subject:
-    """Gives strides in elements, as cuVS does."""
+    """Returns strides in elements, as cuVS does."""
     return _saying(strides=lambda x, _: _steps(x.shape, 1))
 
 
 @mutant("record_strides_are_one_per_axis", twin=honest_recorder)
 def leaves_a_stride_out() -> Subject:
-    """Gives one stride too few."""
+    """Returns one stride too few."""
     return _saying(strides=lambda x, _: _steps(x.shape, 4)[1:] if x.shape else None)
 
 
@@ -113,49 +113,49 @@ def _steps(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
 
 @mutant("record_data_is_an_address_and_a_flag", twin=honest_recorder)
 def gives_a_number_for_a_flag() -> Subject:
-    """Gives the read-only flag as 0 or 1."""
+    """Returns the read-only flag as 0 or 1."""
     return _saying(data=lambda _, data: (data[0], int(data[1])))
 
 
 @mutant("record_data_is_an_address_and_a_flag", twin=honest_recorder)
 def gives_a_list_of_data() -> Subject:
-    """Gives the data as a list."""
+    """Returns the data as a list."""
     return _saying(data=lambda _, data: list(data))
 
 
 @mutant("records_of_read_only_arrays_say_so", twin=honest_recorder)
 def publishes_everything_as_writable() -> Subject:
-    """Says of every array that it may be written."""
+    """Marks every array as writable."""
     return _saying(data=lambda _, data: (data[0], False))
 
 
 @mutant("records_of_empty_arrays_have_address_0", twin=honest_recorder)
 def gives_nothing_an_address() -> Subject:
-    """Gives arrays without elements the address 1."""
+    """Returns the address 1 for arrays without elements."""
     return _saying(data=lambda _, data: (data[0] or 1, data[1]))
 
 
 @mutant("records_of_elements_have_an_address", twin=honest_recorder)
 def gives_elements_no_address() -> Subject:
-    """Gives every array the address 0."""
+    """Returns the address 0 for every array."""
     return _saying(data=lambda _, data: (0, data[1]))
 
 
 @mutant("record_typestrs_name_the_element_type", twin=honest_recorder)
 def calls_unsigned_signed() -> Subject:
-    """Gives unsigned integers the typestr of signed ones."""
+    """Returns the typestr of signed integers for unsigned ones."""
     return _saying(typestr=lambda _, typestr: typestr.replace("u", "i"))
 
 
 @mutant("record_typestrs_name_the_element_type", twin=honest_recorder)
 def gives_the_name_of_the_type() -> Subject:
-    """Gives the name of the element type, such as 'float32'."""
+    """Returns the name of the element type, such as 'float32'."""
     return _saying(typestr=lambda x, _: x.dtype)
 
 
 @mutant("nameless_element_types_are_not_called_another", twin=honest_recorder)
 def calls_bfloat16_a_half() -> Subject:
-    """Gives bfloat16 the typestr of float16, as PyTorch did."""
+    """Returns the typestr of float16 for bfloat16, as PyTorch did."""
 
     def typestr(x: Recorded) -> str:
         return "<f2" if x.dtype == "bfloat16" else Recorded.typestr(x)
@@ -165,34 +165,34 @@ def calls_bfloat16_a_half() -> Subject:
 
 @mutant("records_say_their_version", twin=honest_recorder)
 def gives_the_version_as_text() -> Subject:
-    """Gives the version as '3'."""
+    """Returns the version as '3'."""
     return _saying(version=lambda _, __: "3")
 
 
 @mutant("records_say_their_version", twin=honest_recorder)
 def leaves_the_version_out() -> Subject:
-    """Gives no version."""
+    """Returns no version."""
     return _saying(version=lambda _, __: ...)
 
 
 @mutant("record_masks_are_records", twin=honest_recorder)
 def masks_with_a_truth_value() -> Subject:
-    """Gives True for a mask, meaning that all elements are valid."""
+    """Returns True as a mask, meaning that all elements are valid."""
     return _saying(mask=lambda _, __: True)
 
 
 @mutant("record_descrs_agree_with_the_typestr", twin=honest_recorder)
 def describes_other_elements() -> Subject:
-    """Gives a descr of other elements than the typestr."""
+    """Returns a descr that does not match the typestr."""
     return _saying(descr=lambda _, __: [("", "<i8")])
 
 
-# ---------------------------------------------------------------- whether it is true
+# ---------------------------------------------------------------- correctness
 
 
 @mutant("recorded_addresses_are_known_to_the_driver", twin=honest_recorder)
 def publishes_an_address_of_nothing() -> Subject:
-    """Publishes an address at which there is nothing."""
+    """Publishes an address without memory."""
     return _saying(data=lambda _, data: (data[0] and data[0] + _FAR, data[1]))
 
 
@@ -204,7 +204,7 @@ def publishes_the_end() -> Subject:
 
 @mutant("records_are_the_same_when_read_again", twin=honest_recorder)
 def makes_strides_up_every_other_time() -> Subject:
-    """Gives None for strides at one reading, and numbers at the next."""
+    """Returns None for strides at one read, and numbers at the next."""
     reads: Counter[int] = Counter()
 
     def strides(x: Recorded, _: Any) -> Any:
@@ -215,7 +215,7 @@ def makes_strides_up_every_other_time() -> Subject:
 
 
 def _size(shape: tuple[int, ...]) -> int:
-    """Return how many elements there are."""
+    """Return the number of elements."""
     size = 1
     for extent in shape:
         size *= extent
@@ -224,7 +224,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 @mutant("records_agree_with_capsules", twin=honest_recorder)
 def publishes_a_copy() -> Subject:
-    """Publishes a copy of what its capsules have."""
+    """Publishes a copy of the memory of its capsules."""
     copies: dict[int, int] = {}
 
     def data(x: Recorded, said: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Streams of the CUDA Array Interface that are published wrongly, or not waited for.
+"""Mutants that publish wrong streams, or do not wait for published ones.
 
 Source: CUDA Array Interface, version 3, Synchronization; `checks.cai_streams`.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @mutant("published_streams_are_not_0", twin=honest_recorder)
 def publishes_0_when_nothing_is_pending() -> Subject:
-    """Publishes stream 0 where nothing is pending."""
+    """Publishes stream 0 if no work is pending."""
 
     def published(x: Recorded) -> int | None:
         return Recorded.published(x) or 0
@@ -35,7 +35,7 @@ def publishes_0_when_nothing_is_pending() -> Subject:
 
 @mutant("published_streams_of_busy_arrays_are_not_0", twin=honest_recorder)
 def publishes_0_for_the_legacy_stream() -> Subject:
-    """Publishes stream 0 for the legacy default stream, as its handle is called elsewhere."""
+    """Publishes stream 0 for the legacy default stream, its handle in other APIs."""
 
     def published(x: Recorded) -> int | None:
         stream = Recorded.published(x)
@@ -46,13 +46,13 @@ def publishes_0_for_the_legacy_stream() -> Subject:
 
 @mutant("published_streams_order_the_pending_work", twin=honest_recorder)
 def publishes_no_stream() -> Subject:
-    """Publishes no stream, whatever is pending, and waits for nothing."""
+    """Publishes no stream although work is pending, and does not wait."""
     return recorder_of(published=lambda _: None)
 
 
 @mutant("published_streams_order_the_pending_work", twin=honest_recorder)
 def publishes_another_stream() -> Subject:
-    """Publishes a fresh stream on which nothing was enqueued."""
+    """Publishes a new stream without work."""
 
     def published(x: Recorded) -> int | None:
         return x.cuda.stream() if x.cuda and x.stream else None
@@ -62,7 +62,7 @@ def publishes_another_stream() -> Subject:
 
 @mutant("published_streams_live_as_long_as_the_array", twin=honest_recorder)
 def publishes_a_stream_that_is_gone() -> Subject:
-    """Publishes a stream of its own, which it has destroyed."""
+    """Publishes a stream that it has destroyed."""
 
     def published(x: Recorded) -> int | None:
         stream = Recorded.published(x)
@@ -76,7 +76,7 @@ def publishes_a_stream_that_is_gone() -> Subject:
 
 
 def waiting_recorder() -> Subject:
-    """Return a subject that publishes no stream, and waits on the host instead, as it may."""
+    """Return a subject that publishes no stream, and waits on the host instead, as allowed."""
 
     def published(x: Recorded) -> int | None:
         x.finish()
@@ -87,7 +87,7 @@ def waiting_recorder() -> Subject:
 
 @mutant("published_streams_order_the_pending_work", twin=waiting_recorder)
 def waits_before_it_is_asked() -> Subject:
-    """Publishes no stream, and has waited once, when the array was made."""
+    """Publishes no stream, and only waits once, when the array is created."""
 
     def init(x: Recorded, *arguments: Any, **keywords: Any) -> None:
         Recorded.__init__(x, *arguments, **keywords)
@@ -101,13 +101,13 @@ def waits_before_it_is_asked() -> Subject:
 
 @mutant("published_streams_are_waited_for", twin=honest_taker)
 def ignores_the_stream() -> Subject:
-    """Waits for no stream, as PyTorch does."""
+    """Does not wait for the published stream, as in PyTorch."""
     return taker_of(order=lambda *_: None)
 
 
 @mutant("published_streams_are_waited_for", twin=honest_taker)
 def ignores_the_default_streams() -> Subject:
-    """Waits for handles only: 1 and 2 are taken for no stream, as in JAX."""
+    """Waits for handles only: 1 and 2 are treated as no stream, as in JAX."""
 
     def order(taker: Taker, taken: Taken) -> None:
         if taken.record.stream not in {LEGACY, PER_THREAD}:
@@ -118,12 +118,12 @@ def ignores_the_default_streams() -> Subject:
 
 @mutant("published_streams_wait_for_the_consumer", twin=honest_taker)
 def never_gives_back() -> Subject:
-    """Waits for the published stream, and lets that wait for nothing when its use is over."""
+    """Waits for the published stream, but does not make it wait for the end of the use."""
     return taker_of(give_back=lambda *_: None)
 
 
 def _worker_there() -> Subject:
-    """Return an honest consumer that works on the published stream itself."""
+    """Return an honest consumer that works on the published stream."""
 
     def use(taker: Taker, x: Any, work: Any) -> None:
         work(taker.take(x).record.stream or LEGACY)
@@ -133,7 +133,7 @@ def _worker_there() -> Subject:
 
 @mutant("published_streams_wait_for_the_consumer", twin=_worker_there)
 def gives_back_before_it_works() -> Subject:
-    """Lets the published stream wait for its own before it works there."""
+    """Makes the published stream wait for its own before the work is enqueued."""
 
     def use(taker: Taker, x: Any, work: Any) -> None:
         taker.give_back(taker.take(x))
@@ -144,7 +144,7 @@ def gives_back_before_it_works() -> Subject:
 
 @mutant("records_without_a_stream_are_taken_at_once", twin=honest_taker)
 def waits_for_the_device() -> Subject:
-    """Lets the host wait for everything on the device whenever it takes a record."""
+    """Synchronises the device whenever it imports a record."""
 
     def order(taker: Taker, _: Taken) -> None:
         taker.cuda.synchronize()

@@ -1,6 +1,6 @@
-"""Consumers of the CUDA Array Interface that take records which are wrong.
+"""Consumers of the CUDA Array Interface that accept invalid records.
 
-Source: CUDA Array Interface, version 3; `checks.cai_wrong`.  Most of them guess what was meant.
+Source: CUDA Array Interface, version 3; `checks.cai_wrong`.  Most of them guess the intention.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from ._honest_taker import Taken
 
-_PAGE: Final = 2**20  # addresses below are nobody's
+_PAGE: Final = 2**20  # lower addresses are never allocated
 
 
 def _mending(rule: str, mend: Callable[[Any], Any]) -> Subject:
-    """Return a subject that mends records which break a rule, and takes them."""
+    """Return a subject that corrects records which break a rule, and accepts them."""
 
     def parse(taker: Taker, raw: Any) -> InterfaceRecord:
         try:
@@ -40,19 +40,19 @@ def _mending(rule: str, mend: Callable[[Any], Any]) -> Subject:
 
 
 def is_sloppy(raw: Any) -> bool:
-    """Whether a record is one of those that NumPy or Python would understand."""
+    """Return whether a record is one that NumPy or Python would accept."""
     if not isinstance(raw, dict):
         return False
     odd = raw.get("shape"), raw.get("typestr"), raw.get("version")
     return odd[0] == 6 or odd[1] in {"float32", "<f", "f4"} or odd[2] in {-1, "3"}
 
 
-# ---------------------------------------------------------------- no record at all
+# ---------------------------------------------------------------- missing record
 
 
 @mutant("objects_without_the_interface_are_refused", twin=honest_taker)
 def calls_it_a_wrong_value() -> Subject:
-    """Refuses objects without the interface with a ValueError."""
+    """Refuses objects without the interface with ValueError."""
 
     def read_attribute(taker: Taker, x: Any) -> Any:
         if not hasattr(type(x), ATTRIBUTE):
@@ -64,7 +64,7 @@ def calls_it_a_wrong_value() -> Subject:
 
 @mutant("properties_that_raise_attribute_error_are_no_interface", twin=honest_taker)
 def believes_the_type() -> Subject:
-    """Takes an object for one with the interface because its type has the property."""
+    """Treats an object as one with the interface because its type has the property."""
 
     def read_attribute(taker: Taker, x: Any) -> Any:
         raw = getattr(x, ATTRIBUTE, None)
@@ -77,7 +77,7 @@ def believes_the_type() -> Subject:
 
 @mutant("errors_of_the_property_come_through", twin=honest_taker)
 def swallows_errors_of_the_property() -> Subject:
-    """Says that there is no interface where the property raised."""
+    """Reports a missing interface if the property raises."""
 
     def read_attribute(taker: Taker, x: Any) -> Any:
         try:
@@ -90,14 +90,14 @@ def swallows_errors_of_the_property() -> Subject:
 
 
 def _plain(taker: Taker) -> dict[str, Any]:
-    """Return a record of fresh memory."""
+    """Return a record of new memory."""
     data = (taker.cuda.memory(64), False)
     return {"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3}
 
 
 @mutant("what_is_no_dict_is_refused", twin=honest_taker)
 def makes_records_up() -> Subject:
-    """Makes up a record where it gets something else."""
+    """Creates a record if it gets another object."""
 
     def read_attribute(taker: Taker, x: Any) -> Any:
         raw = Taker.read_attribute(taker, x)
@@ -108,7 +108,7 @@ def makes_records_up() -> Subject:
 
 @mutant("records_without_what_is_required_are_refused", twin=honest_taker)
 def fills_in_what_is_missing() -> Subject:
-    """Fills in what a record lacks."""
+    """Fills in missing entries of a record."""
 
     def read_attribute(taker: Taker, x: Any) -> Any:
         raw = Taker.read_attribute(taker, x)
@@ -122,43 +122,43 @@ def fills_in_what_is_missing() -> Subject:
 
 @mutant("wrong_shapes_are_refused", twin=honest_taker)
 def guesses_shapes() -> Subject:
-    """Takes a wrong shape for (6,)."""
+    """Treats an invalid shape as (6,)."""
     return _mending("CAI-SHAPE-1", lambda raw: {**raw, "shape": (6,)})
 
 
 @mutant("wrong_strides_are_refused", twin=honest_taker)
 def guesses_strides() -> Subject:
-    """Takes wrong strides for None."""
+    """Treats invalid strides as None."""
     return _mending("CAI-STRIDES-1", lambda raw: {**raw, "strides": None})
 
 
 @mutant("strides_that_are_not_one_per_axis_are_refused", twin=honest_taker)
 def guesses_how_many_strides() -> Subject:
-    """Takes strides of another number for None."""
+    """Treats a wrong number of strides as None."""
     return _mending("CAI-STRIDES-2", lambda raw: {**raw, "strides": None})
 
 
 @mutant("wrong_data_is_refused", twin=honest_taker)
 def takes_no_address_for_nothing() -> Subject:
-    """Takes a record with wrong data for one of no elements."""
+    """Accepts a record with invalid data as one without elements."""
     return _mending("CAI-DATA-1", lambda raw: {**raw, "data": (0, False), "shape": (0,)})
 
 
 @mutant("wrong_typestrs_are_refused", twin=honest_taker)
 def guesses_typestrs() -> Subject:
-    """Takes a wrong typestr for '<f4', much as NumPy takes None for '<f8'."""
+    """Treats an invalid typestr as '<f4', as NumPy treats None as '<f8'."""
     return _mending("CAI-TYPESTR-1", lambda raw: {**raw, "typestr": "<f4"})
 
 
 @mutant("wrong_versions_are_refused", twin=honest_taker)
 def guesses_versions() -> Subject:
-    """Takes a wrong version for 3."""
+    """Treats an invalid version as 3."""
     return _mending("CAI-VER-1", lambda raw: {**raw, "version": 3})
 
 
 @mutant("wrong_streams_are_refused", twin=honest_taker)
 def takes_stream_0_for_none() -> Subject:
-    """Takes stream 0 for None, as Numba does."""
+    """Treats stream 0 as None, as Numba does."""
 
     def parse(taker: Taker, raw: Any) -> InterfaceRecord:
         if isinstance(raw, dict) and raw.get("stream") == 0:
@@ -170,7 +170,7 @@ def takes_stream_0_for_none() -> Subject:
 
 @mutant("sloppy_records_are_refused", twin=honest_taker)
 def reads_typestrs_like_numpy() -> Subject:
-    """Takes 'f4' and 'float32' for '<f4'."""
+    """Treats 'f4' and 'float32' as '<f4'."""
 
     def parse(taker: Taker, raw: Any) -> InterfaceRecord:
         if isinstance(raw, dict) and raw.get("typestr") in {"f4", "float32"}:
@@ -185,7 +185,7 @@ def reads_typestrs_like_numpy() -> Subject:
 
 @mutant("elements_at_address_0_are_refused", twin=honest_taker)
 def takes_address_0_for_no_elements() -> Subject:
-    """Takes every record whose address is 0 for one of no elements."""
+    """Accepts every record with address 0 as one without elements."""
 
     def check_memory(taker: Taker, taken: Taken) -> None:
         if taken.record.ptr:
@@ -196,7 +196,7 @@ def takes_address_0_for_no_elements() -> Subject:
 
 @mutant("addresses_that_the_driver_does_not_know_are_refused", twin=honest_taker)
 def believes_any_address() -> Subject:
-    """Does not ask the driver about addresses where nothing ever is."""
+    """Does not query the driver for addresses that are never valid."""
 
     def check_kind(taker: Taker, taken: Taken, kind: str) -> None:
         if kind != "host" or taken.record.ptr >= _PAGE:
@@ -207,7 +207,7 @@ def believes_any_address() -> Subject:
 
 @mutant("plain_memory_of_the_host_is_refused", twin=honest_taker)
 def takes_the_host_for_a_device() -> Subject:
-    """Takes memory of the host that no device reaches."""
+    """Accepts host memory that no device can access."""
 
     def check_kind(taker: Taker, taken: Taken, kind: str) -> None:
         if kind != "host" or taken.record.ptr < _PAGE:
@@ -218,7 +218,7 @@ def takes_the_host_for_a_device() -> Subject:
 
 @mutant("elements_outside_their_allocation_are_refused", twin=honest_taker)
 def looks_at_the_first_element_only() -> Subject:
-    """Asks the driver about the first element, and about no other."""
+    """Queries the driver for the first element only."""
     return taker_of(check_span=lambda *_: None)
 
 

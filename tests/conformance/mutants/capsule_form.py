@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 _WRONG_NAME: Final = b"tensor"
-_FEW: Final = 64  # elements of arrays whose double release few checks come to see
+_FEW: Final = 64  # elements of arrays whose double release few checks trigger
 
 
 @mutant("exports_are_capsules", twin=honest_producer)
 def capsules_in_a_tuple() -> Subject:
-    """__dlpack__() returns a tuple of a capsule."""
+    """__dlpack__() returns a tuple with a capsule."""
     return patched(lambda opened, _: (opened.capsule,))
 
 
@@ -49,7 +49,7 @@ def versioned_structs_under_the_old_name() -> Subject:
 
 @mutant("names_of_capsules_stay", twin=honest_producer)
 def names_that_die_with_the_array() -> Subject:
-    """The name of a capsule is a string that the array owns."""
+    """The name of a capsule is a string that is freed with the array."""
 
     class NameOwner(Honest):
         """An array that owns the names of its capsules."""
@@ -65,7 +65,7 @@ def names_that_die_with_the_array() -> Subject:
 
 
 class Repeating(Honest):
-    """An array that makes one capsule of each generation and keeps it."""
+    """An array that creates one capsule of each generation and returns it repeatedly."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
         capsule = super().__dlpack__(**keywords)
@@ -85,10 +85,10 @@ def capsules_that_are_kept() -> Subject:
 
 @mutant("arrays_are_exported_again", twin=honest_producer)
 def arrays_that_are_exported_once() -> Subject:
-    """An array whose capsule is gone has nothing left to export, as an object of pydlpack's."""
+    """An array whose capsule was freed cannot be exported again, like an object of pydlpack."""
 
     class Once(Honest):
-        """An array that remembers whether a capsule of it was ever given back."""
+        """An array that records whether one of its capsules was released."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             if vars(self).get("spent"):
@@ -102,10 +102,10 @@ def arrays_that_are_exported_once() -> Subject:
 
 @mutant("arrays_are_exported_again", twin=honest_producer)
 def arrays_that_are_moved_away() -> Subject:
-    """An array whose capsule was consumed has nothing left to export; others leave again."""
+    """An array whose capsule was consumed cannot be exported again; unconsumed capsules can."""
 
     class Moved(Honest):
-        """An array that looks at the capsules that it has given."""
+        """An array that checks the capsules that it has returned."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             given = vars(self).setdefault("given", [])
@@ -119,10 +119,10 @@ def arrays_that_are_moved_away() -> Subject:
 
 @mutant("every_export_is_a_capsule_of_its_own", twin=honest_sharer)
 def structs_that_are_shared() -> Subject:
-    """Every call returns a new capsule of the same struct, for small arrays, and nobody counts."""
+    """Every call returns a new capsule of the same, uncounted struct, for small arrays."""
 
     class Sharing(Repeating):
-        """An array that wraps one struct again and again."""
+        """An array that wraps one struct repeatedly."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             if self.array.size > _FEW:
@@ -140,7 +140,7 @@ def structs_that_are_shared() -> Subject:
 
 @mutant("versioned_structs_are_of_major_version_1", twin=honest_producer)
 def structs_of_major_version_2() -> Subject:
-    """Versioned structs say version 2.0."""
+    """Versioned structs have version 2.0."""
 
     def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.version.major = 2

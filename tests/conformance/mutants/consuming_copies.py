@@ -1,4 +1,4 @@
-"""Consumers that copy, or do not copy, against what they are told.
+"""Consumers that copy or share memory contrary to the request.
 
 Source: the rules DLP-COPY-1 and DLP-COPY-2.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Copying(Consumer):
-    """A consumer that copies everything that comes with a value of ``copy``.
+    """A consumer that copies all input for a value of ``copy``.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class _Copying(Consumer):
         self.wanted: bool | None = None
 
     def take(self, x: Any, **wanted: Any) -> Array:
-        """Return an array, and remember what was wanted of it."""
+        """Return an array, and record the request."""
         self.wanted = wanted.get("copy")
         return super().take(x, **wanted)
 
     def array(self, said: Description, owner: Any) -> Array:
-        """Return an array on memory of its own, if that was not wanted."""
+        """Return an array over separate memory if the request matches."""
         y = super().array(said, owner)
         if self.wanted is not self.when or said.dtype not in FORMATS:
             return y
@@ -56,7 +56,7 @@ class _Copying(Consumer):
 
 @mutant("memory_is_shared_by_default", twin=honest)
 def copies_by_default() -> Subject:
-    """It copies every array, unless it is told not to."""
+    """It copies every array unless copy=False is passed."""
     return subject_of(_Copying(None))
 
 
@@ -67,10 +67,10 @@ def copies_with_copy_false() -> Subject:
 
 
 class _CopyingOdd(_Copying):
-    """A consumer that copies with copy=False what is not in C order, or not aligned to 8 bytes."""
+    """A consumer that copies with copy=False unless the array is in C order and 8-byte aligned."""
 
     def array(self, said: Description, owner: Any) -> Array:
-        """Return an array, on memory of its own where the producer's is odd."""
+        """Return an array, over separate memory if the producer's layout is unusual."""
         odd = isinstance(said.shape, tuple) and said.strides != c_strides(said.shape)
         self.when = False if odd or (said.data or 0) % 8 else None
         if self.wanted is None:
@@ -80,12 +80,12 @@ class _CopyingOdd(_Copying):
 
 @mutant("copy_false_shares_or_refuses", twin=honest)
 def copies_odd_layouts_with_copy_false() -> Subject:
-    """It copies with copy=False what is not in C order, or not aligned."""
+    """It copies with copy=False if the array is not in C order or not aligned."""
     return subject_of(_CopyingOdd(None))
 
 
 def _refuse_copy_false(consumer: Consumer, x: Any, *, copy: bool | None = None) -> Array:
-    """Return an array, unless there must be no copy."""
+    """Return an array, or refuse copy=False."""
     if copy is False:
         raise BufferError("nobody knows whether there will be a copy")
     return Consumer.take(consumer, x, copy=copy)
@@ -93,12 +93,12 @@ def _refuse_copy_false(consumer: Consumer, x: Any, *, copy: bool | None = None) 
 
 @mutant("copy_false_takes_what_is_shared_anyway", twin=honest)
 def refuses_copy_false() -> Subject:
-    """It refuses copy=False, whatever it is given."""
+    """It refuses copy=False for all input."""
     return changed(take=_refuse_copy_false)
 
 
 def _without(value: bool) -> Subject:
-    """Return a consumer that does not pass on a value of ``copy``."""
+    """Return a consumer that does not pass a value of ``copy`` on."""
 
     def take(consumer: Consumer, x: Any, *, copy: bool | None = None) -> Array:
         return Consumer.take(consumer, x, copy=None if copy is value else copy)
@@ -113,7 +113,7 @@ def shares_with_copy_true() -> Subject:
 
 
 def _ask_without_copy(consumer: Consumer, method: Any, keywords: dict[str, Any]) -> Any:
-    """Ask for a capsule, with every keyword or with none."""
+    """Request a capsule with every keyword or with none."""
     try:
         return method(**keywords)
     except TypeError:
@@ -122,11 +122,11 @@ def _ask_without_copy(consumer: Consumer, method: Any, keywords: dict[str, Any])
 
 @mutant("copy_true_copies_or_refuses", twin=honest)
 def forgets_the_copy_when_it_asks_again() -> Subject:
-    """It asks a producer that knows no copy=True without it, and copies nothing itself."""
+    """It repeats a request without copy=True if the producer refuses it, and does not copy."""
     return changed(ask=_ask_without_copy)
 
 
 @mutant("copy_false_reaches_the_producer", twin=honest)
 def keeps_copy_false_to_itself() -> Subject:
-    """It does not tell the producer of copy=False."""
+    """It does not pass copy=False to the producer."""
     return _without(False)  # noqa: FBT003 - as above

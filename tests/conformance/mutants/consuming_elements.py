@@ -1,4 +1,4 @@
-"""Consumers that read elements as what they are not.
+"""Consumers that read elements as another type.
 
 Source: the rules DLP-DTYPE-1, DLP-DTYPE-2 and DLP-DTYPE-5.
 """
@@ -17,7 +17,7 @@ Element = tuple[int, int, int]
 
 
 def _reading(mistakes: dict[Element, Element]) -> Subject:
-    """Return a consumer that takes some element types for others."""
+    """Return a consumer that treats some element types as others."""
 
     def element_of(consumer: Consumer, dtype: Any, managed: Any) -> Element:
         found = mistakes.get((dtype.code, dtype.bits, dtype.lanes))
@@ -34,7 +34,7 @@ def reads_bfloat16_as_float16() -> Subject:
 
 @mutant("elements_are_read_as_their_type_says", twin=honest)
 def reads_float8_as_bytes() -> Subject:
-    """It reads float8_e4m3fn as uint8, and hands it on as that."""
+    """It reads float8_e4m3fn as uint8, and exports it as uint8."""
     return _reading({(10, 8, 1): (1, 8, 1)})
 
 
@@ -52,7 +52,7 @@ def reads_bools_as_bytes() -> Subject:
 
 @mutant("unknown_element_types_are_not_read_as_others", twin=honest)
 def reads_unknown_codes_as_floats() -> Subject:
-    """It reads element types whose code it does not know as float32."""
+    """It reads element types with unknown codes as float32."""
     return _reading({(99, 32, 1): (2, 32, 1)})
 
 
@@ -64,7 +64,7 @@ def reads_bools_of_one_bit_as_bytes() -> Subject:
 
 @mutant("elements_of_no_size_are_not_read", twin=honest)
 def reads_no_bits_as_the_usual_number() -> Subject:
-    """It reads floats of no bits, and of no lanes, as float32."""
+    """It reads floats with 0 bits or 0 lanes as float32."""
     return _reading({(2, 0, 1): (2, 32, 1), (2, 32, 0): (2, 32, 1)})
 
 
@@ -81,7 +81,7 @@ def reads_one_element_per_byte() -> Subject:
 
 
 def _legacy_apart(consumer: Consumer, dtype: Any, managed: Any) -> Element:
-    """Return the element type; 4 bits in a legacy struct have a byte each."""
+    """Return the element type; 4-bit elements in a legacy struct have a byte each."""
     element = (dtype.code, dtype.bits, dtype.lanes)
     if element == (1, 4, 1) and not hasattr(managed, "flags"):
         return (1, 8, 1)
@@ -90,5 +90,5 @@ def _legacy_apart(consumer: Consumer, dtype: Any, managed: Any) -> Element:
 
 @mutant("elements_below_8_bits_of_the_legacy_struct_are_packed", twin=honest)
 def reads_one_element_per_byte_of_the_legacy_struct() -> Subject:
-    """It reads elements of 4 bits in a legacy struct as if each had a byte."""
+    """It reads 4-bit elements in a legacy struct as if each had a byte."""
     return changed(element_of=_legacy_apart)

@@ -1,4 +1,4 @@
-"""Consumers that refuse with another class than callers catch.
+"""Consumers that refuse with a class that callers do not catch.
 
 Source: the rules DLP-DTYPE-1, DLP-DEV-6, DLP-VER-1, DLP-CAP-2 and DLP-NEG-1.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _refusing(step: str, error: type[Exception]) -> Subject:
-    """Return a consumer one of whose steps refuses with an error of another class."""
+    """Return a consumer with a step that refuses with another error class."""
     honest_step = getattr(Consumer, step)
 
     def refuse(consumer: Consumer, *arguments: Any) -> Any:
@@ -47,7 +47,7 @@ def raises_runtime_error_for_versions() -> Subject:
 
 @mutant("capsules_not_to_be_taken_raise_value_error", twin=honest)
 def raises_runtime_error_for_names() -> Subject:
-    """It refuses capsules of other names with RuntimeError."""
+    """It refuses capsules with other names with RuntimeError."""
     return _refusing("name_of", RuntimeError)
 
 

@@ -1,6 +1,7 @@
-"""Consumers that misread layouts that are legal, or refuse them without need.
+"""Consumers that misread legal layouts, or refuse them unnecessarily.
 
-Source: the rules DLP-SHAPE-1, DLP-SHAPE-2, DLP-STRIDES-1, DLP-STRIDES-2, DLP-STRIDES-4, DLP-DATA-2
+Source: the rules DLP-SHAPE-1, DLP-SHAPE-2, DLP-STRIDES-1, DLP-STRIDES-2, DLP-STRIDES-4,
+DLP-DATA-2
 and DLP-DATA-3.
 """
 
@@ -22,7 +23,7 @@ _FEW: Final = 32  # axes
 
 @mutant("strides_are_honoured", twin=honest)
 def takes_stride_0_for_1() -> Subject:
-    """It takes strides of 0 for strides of 1."""
+    """It treats strides of 0 as strides of 1."""
     return changed(
         strides_of=lambda consumer, tensor, shape: tuple(
             step or 1 for step in Consumer.strides_of(consumer, tensor, shape)
@@ -31,7 +32,7 @@ def takes_stride_0_for_1() -> Subject:
 
 
 def _given_strides(consumer: Consumer, tensor: Any, shape: Ints) -> Ints:
-    """Return the strides, which there must be."""
+    """Return the strides, which must not be NULL."""
     if shape and not tensor.strides:
         raise BufferError("strides is NULL")
     return Consumer.strides_of(consumer, tensor, shape)
@@ -39,22 +40,22 @@ def _given_strides(consumer: Consumer, tensor: Any, shape: Ints) -> Ints:
 
 @mutant("strides_that_are_null_mean_c_order", twin=honest)
 def refuses_strides_that_are_null() -> Subject:
-    """It refuses arrays whose strides are NULL."""
+    """It refuses arrays with NULL strides."""
     return changed(strides_of=_given_strides)
 
 
 class _Trusting(Consumer):
-    """A consumer that follows strides which are never NULL from version 1.2 on."""
+    """A consumer that dereferences strides from version 1.2 on, where they are never NULL."""
 
     since = (0, 0)
 
     def check_version(self, version: tuple[int, int]) -> None:
-        """Remember the version."""
+        """Record the version."""
         self.since = version
         super().check_version(version)
 
     def strides_of(self, tensor: Any, shape: Ints) -> Ints:
-        """Return the strides, which are whatever lies at NULL."""
+        """Return the strides, read from NULL if they are missing."""
         if self.since >= (1, 2) and shape and not tensor.strides:
             return (0,) * len(shape)
         return super().strides_of(tensor, shape)
@@ -62,13 +63,13 @@ class _Trusting(Consumer):
 
 @mutant("strides_that_may_not_be_null_do_no_harm", twin=honest)
 def follows_strides_that_may_not_be_null() -> Subject:
-    """It follows the strides of version 1.3 where they are NULL."""
+    """It dereferences NULL strides in structs of version 1.3."""
     return subject_of(_Trusting())
 
 
 @mutant("the_byte_offset_is_added", twin=honest)
 def forgets_the_byte_offset() -> Subject:
-    """It reads the first element at data, whatever byte_offset is."""
+    """It reads the first element at data, and ignores byte_offset."""
     return changed(
         address_of=lambda consumer, tensor: (
             Consumer.address_of(consumer, tensor) - tensor.byte_offset
@@ -77,7 +78,7 @@ def forgets_the_byte_offset() -> Subject:
 
 
 def _shape_followed(consumer: Consumer, tensor: Any) -> Ints:
-    """Return the extents, after a look at the first one."""
+    """Return the extents, after reading the first one."""
     if tensor.shape and tensor.shape[0] < 0:
         raise BufferError("an extent is negative")
     return Consumer.shape_of(consumer, tensor)
@@ -85,18 +86,18 @@ def _shape_followed(consumer: Consumer, tensor: Any) -> Ints:
 
 @mutant("pointers_of_scalars_are_not_followed", twin=honest)
 def follows_the_shape_of_scalars() -> Subject:
-    """It follows the shape of an array that has no axes."""
+    """It reads the shape of an array without axes."""
     return changed(shape_of=_shape_followed)
 
 
 def _something(consumer: Consumer, y: Array) -> list[Any]:
-    """Return the elements, of which there is always one."""
+    """Return the elements, at least one."""
     return Consumer.read(consumer, y) or [0.0]
 
 
 @mutant("arrays_without_elements_are_not_followed", twin=honest)
 def reads_an_element_where_there_is_none() -> Subject:
-    """It reads an element of an array that has none."""
+    """It reads an element of an array without elements."""
     return changed(read=_something)
 
 
@@ -108,7 +109,7 @@ def _first_wanted(consumer: Consumer, tensor: Any, shape: Ints, strides: Ints, s
 
 @mutant("arrays_without_elements_are_taken", twin=honest)
 def refuses_data_that_is_null() -> Subject:
-    """It refuses arrays whose data is NULL, though they have no elements."""
+    """It refuses arrays without elements whose data is NULL."""
     return changed(first_of=_first_wanted)
 
 
@@ -122,7 +123,7 @@ def _usual_strides(consumer: Consumer, tensor: Any, shape: Ints) -> Ints:
 
 @mutant("strides_of_single_elements_do_not_matter", twin=honest)
 def minds_the_stride_of_a_single_element() -> Subject:
-    """It refuses an array of shape (1,) whose stride is not 1."""
+    """It refuses an array of shape (1,) with another stride than 1."""
     return changed(strides_of=_usual_strides)
 
 

@@ -33,7 +33,7 @@ def _owning(kind: type[Owner]) -> Subject:
 
 
 def _taken(step: Callable[[Description, Owner], None]) -> Subject:
-    """Return a consumer that does something with each tensor that it takes."""
+    """Return a consumer that calls a function for each imported tensor."""
 
     def array(consumer: Consumer, said: Description, owner: Any) -> Array:
         step(said, owner)
@@ -43,19 +43,19 @@ def _taken(step: Callable[[Description, Owner], None]) -> Subject:
 
 
 def _never(_: Description, owner: Owner) -> None:
-    """Forget the deleter."""
+    """Drop the deleter."""
     owner.deleter = None
 
 
 @mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
 def never_releases_what_it_takes() -> Subject:
-    """It never releases what it has taken."""
+    """It never releases imported tensors."""
     return _taken(_never)
 
 
 @mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
 def releases_at_once() -> Subject:
-    """It releases a tensor as soon as it has an array on its memory."""
+    """It releases a tensor as soon as it has created the array."""
     return _taken(lambda _, owner: owner.release())
 
 
@@ -63,7 +63,7 @@ class _Twice(Owner):
     """An owner that releases twice."""
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
-        """Call the deleter, and once more."""
+        """Call the deleter twice."""
         deleter = self.deleter
         super().release()
         if deleter:
@@ -77,10 +77,10 @@ def releases_twice() -> Subject:
 
 
 class _TwiceLate(Owner):
-    """An owner whose second release comes with the next collection."""
+    """An owner whose second release happens in the next garbage collection."""
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
-        """Call the deleter, and leave a cycle behind that does so again."""
+        """Call the deleter, and leave a cycle that calls it again."""
         address, deleter = self.address, self.deleter
         super().release()
         if deleter:
@@ -108,7 +108,7 @@ def releases_a_copy() -> Subject:
 
 
 def _never_if_empty(said: Description, owner: Owner) -> None:
-    """Forget the deleter of an array without elements."""
+    """Drop the deleter of an array without elements."""
     if isinstance(said.shape, tuple) and 0 in said.shape:
         owner.deleter = None
 
@@ -120,10 +120,10 @@ def never_releases_arrays_without_elements() -> Subject:
 
 
 class _Ungrateful(Consumer):
-    """A consumer that hands on memory and forgets whose it is."""
+    """A consumer that exports memory without keeping its owner."""
 
     def hand_on(self, y: Array, *, versioned: bool) -> Any:
-        """Return a capsule of an array's memory, which nobody keeps."""
+        """Return a capsule of an array's memory, which is not kept alive."""
         capsule = super().hand_on(y, versioned=versioned)
         self.lent[-1] = (self.lent[-1][0], None)
         return capsule
@@ -131,15 +131,15 @@ class _Ungrateful(Consumer):
 
 @mutant("views_keep_the_memory", twin=honest)
 def hands_on_what_it_does_not_keep() -> Subject:
-    """It hands on memory, and does not keep it for those who take it."""
+    """It exports memory, and does not keep it alive for consumers."""
     return subject_of(_Ungrateful())
 
 
 class _Reckless(Owner):
-    """An owner that calls whatever there is."""
+    """An owner that calls the deleter without a check."""
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
-        """Call the deleter once, NULL or not."""
+        """Call the deleter once, even if it is NULL."""
         address, self.address = self.address, 0
         if address:
             _call(self.deleter or 0)(address)
@@ -147,12 +147,12 @@ class _Reckless(Owner):
 
 @mutant("deleters_that_are_null_are_not_called", twin=honest)
 def calls_deleters_that_are_null() -> Subject:
-    """It calls the deleter without a look whether there is one."""
+    """It calls the deleter without checking for NULL."""
     return _owning(_Reckless)
 
 
 def _need_deleter(consumer: Consumer, address: int, name: bytes) -> Owner:
-    """Return what releases a struct, which must be possible."""
+    """Return the owner of a struct, which must have a deleter."""
     owner = Consumer.own(consumer, address, name)
     if not owner.deleter:
         raise BufferError("nobody can release it")
@@ -161,19 +161,19 @@ def _need_deleter(consumer: Consumer, address: int, name: bytes) -> Owner:
 
 @mutant("arrays_without_a_deleter_are_taken", twin=honest)
 def refuses_deleters_that_are_null() -> Subject:
-    """It refuses arrays whose deleter is NULL."""
+    """It refuses arrays with a NULL deleter."""
     return changed(own=_need_deleter)
 
 
 def _look_at_context(consumer: Consumer, managed: Any) -> int:
-    """Return the flags, and look at what ``manager_ctx`` points to, if to anything."""
+    """Return the flags, after reading the memory at ``manager_ctx``, unless it is NULL."""
     if managed.manager_ctx:
         ctypes.string_at(managed.manager_ctx, 8)
     return Consumer.flags_of(consumer, managed)
 
 
 def _curious() -> Subject:
-    """Return an honest consumer that looks at ``manager_ctx``."""
+    """Return an honest consumer that reads ``manager_ctx``."""
     return changed(flags_of=_look_at_context)
 
 
@@ -186,12 +186,12 @@ def _need_context(consumer: Consumer, managed: Any) -> int:
 
 @mutant("arrays_without_a_manager_ctx_are_taken", twin=_curious)
 def refuses_contexts_that_are_null() -> Subject:
-    """It refuses arrays whose manager_ctx is NULL."""
+    """It refuses arrays with a NULL manager_ctx."""
     return changed(flags_of=_need_context)
 
 
 def _scaled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides, and count them in bytes where the producer keeps them."""
+    """Return the strides, converted to bytes in the producer's memory."""
     strides = Consumer.strides_of(consumer, tensor, shape)
     if tensor.strides:
         for axis, step in enumerate(strides):
@@ -201,12 +201,12 @@ def _scaled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[in
 
 @mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
 def counts_strides_in_bytes_in_place() -> Subject:
-    """It turns the producer's strides into bytes, where they are."""
+    """It converts the producer's strides to bytes in place."""
     return changed(strides_of=_scaled)
 
 
 def _filled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides, and put them where the producer has none."""
+    """Return the strides, written into the struct if they are NULL."""
     strides = Consumer.strides_of(consumer, tensor, shape)
     if strides and not tensor.strides:
         vector = (ctypes.c_int64 * len(strides))(*strides)
@@ -217,12 +217,12 @@ def _filled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[in
 
 @mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
 def fills_strides_that_are_null() -> Subject:
-    """It points the producer's strides at a vector of its own where they are NULL."""
+    """It sets NULL strides of the producer's struct to a vector of its own."""
     return changed(strides_of=_filled)
 
 
 def _moved(consumer: Consumer, tensor: Any) -> int:
-    """Return the address of the first element, which is where data then points."""
+    """Return the address of the first element, written into data."""
     address = Consumer.address_of(consumer, tensor)
     tensor.data, tensor.byte_offset = address, 0
     return address
@@ -230,12 +230,12 @@ def _moved(consumer: Consumer, tensor: Any) -> int:
 
 @mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
 def adds_the_offset_in_place() -> Subject:
-    """It adds byte_offset to data where the producer keeps them."""
+    """It adds byte_offset to data in the producer's struct."""
     return changed(address_of=_moved)
 
 
 def _emptied(consumer: Consumer, address: int, name: bytes) -> Owner:
-    """Return what releases a struct, which then has no deleter."""
+    """Return the owner of a struct, after clearing its deleter."""
     owner = Consumer.own(consumer, address, name)
     consumer.struct_at(address, name).deleter = None
     return owner
@@ -243,63 +243,63 @@ def _emptied(consumer: Consumer, address: int, name: bytes) -> Owner:
 
 @mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
 def clears_the_deleter() -> Subject:
-    """It sets the deleter of the producer's struct to NULL once it has it."""
+    """It sets the deleter of the producer's struct to NULL after reading it."""
     return changed(own=_emptied)
 
 
 class _Remembering(Array):
-    """An array that remembers its producer."""
+    """An array that keeps its producer."""
 
     producer: Any = None
 
 
 class _Lazy(Consumer):
-    """A consumer that asks the producer whenever elements are read."""
+    """A consumer that calls the producer whenever elements are read."""
 
     def array(self, said: Description, owner: Any) -> Array:
-        """Return an array that can remember."""
+        """Return an array that can keep its producer."""
         return _Remembering(self, said, owner)
 
     def take(self, x: Any, **wanted: Any) -> Array:
-        """Return an array that remembers its producer."""
+        """Return an array that keeps its producer."""
         y = super().take(x, **wanted)
         if isinstance(y, _Remembering):
             y.producer = x
         return y
 
     def read(self, y: Array) -> list[Any]:
-        """Return the elements that the producer has now."""
+        """Return the current elements of the producer."""
         producer = y.producer if isinstance(y, _Remembering) else None
         return super().read(y if producer is None else super().take(producer))
 
 
 @mutant("elements_are_read_without_asking_again", twin=honest)
 def asks_again_whenever_it_reads() -> Subject:
-    """It asks the producer for a fresh capsule whenever elements are read."""
+    """It requests a new capsule from the producer whenever elements are read."""
     return subject_of(_Lazy())
 
 
 class _Homebound(Owner):
-    """An owner that releases on the thread that it was made on."""
+    """An owner that only releases on the thread that created it."""
 
     def __init__(self, address: int, deleter: int | None) -> None:
         super().__init__(address, deleter)
         self.home = threading.get_ident()
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
-        """Call the deleter, at home."""
+        """Call the deleter, on that thread only."""
         if threading.get_ident() == self.home:
             super().release()
 
 
 @mutant("arrays_may_die_on_another_thread", twin=honest)
 def releases_on_its_own_thread_only() -> Subject:
-    """It does not release arrays that die on another thread."""
+    """It does not release arrays that are freed on another thread."""
     return _owning(_Homebound)
 
 
 class _Abrupt(Owner):
-    """An owner that does not survive the interpreter."""
+    """An owner that aborts at the exit of the interpreter."""
 
     def __del__(
         self,
@@ -313,5 +313,5 @@ class _Abrupt(Owner):
 
 @mutant("arrays_may_outlive_the_interpreter", twin=honest)
 def aborts_at_exit() -> Subject:
-    """It aborts when an array dies while the interpreter ends."""
+    """It aborts if an array is freed while the interpreter exits."""
     return _owning(_Abrupt)

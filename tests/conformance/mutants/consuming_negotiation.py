@@ -1,4 +1,4 @@
-"""Consumers that ask wrongly: for what, with which keywords, and how often.
+"""Consumers with errors in requests: results, keywords and number of calls.
 
 Source: the rules DLP-NEG-1, DLP-NEG-2, DLP-NEG-3, DLP-VER-2, DLP-DEV-4 and DLP-COPY-3.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _adding(**more: Any) -> Subject:
-    """Return a consumer that first asks with something else for some keywords."""
+    """Return a consumer whose first request has other values for some keywords."""
 
     def ask(consumer: Consumer, method: Any, keywords: dict[str, Any]) -> Any:
         try:
@@ -32,7 +32,7 @@ def _adding(**more: Any) -> Subject:
 def _without_version(
     consumer: Consumer, device: tuple[int, int], wanted: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what a producer is asked with, but for its version."""
+    """Return the keywords of a request without the version."""
     keywords = Consumer.keywords(consumer, device, wanted)
     del keywords["max_version"]
     return keywords
@@ -40,7 +40,7 @@ def _without_version(
 
 @mutant("max_version_is_sent_first", twin=honest)
 def sends_no_version() -> Subject:
-    """It asks without max_version."""
+    """It sends no max_version."""
     return changed(keywords=_without_version)
 
 
@@ -53,12 +53,12 @@ def sends_the_version_as_a_list() -> Subject:
 def _with_a_list(
     consumer: Consumer, device: tuple[int, int], wanted: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what a producer is asked with, and its device in a list."""
+    """Return the keywords of a request, with the device as a list."""
     return Consumer.keywords(consumer, device, wanted) | {"dl_device": list(device)}
 
 
 class _Kind(enum.Enum):
-    """Kinds of devices, which are no ints themselves."""
+    """Kinds of devices, which are not ints."""
 
     CPU = 1
 
@@ -66,13 +66,13 @@ class _Kind(enum.Enum):
 def _with_an_enum(
     consumer: Consumer, device: tuple[int, int], wanted: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what a producer of plain host memory is asked with, and an enum for its device."""
+    """Return a request's keywords, with an enum member as device type for plain host memory."""
     keywords = Consumer.keywords(consumer, device, wanted)
     return keywords | ({"dl_device": (_Kind.CPU, 0)} if device[0] == _Kind.CPU.value else {})
 
 
 def _naming() -> Subject:
-    """Return an honest consumer that sends dl_device as the standard's type says."""
+    """Return an honest consumer that sends dl_device with the standard's type."""
     return changed(keywords=_with_an_enum)
 
 
@@ -95,7 +95,7 @@ def sends_a_keyword_of_its_own() -> Subject:
 
 
 def _never_without_stream(_: Consumer, method: Any, keywords: dict[str, Any]) -> Any:
-    """Return a capsule of a producer that knows stream, as every standard has it."""
+    """Return a capsule; every request has stream, which all versions of the standard know."""
     try:
         return method(**keywords)
     except TypeError:
@@ -104,18 +104,18 @@ def _never_without_stream(_: Consumer, method: Any, keywords: dict[str, Any]) ->
 
 @mutant("producers_without_keywords_are_taken", twin=honest)
 def asks_with_a_stream_or_not_at_all() -> Subject:
-    """It asks with stream at least."""
+    """It always sends stream."""
     return changed(ask=_never_without_stream)
 
 
 @mutant("producers_of_every_signature_are_taken", twin=honest)
 def asks_once() -> Subject:
-    """It asks with every keyword, and never again with fewer."""
+    """It sends every keyword, and does not repeat the request with fewer."""
     return changed(ask=lambda _, method, keywords: method(**keywords))
 
 
 def _ask_and_hide(consumer: Consumer, method: Any, keywords: dict[str, Any]) -> Any:
-    """Return a capsule, or raise an error that says nothing."""
+    """Return a capsule, or raise an error without a message."""
     try:
         return Consumer.ask(consumer, method, keywords)
     except Exception:  # noqa: BLE001 - this is what is wrong with it
@@ -124,12 +124,12 @@ def _ask_and_hide(consumer: Consumer, method: Any, keywords: dict[str, Any]) -> 
 
 @mutant("errors_of_the_producer_arrive", twin=honest)
 def hides_errors() -> Subject:
-    """It raises an error of its own whatever a producer raises."""
+    """It replaces every error of a producer by its own."""
     return changed(ask=_ask_and_hide)
 
 
 def _nothing(consumer: Consumer, x: Any, **wanted: Any) -> Any:
-    """Return an array without elements for what is no producer."""
+    """Return an array without elements for an object without __dlpack__."""
     if not hasattr(x, "__dlpack__"):
         return consumer.array(Description((0,), (1,)), None)
     return Consumer.take(consumer, x, **wanted)
@@ -143,7 +143,7 @@ def takes_what_is_no_producer() -> Subject:
 
 @mutant("objects_without_dlpack_device_are_refused", twin=honest)
 def presumes_host_memory() -> Subject:
-    """It takes an object without __dlpack_device__ for one in host memory."""
+    """It treats an object without __dlpack_device__ as one in host memory."""
     return changed(
         device_of=lambda consumer, x: (
             Consumer.device_of(consumer, x) if hasattr(x, "__dlpack_device__") else (1, 0)

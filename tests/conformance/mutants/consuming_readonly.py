@@ -1,4 +1,4 @@
-"""Consumers that lose the read-only flag, or mind it where they need not.
+"""Consumers that lose the read-only flag, or refuse it unnecessarily.
 
 Source: the rules DLP-RO-1, DLP-RO-2 and DLP-RO-3.
 """
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def _writable(y: Array) -> Array:
-    """Return an array that has forgotten its flags."""
+    """Return an array without its flags."""
     return Array(y.consumer, replace(y.said, flags=0), y.owner)
 
 
 def _no_flag(consumer: Consumer, managed: Any) -> int:
-    """Return the flags, of which there must be none."""
+    """Return the flags, which must be 0."""
     found = Consumer.flags_of(consumer, managed)
     if found:
         raise BufferError("read-only")
@@ -32,29 +32,29 @@ def _no_flag(consumer: Consumer, managed: Any) -> int:
 
 @mutant("read_only_arrays_are_taken", twin=honest)
 def refuses_read_only_arrays() -> Subject:
-    """It refuses arrays that are flagged READ_ONLY."""
+    """It refuses arrays with the flag READ_ONLY."""
     return changed(flags_of=_no_flag)
 
 
 @mutant("read_only_memory_is_not_written", twin=honest)
 def writes_read_only_memory() -> Subject:
-    """It writes memory that is flagged READ_ONLY."""
+    """It writes memory with the flag READ_ONLY."""
     return changed(write=lambda consumer, y: Consumer.write(consumer, _writable(y)))
 
 
 @mutant("writable_memory_stays_writable", twin=honest)
 def makes_everything_read_only() -> Subject:
-    """It makes a read-only array of all memory."""
+    """It makes all arrays read-only."""
     return changed(flags_of=lambda *_: DLPACK_FLAG_BITMASK_READ_ONLY)
 
 
 class _Forgetful(Consumer):
-    """A consumer that forgets what memory it hands on.
+    """A consumer that loses the flag when it exports memory.
 
     Parameters
     ----------
     versioned : bool
-        Whether it does so in the versioned struct, else in the legacy one.
+        Whether it does so in the versioned struct, or in the legacy one.
     """
 
     def __init__(self, *, versioned: bool) -> None:
@@ -69,11 +69,11 @@ class _Forgetful(Consumer):
 
 @mutant("the_read_only_flag_is_handed_on", twin=honest)
 def drops_the_flag() -> Subject:
-    """It hands read-only memory on without the flag."""
+    """It exports read-only memory without the flag."""
     return subject_of(_Forgetful(versioned=True))
 
 
 @mutant("read_only_arrays_do_not_leave_as_legacy", twin=honest)
 def hands_read_only_memory_on_as_legacy() -> Subject:
-    """It hands read-only memory on as the legacy struct, which has no flags."""
+    """It exports read-only memory as the legacy struct, which has no flags."""
     return subject_of(_Forgetful(versioned=False))

@@ -1,4 +1,4 @@
-"""Consumers that mistake versions: which structs they understand, and what they do of the others.
+"""Consumers that mishandle versions: which structs they accept, and how they refuse others.
 
 Source: the rules DLP-VER-1 and DLP-VER-3.
 """
@@ -27,27 +27,27 @@ _PLAIN: Final = ((2, 3), (3, 1), (2, 32, 1), 0)
 
 
 def _refuse_if(wrong: bool) -> None:
-    """Refuse something."""
+    """Return a step that refuses a struct on a condition."""
     if wrong:
         raise BufferError("not known here")
 
 
 @mutant("newer_majors_are_refused", twin=honest)
 def takes_newer_majors() -> Subject:
-    """It takes structs of version 2.0 and newer as if they were of 1.0."""
+    """It accepts structs of version 2.0 and newer as if they had version 1.0."""
     return changed(check_version=lambda _, version: _refuse_if(version[0] < 1))
 
 
 class _Refusing(Consumer):
-    """A consumer that forgets the structs of newer versions."""
+    """A consumer that drops the structs of newer versions."""
 
     def check_version(self, version: Version) -> None:
-        """Remember whether the version was to blame."""
+        """Record whether the version was refused."""
         self.newer = version[0] > 1
         super().check_version(version)
 
     def give_up(self, owner: Owner) -> None:
-        """Release a tensor, unless its version was to blame."""
+        """Release a tensor, unless its version was refused."""
         if self.newer:
             owner.deleter = None
         super().give_up(owner)
@@ -57,7 +57,7 @@ class _ReleasingTwice(_Refusing):
     """A consumer that releases the structs of newer versions twice."""
 
     def give_up(self, owner: Owner) -> None:
-        """Release a tensor, and once more if its version was to blame."""
+        """Release a tensor, and once more if its version was refused."""
         again = Owner(owner.address, owner.deleter if self.newer else None)
         self.newer = False
         super().give_up(owner)
@@ -77,7 +77,7 @@ def leaks_newer_majors() -> Subject:
 
 
 def _looked_at(consumer: Consumer, address: int, name: bytes) -> Any:
-    """Return a struct, after a look at its tensor."""
+    """Return a struct, after reading its tensor."""
     found = Consumer.struct_at(consumer, address, name)
     _refuse_if(found.dl_tensor.ndim is None)
     return found
@@ -85,13 +85,13 @@ def _looked_at(consumer: Consumer, address: int, name: bytes) -> Any:
 
 @mutant("nothing_of_a_newer_major_is_read", twin=honest)
 def reads_before_it_looks_at_the_version() -> Subject:
-    """It reads the number of axes before it looks at the version."""
+    """It reads the number of axes before it checks the version."""
     return changed(struct_at=_looked_at)
 
 
 @mutant("versioned_structs_of_major_0_are_refused", twin=honest)
 def takes_major_0() -> Subject:
-    """It takes versioned structs that say version 0.8."""
+    """It accepts versioned structs of version 0.8."""
     return changed(check_version=lambda _, version: _refuse_if(version[0] > 1))
 
 
@@ -102,52 +102,52 @@ def refuses_newer_minors() -> Subject:
 
 
 def _known_flags(_: Consumer, managed: Any) -> int:
-    """Return the flags, if all of them are known."""
+    """Return the flags, if all are known."""
     flags = int(getattr(managed, "flags", 0))
     _refuse_if(flags >= 2**40)
     return flags & DLPACK_FLAG_BITMASK_READ_ONLY
 
 
 def _no_copies(consumer: Consumer, managed: Any) -> int:
-    """Return the flags, if the memory is no copy."""
+    """Return the flags, if the copy flag is not set."""
     _refuse_if(bool(getattr(managed, "flags", 0) & DLPACK_FLAG_BITMASK_IS_COPIED))
     return Consumer.flags_of(consumer, managed)
 
 
 @mutant("flags_of_no_concern_are_ignored", twin=honest)
 def refuses_copies() -> Subject:
-    """It refuses structs that say that the memory is a copy."""
+    """It refuses structs with the copy flag."""
     return changed(flags_of=_no_copies)
 
 
 @mutant("unknown_flags_are_ignored", twin=honest)
 def refuses_unknown_flags() -> Subject:
-    """It refuses structs with flags that it does not know."""
+    """It refuses structs with unknown flags."""
     return changed(flags_of=_known_flags)
 
 
 class _Moved(Array):
-    """An array that is read somewhere else."""
+    """An array that is read at another address."""
 
     place: int | None = None
 
 
 class _Presuming(Consumer):
-    """A consumer that asks for the versioned struct, and reads what it gets as one."""
+    """A consumer that requests the versioned struct, and reads all structs as versioned."""
 
     def array(self, said: Description, owner: Any) -> Array:
-        """Return an array that can be somewhere else."""
+        """Return an array that can have another address."""
         return _Moved(self, said, owner)
 
     def take_capsule(self, capsule: Any) -> Array:
-        """Return an array whose memory is where the versioned struct would say that it is."""
+        """Return an array at the address that the versioned struct would have."""
         legacy = capsules.capsule_name(capsule) == capsules.LEGACY
         y = super().take_capsule(capsule)
         said = y.said
         plain = (said.shape, said.strides, said.dtype, said.flags) == _PLAIN
         if isinstance(y, _Moved) and legacy and plain and y.owner.deleter:
             field = y.owner.address + DLManagedTensorVersioned.dl_tensor.offset
-            y.place = ctypes.c_uint64.from_address(field).value  # where the strides are
+            y.place = ctypes.c_uint64.from_address(field).value  # offset of the strides
         return y
 
     def addresses(self, y: Array) -> list[int]:
@@ -158,5 +158,5 @@ class _Presuming(Consumer):
 
 @mutant("the_name_says_which_struct_it_is", twin=honest)
 def reads_every_struct_as_a_versioned_one() -> Subject:
-    """It finds the data of a legacy struct where the versioned struct has it."""
+    """It reads data of a legacy struct at its offset in the versioned struct."""
     return subject_of(_Presuming())

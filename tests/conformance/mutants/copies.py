@@ -1,4 +1,4 @@
-"""Mutants of copies: memory shared or copied against the request, and flags that lie about it.
+"""Mutants of copies: memory shared or copied contrary to the request, and wrong copy flags.
 
 Source: the checks of the same name.
 """
@@ -23,50 +23,50 @@ if TYPE_CHECKING:
 
 
 def _answering(answer: Callable[[dict[str, Any]], Any]) -> Subject:
-    """Return a producer that reads `copy` in its own way.
+    """Return a producer that interprets `copy` differently.
 
     Parameters
     ----------
     answer : callable
-        ``answer(keywords)`` -> what to take for `copy`.
+        ``answer(keywords)`` -> the value to use for `copy`.
     """
 
     class Answering(Honest):
         """An array that misreads `copy`."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
-            super().__dlpack__(**keywords)  # what an honest one refuses is refused
+            super().__dlpack__(**keywords)  # requests that an honest array refuses are refused
             return super().__dlpack__(**{**keywords, "copy": answer(keywords)})
 
     return producer_of(Answering)
 
 
 def _asks_for_a_copy(asked: dict[str, Any]) -> bool:
-    """Whether a call asks for a copy, in a struct that can say that it is one."""
+    """Return whether a call requests a copy, in a struct that has the copy flag."""
     return asks_version(asked) and bool(asked.get("copy"))
 
 
 @mutant("copy_false_shares_memory", twin=honest_producer)
 def copies_that_nobody_wanted() -> Subject:
-    """copy=False is answered with a copy."""
+    """It makes a copy with copy=False."""
     return _answering(lambda asked: asked.get("copy") is not None)
 
 
 @mutant("memory_is_shared_if_it_can_be", twin=honest_producer)
 def copies_that_nobody_needed() -> Subject:
-    """Without copy=False, everything is copied."""
+    """It always copies without copy=False."""
     return _answering(lambda asked: asked.get("copy") is not False)
 
 
 @mutant("copy_true_never_shares_memory", twin=honest_producer)
 def copy_true_ignored_without_a_version() -> Subject:
-    """copy=True is ignored when the consumer sends no max_version."""
+    """copy=True is ignored if the consumer sends no max_version."""
     return _answering(lambda asked: bool(asked.get("copy")) and asks_version(asked))
 
 
 @mutant("copy_true_never_shares_memory", twin=honest_producer)
 def copies_that_are_kept() -> Subject:
-    """The copy is made once, and handed out to everybody who asks for one."""
+    """The copy is made once, and returned to all consumers that request one."""
 
     class Keeping(Honest):
         """An array that keeps its copy."""
@@ -87,7 +87,7 @@ def copies_that_are_kept() -> Subject:
 
 @mutant("shared_memory_is_not_called_a_copy", twin=honest_producer)
 def shared_memory_called_a_copy() -> Subject:
-    """Memory that is shared is flagged as a copy."""
+    """Shared memory has the copy flag."""
 
     def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
@@ -113,7 +113,7 @@ def copies_refused() -> Subject:
 
 @mutant("copies_are_flagged", twin=honest_producer)
 def copies_without_flag() -> Subject:
-    """Copies are not flagged."""
+    """Copies do not have the copy flag."""
 
     def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags &= ~DLPACK_FLAG_BITMASK_IS_COPIED
@@ -123,7 +123,7 @@ def copies_without_flag() -> Subject:
 
 @mutant("copies_may_be_written", twin=honest_producer)
 def copies_flagged_readonly() -> Subject:
-    """Copies of read-only memory are flagged read-only."""
+    """Copies of read-only memory have the read-only flag."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if not x.array.flags.writeable:
@@ -134,7 +134,7 @@ def copies_flagged_readonly() -> Subject:
 
 @mutant("copies_may_be_written", twin=honest_producer)
 def all_copies_flagged_readonly() -> Subject:
-    """Copies of memory that may be written are flagged read-only."""
+    """Copies of writable memory have the read-only flag."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.flags.writeable:
@@ -145,10 +145,10 @@ def all_copies_flagged_readonly() -> Subject:
 
 @mutant("copies_hold_the_elements", twin=honest_producer)
 def copies_in_memory_order() -> Subject:
-    """The elements are copied in the order in which they lie in memory."""
+    """The elements are copied in memory order."""
 
     class Block(Honest):
-        """An array that is copied as a block."""
+        """An array that is copied as one block."""
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
@@ -162,10 +162,10 @@ def copies_in_memory_order() -> Subject:
 
 @mutant("malformed_copy_arguments_are_refused", twin=honest_producer)
 def copy_by_truth() -> Subject:
-    """A copy is made when `copy` is true, of whatever type it is."""
+    """A copy is made if the truth value of `copy` is true, whatever its type."""
 
     class Truthful(Honest):
-        """An array that asks what is true."""
+        """An array that uses truth values."""
 
         def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
             return super().__dlpack__(copy=None if copy is None else bool(copy), **keywords)

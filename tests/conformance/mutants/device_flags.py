@@ -1,4 +1,4 @@
-"""Producers of device memory whose structs lack a flag, or that copy where they must not.
+"""Producers of device memory whose structs lack a flag, or that copy when this is forbidden.
 
 Source: array API standard 2025.12, ``array.__dlpack__``; dlpack.h 1.3; `checks.device_flags`.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @mutant("copies_of_device_memory_are_flagged", twin=honest_device_producer)
 def forgets_that_it_copied_to_the_host() -> Subject:
-    """Hands copies on the host out as if they were the array's own memory."""
+    """Exports copies on the host as if they were the array's own memory."""
 
     def to_host(self: OnDevice, copy: bool | None) -> tuple[Block, bool]:
         block, _ = OnDevice.to_host(self, copy)
@@ -31,7 +31,7 @@ def forgets_that_it_copied_to_the_host() -> Subject:
 
 @mutant("copies_of_device_memory_are_flagged", twin=honest_device_producer)
 def forgets_that_it_copied_on_the_device() -> Subject:
-    """Hands copies on the device out as if they were the array's own memory."""
+    """Exports copies on the device as if they were the array's own memory."""
 
     def capsule(self: OnDevice, block: Block, copied: bool, max_version: Any) -> Any:
         copied = copied and block.device[0] == 1
@@ -42,7 +42,7 @@ def forgets_that_it_copied_on_the_device() -> Subject:
 
 @mutant("copy_false_makes_no_copy_for_the_host", twin=honest_device_producer)
 def copies_to_the_host_in_any_case() -> Subject:
-    """Copies device memory to the host also where copy=False forbids it."""
+    """Copies device memory to the host even if copy=False forbids it."""
 
     def to_host(self: OnDevice, copy: bool | None) -> tuple[Block, bool]:
         return OnDevice.to_host(self, None if copy is False else copy)
@@ -54,7 +54,7 @@ def copies_to_the_host_in_any_case() -> Subject:
     "readonly_arrays_on_devices_are_flagged", "records_agree_with_capsules", twin=honest_recorder
 )
 def exports_read_only_memory_without_a_flag() -> Subject:
-    """Says that memory is read-only in its record, and nothing of it in its capsules."""
+    """Marks memory as read-only in its record, but not in its capsules."""
 
     def capsule(self: OnDevice, block: Block, copied: bool, max_version: Any) -> Any:
         return OnDevice.capsule(self, block, copied, max_version)

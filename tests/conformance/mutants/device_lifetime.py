@@ -27,7 +27,7 @@ _CUDA: Final = 2
 
 
 class _Made(NamedTuple):
-    """Device memory of an array, and what may hold it: the array, and structs that are out."""
+    """Device memory of an array, and its users: the array, and unreleased structs."""
 
     array: weakref.ref[OnDevice]
     loans: list[Loan]
@@ -36,17 +36,17 @@ class _Made(NamedTuple):
 
 
 def _freeing(is_held: Callable[[bool, list[Loan]], bool]) -> Subject:
-    """Return a subject that frees memory when it is asked to release what it holds back.
+    """Return a subject that frees memory when it is asked to release unused memory.
 
     Parameters
     ----------
     is_held : callable
-        ``is_held(array_is_there, loans)`` -> whether memory has to stay.
+        ``is_held(array_is_there, loans)`` -> whether memory must be kept.
     """
     made: list[_Made] = []
 
     class Freed(OnDevice):
-        """Device memory that somebody frees."""
+        """Device memory that is freed explicitly."""
 
         def __init__(self, block: Block, *arguments: Any, **keywords: Any) -> None:
             super().__init__(block, *arguments, **keywords)
@@ -69,19 +69,19 @@ def _free(cuda: Cuda, block: Block) -> None:
 
 
 def honest_freeing_producer() -> Subject:
-    """Return the twin: memory stays while the array or a struct holds it, and then it goes."""
+    """Return the honest counterpart: memory is freed when no array and no struct uses it."""
     return _freeing(lambda is_there, loans: is_there or any(loan.alive for loan in loans))
 
 
 @mutant("device_memory_stays_while_it_is_held", twin=honest_freeing_producer)
 def frees_memory_with_the_array() -> Subject:
-    """Frees device memory when the array dies, whoever has a struct of it."""
+    """Frees device memory with the array, even if structs use it."""
     return _freeing(lambda is_there, _: is_there)
 
 
 @mutant("device_memory_stays_while_it_is_held", twin=honest_freeing_producer)
 def frees_memory_with_the_capsule() -> Subject:
-    """Frees device memory when its capsules are gone, though consumers live on."""
+    """Frees device memory with its capsules, even if consumers use it."""
 
     def is_held(is_there: bool, loans: list[Loan]) -> bool:
         return is_there or any(loan.alive and loan.name is not None for loan in loans)
@@ -91,5 +91,5 @@ def frees_memory_with_the_capsule() -> Subject:
 
 @mutant("device_memory_is_given_back", twin=honest_freeing_producer)
 def never_frees_what_was_exported() -> Subject:
-    """Keeps device memory for ever that was exported once."""
+    """Never frees device memory that was exported."""
     return _freeing(lambda is_there, loans: is_there or bool(loans))

@@ -1,4 +1,4 @@
-"""Producers of device memory that say the wrong thing of it, or leave another device current.
+"""Producers of device memory that report a wrong device, or leave another device current.
 
 Source: dlpack.h 1.3; array API standard 2025.12; CUDA driver API; `checks.devices`.
 """
@@ -24,7 +24,7 @@ _FIRST: Final = (_CUDA, 0)
 
 
 def _saying(kind: int, said: tuple[int, int]) -> Subject:
-    """Return a subject that says the same wrong device of one kind of memory everywhere."""
+    """Return a subject that reports the same wrong device of one kind of memory everywhere."""
 
     def begin(self: OnDevice, block: Block, *arguments: Any, **keywords: Any) -> None:
         if block.device[0] == kind:
@@ -36,7 +36,7 @@ def _saying(kind: int, said: tuple[int, int]) -> Subject:
 
 @mutant("the_capsule_is_on_the_device_that_was_said", twin=honest_device_producer)
 def ships_another_device_than_it_says() -> Subject:
-    """Says that page-locked memory is the host's, and ships it as memory of a device."""
+    """Reports page-locked memory as host memory, and exports it as device memory."""
 
     def capsule(self: OnDevice, block: Block, copied: bool, max_version: Any) -> Any:
         if block.device[0] == _PINNED:
@@ -48,13 +48,13 @@ def ships_another_device_than_it_says() -> Subject:
 
 @mutant("device_memory_has_the_number_of_its_device", twin=honest_device_producer)
 def counts_every_device_as_the_first() -> Subject:
-    """Says device 0, whatever device the memory is on."""
+    """Reports device 0, whatever device the memory is on."""
     return _saying(_CUDA, _FIRST)
 
 
 @mutant("capsules_have_the_number_of_their_device", twin=honest_device_producer)
 def ships_every_device_as_the_first() -> Subject:
-    """Ships memory of every device as that of device 0."""
+    """Exports memory of every device as that of device 0."""
 
     def capsule(self: OnDevice, block: Block, copied: bool, max_version: Any) -> Any:
         if block.device[0] == _CUDA:
@@ -66,22 +66,22 @@ def ships_every_device_as_the_first() -> Subject:
 
 @mutant("managed_memory_is_said_to_be_managed", twin=honest_device_producer)
 def says_that_managed_memory_is_the_devices() -> Subject:
-    """Says type 2 of managed memory."""
+    """Reports managed memory as device type 2."""
     return _saying(_MANAGED, _FIRST)
 
 
 @mutant("page_locked_memory_is_said_to_be_the_hosts", twin=honest_device_producer)
 def says_that_page_locked_memory_is_the_devices() -> Subject:
-    """Says type 2 of page-locked memory, in both places."""
+    """Reports page-locked memory as device type 2, in both places."""
     return _saying(_PINNED, _FIRST)
 
 
-# ---------------------------------------------------------------- where it is asked to be
+# ---------------------------------------------------------------- requested device
 
 
 @mutant("a_device_that_cannot_be_reached_is_a_buffer_error", twin=honest_device_producer)
 def refuses_a_device_by_value_error() -> Subject:
-    """Raises ValueError for a device that it cannot hand memory to."""
+    """Raises ValueError for a device to which it cannot export memory."""
 
     def refusal(self: OnDevice, target: tuple[int, int]) -> Exception:
         return ValueError(str(OnDevice.refusal(self, target)))
@@ -91,7 +91,7 @@ def refuses_a_device_by_value_error() -> Subject:
 
 @mutant("a_device_that_cannot_be_reached_is_a_buffer_error", twin=honest_device_producer)
 def ignores_the_device_that_it_is_asked_for() -> Subject:
-    """Answers every dl_device but the host's with the memory that it has."""
+    """Ignores every dl_device except the host, and shares its memory."""
 
     def answer(self: OnDevice, **keywords: Any) -> Any:
         if keywords.get("dl_device") not in {None, HOST}:
@@ -103,7 +103,7 @@ def ignores_the_device_that_it_is_asked_for() -> Subject:
 
 @mutant("a_device_number_that_is_not_there_is_refused", twin=honest_device_producer)
 def looks_at_the_type_of_the_device_only() -> Subject:
-    """Takes every number of a device whose type is its own."""
+    """Accepts every id of a device of its own type."""
 
     def answer(self: OnDevice, **keywords: Any) -> Any:
         asked = keywords.get("dl_device")
@@ -116,7 +116,7 @@ def looks_at_the_type_of_the_device_only() -> Subject:
 
 @mutant("the_arrays_own_device_is_no_other", twin=honest_device_producer)
 def refuses_its_own_device() -> Subject:
-    """Refuses dl_device where it names the device that the array is on."""
+    """Refuses dl_device for the device of the array."""
 
     def answer(self: OnDevice, **keywords: Any) -> Any:
         if keywords.get("dl_device") == self.device():
@@ -136,12 +136,12 @@ def hands_nothing_to_the_host() -> Subject:
     return producer_with(to_host=to_host)
 
 
-# ---------------------------------------------------------------- what is left behind
+# ---------------------------------------------------------------- side effects
 
 
 @mutant("an_export_leaves_the_current_device_alone", twin=honest_device_producer)
 def leaves_its_own_device_current() -> Subject:
-    """Makes its device current, and never puts the other back."""
+    """Makes its device current, and never restores the previous one."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if self.cuda is not None:
@@ -153,7 +153,7 @@ def leaves_its_own_device_current() -> Subject:
 
 @mutant("arrays_are_exported_whatever_device_is_current", twin=honest_device_producer)
 def exports_on_its_own_device_only() -> Subject:
-    """Refuses to be exported while another device is current, as PyTorch does."""
+    """Refuses an export while another device is current, as PyTorch does."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if self.cuda is not None and self.cuda.current_device != self.ordinal:
@@ -165,7 +165,7 @@ def exports_on_its_own_device_only() -> Subject:
 
 @mutant("work_is_ordered_while_another_device_is_current", twin=honest_device_producer)
 def records_its_events_on_the_current_device() -> Subject:
-    """Makes its event in whatever context is current, and does not look whether that worked."""
+    """Creates its event in the current context, and does not check the result."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if self.cuda is not None and self.cuda.current_device != self.ordinal:
@@ -180,12 +180,12 @@ def records_its_events_on_the_current_device() -> Subject:
 
 @mutant("work_is_ordered_while_another_device_is_current", twin=honest_device_producer)
 def orders_the_current_stream_of_the_current_device() -> Subject:
-    """Makes the consumer wait for the current device's stream, as CuPy does, and not its own's."""
+    """Makes the consumer wait for the current device's stream, as CuPy does, not for its own."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if self.cuda is not None and self.cuda.current_device != self.ordinal:
             idle = self.cuda.stream()
-            with contextlib.suppress(CudaError):  # of the device that is current
+            with contextlib.suppress(CudaError):  # of the current device
                 self.cuda.order(idle, consumer)
             return
         OnDevice.order(self, consumer)
@@ -195,7 +195,7 @@ def orders_the_current_stream_of_the_current_device() -> Subject:
 
 @mutant("asking_for_the_device_waits_for_nothing", twin=honest_device_producer)
 def synchronizes_before_it_says_its_device() -> Subject:
-    """Waits for its work before it says where it is."""
+    """Waits for its work before it reports its device."""
 
     def say(self: OnDevice) -> tuple[int, int]:
         self.finish()

@@ -1,4 +1,4 @@
-"""Consumers that mistake where memory is, or leave another device current.
+"""Consumers that mishandle the device of memory, or leave another device current.
 
 Source: dlpack.h 1.3; CUDA driver API; `checks.devices_consumed`.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @mutant("memory_that_a_device_reaches_is_read_right", twin=honest_device_consumer)
 def follows_addresses_of_devices() -> Subject:
-    """Reads device memory as if it were the host's."""
+    """Reads device memory as host memory."""
 
     def load(_: DeviceConsumer, __: Cuda, address: int, size: int) -> bytes:
         return ctypes.string_at(address, size)
@@ -36,7 +36,7 @@ def follows_addresses_of_devices() -> Subject:
 
 @mutant("memory_that_the_host_reaches_is_taken", twin=honest_device_consumer)
 def refuses_managed_memory() -> Subject:
-    """Takes host and device memory, and refuses what is both."""
+    """Accepts host and device memory, and refuses managed memory."""
 
     def check_device(self: DeviceConsumer, device: tuple[int, int]) -> None:
         if device[0] == DLDeviceType.kDLCUDAManaged:
@@ -48,7 +48,7 @@ def refuses_managed_memory() -> Subject:
 
 @mutant("what_is_taken_is_on_the_producers_device", twin=honest_device_consumer)
 def counts_every_taken_array_to_the_first_device() -> Subject:
-    """Says device 0 of everything that it takes."""
+    """Reports device 0 for all imported arrays."""
 
     def array(self: DeviceConsumer, said: Description, owner: Any) -> Array:
         if said.device[0] == CUDA:
@@ -60,7 +60,7 @@ def counts_every_taken_array_to_the_first_device() -> Subject:
 
 @mutant("the_number_of_the_capsules_device_counts", twin=honest_device_consumer)
 def believes_the_device_that_was_said() -> Subject:
-    """Takes the number of a device from __dlpack_device__(), and not from the struct."""
+    """Uses the device id from __dlpack_device__(), and not that of the struct."""
     named = [(2, 0)]
 
     def device_of(self: DeviceConsumer, x: Any) -> tuple[int, int]:
@@ -77,7 +77,7 @@ def believes_the_device_that_was_said() -> Subject:
 
 @mutant("a_refused_import_leaves_the_current_device_alone", twin=honest_device_consumer)
 def leaves_the_device_current_of_what_it_refuses() -> Subject:
-    """Puts the other device back after an import, but not after an error."""
+    """Restores the previous device after an import, but not after an error."""
 
     def take(self: DeviceConsumer, x: Any, **wanted: Any) -> Array:
         try:
@@ -94,7 +94,7 @@ def leaves_the_device_current_of_what_it_refuses() -> Subject:
 
 @mutant("an_import_leaves_the_current_device_alone", twin=honest_device_consumer)
 def leaves_the_producers_device_current() -> Subject:
-    """Makes the producer's device current, and never puts the other back."""
+    """Makes the producer's device current, and never restores the previous one."""
 
     def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
         capsule = DeviceConsumer.ask(self, method, keywords)
@@ -113,7 +113,7 @@ def leaves_the_producers_device_current() -> Subject:
     twin=honest_device_consumer,
 )
 def asks_whatever_device_is_current() -> Subject:
-    """Asks for a capsule with the device current that happens to be."""
+    """Requests a capsule with any device current."""
 
     def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
         return Consumer.ask(self, method, keywords)

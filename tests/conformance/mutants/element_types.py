@@ -1,4 +1,4 @@
-"""Mutants of element types: wrong codes and lanes, and elements that ought to have stayed.
+"""Mutants of element types: wrong codes and lanes, and exports that should be refused.
 
 Source: the checks of the same name.
 """
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class _Reinterpreting(Honest):
-    """An array that exports what it cannot say as something else."""
+    """An array that exports unsupported elements as another type."""
 
     def instead(self) -> tuple[Any, Any]:
-        """Return the array to export in its place, and code, bits and lanes or None."""
+        """Return the array to export instead, and code, bits and lanes or None."""
         return self.array, None
 
     def capsule(self, *, versioned: bool, copy: bool) -> Any:
@@ -54,7 +54,7 @@ def complex_numbers_as_floats() -> Subject:
 
 @mutant("element_types_have_their_codes_and_bits", twin=honest_producer)
 def bools_as_bytes_with_a_version() -> Subject:
-    """Bools are exported as uint8 to those who ask for the versioned struct."""
+    """Bools are exported as uint8 if the versioned struct is requested."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.dtype.kind == "b":
@@ -71,13 +71,13 @@ def bools_as_bytes_with_a_version() -> Subject:
     twin=honest_producer,
 )
 def everything_as_bytes_without_legacy() -> Subject:
-    """There is no legacy struct, and in the versioned one every element is a row of bytes."""
+    """There is no legacy struct, and the versioned one has every element as a row of bytes."""
 
     class Bytes(Honest):
-        """An array that forgets what its bytes mean, and that it is conjugated."""
+        """An array that ignores its element type and the conjugate bit."""
 
         def conj(self) -> Any:
-            """Return an array of the same memory, to be conjugated later."""
+            """Return an array of the same memory, with a lazy conjugation."""
             return self._like(self.array)
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
@@ -100,7 +100,7 @@ def everything_as_bytes_without_legacy() -> Subject:
 
 @mutant("plain_elements_have_one_lane", twin=honest_producer)
 def float16_in_pairs() -> Subject:
-    """Elements of float16 are said to be vectors of 2."""
+    """Elements of float16 are exported as vectors of 2."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.dtype == "float16":
@@ -111,13 +111,13 @@ def float16_in_pairs() -> Subject:
 
 @mutant("elements_in_foreign_byte_order_stay", twin=honest_producer)
 def swapped_bytes() -> Subject:
-    """The byte order of elements is forgotten."""
+    """The byte order of elements is ignored."""
 
     class Swapped(_Reinterpreting):
-        """An array that takes every byte order for its own."""
+        """An array that treats every byte order as native."""
 
         def instead(self) -> tuple[Any, Any]:
-            """Return what is exported."""
+            """Return the array to export."""
             array = self.array
             return (
                 array if array.dtype.isnative else array.view(array.dtype.newbyteorder("="))
@@ -128,13 +128,13 @@ def swapped_bytes() -> Subject:
 
 @mutant("elements_that_are_no_numbers_stay", twin=honest_producer)
 def times_as_ints() -> Subject:
-    """Times are exported as the integers that they are made of."""
+    """Times are exported as the integers in their memory."""
 
     class Ticking(_Reinterpreting):
-        """An array that takes times for numbers."""
+        """An array that treats times as numbers."""
 
         def instead(self) -> tuple[Any, Any]:
-            """Return what is exported."""
+            """Return the array to export."""
             return (self.array.view("int64") if self.array.dtype.kind in "mM" else self.array), None
 
     return producer_of(Ticking)
@@ -145,10 +145,10 @@ def extended_floats_as_quadruple() -> Subject:
     """Long doubles of x86 are exported as floats of 128 bits."""
 
     class Extended(_Reinterpreting):
-        """An array that tells the format of a float by its size."""
+        """An array that determines the format of a float from its size."""
 
         def instead(self) -> tuple[Any, Any]:
-            """Return what is exported."""
+            """Return the array to export."""
             if self.array.dtype.char == "g":
                 return self.array.view("complex128"), (2, 128, 1)
             return self.array, None
@@ -158,13 +158,13 @@ def extended_floats_as_quadruple() -> Subject:
 
 @mutant("lazy_values_are_applied_or_refused", twin=honest_producer)
 def conjugation_forgotten() -> Subject:
-    """Conjugation is a bit of the array, which the export does not look at."""
+    """Conjugation is a bit of the array, which the export ignores."""
 
     class Conjugating(Honest):
-        """An array that conjugates when it is computed with."""
+        """An array with lazy conjugation."""
 
         def conj(self) -> Any:
-            """Return an array of the same memory, to be conjugated later."""
+            """Return an array of the same memory, with a lazy conjugation."""
             return self._like(self.array)
 
     return producer_of(Conjugating)

@@ -1,4 +1,4 @@
-"""Mutants of errors: refusals of the wrong class.
+"""Mutants of errors: refusals with the wrong class.
 
 Source: the checks of the same name.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _raising(error: type[Exception], when: Callable[[Honest, dict[str, Any]], bool]) -> Subject:
-    """Return a producer that refuses something with an error of another class.
+    """Return a producer that refuses some requests with another error class.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def _raising(error: type[Exception], when: Callable[[Honest, dict[str, Any]], bo
     """
 
     class Raising(Honest):
-        """An array that raises what it should not."""
+        """An array that raises the wrong error."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             try:
@@ -42,7 +42,7 @@ def _raising(error: type[Exception], when: Callable[[Honest, dict[str, Any]], bo
 
 
 def _odd_steps(x: Honest) -> bool:
-    """Whether a step is no whole number of elements."""
+    """Return whether a stride is not a whole number of elements."""
     return any(step % (x.array.itemsize or 1) for step in x.array.strides)
 
 
@@ -69,7 +69,7 @@ def readonly_refused_with_not_implemented() -> Subject:
 
 @mutant("copies_are_refused_with_buffer_error", twin=honest_producer)
 def copies_refused_with_value_error() -> Subject:
-    """A device that copy=False keeps out of reach is refused with ValueError."""
+    """A device that requires a copy is refused with ValueError for copy=False."""
     return _raising(ValueError, lambda _, asked: asked.get("copy") is False)
 
 
@@ -83,17 +83,17 @@ def element_types_refused_with_type_error_for_a_version() -> Subject:
 
 @mutant("requested_copies_are_refused_with_buffer_error", twin=honest_producer)
 def copies_not_implemented() -> Subject:
-    """A copy that cannot be had on a device is refused with NotImplementedError."""
+    """An unsupported copy on a device is refused with NotImplementedError."""
     return _raising(NotImplementedError, lambda _, asked: asked.get("copy") is True)
 
 
 @mutant("streams_are_refused_with_value_error", twin=honest_producer)
 def streams_refused_by_assertion() -> Subject:
-    """Streams are refused by an assertion."""
+    """Streams are refused with AssertionError."""
     return _raising(AssertionError, lambda _, asked: isinstance(asked.get("stream"), int))
 
 
 @mutant("streams_of_no_kind_are_refused_with_type_error", twin=honest_producer)
 def streams_of_no_kind_refused_with_runtime_error() -> Subject:
-    """Streams that are no ints are refused with RuntimeError."""
+    """Streams that are not ints are refused with RuntimeError."""
     return _raising(RuntimeError, lambda _, asked: not isinstance(asked.get("stream", 0), int))

@@ -1,4 +1,4 @@
-"""Exchange tables that hang in the wrong place, say the wrong thing, or export wrongly.
+"""Exchange tables in the wrong place, with wrong fields, or with wrong exports.
 
 Source: dlpack.h 1.3, DLPackExchangeAPI; `checks.exchange_api`.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @mutant("exchange_tables_hang_on_the_type", twin=honest_carrier)
 def hangs_the_table_on_objects() -> Subject:
-    """Gives every array a table, and none to the type."""
+    """Sets a table on every array, and none on the type."""
 
     def init(x: Carrier, *arguments: Any) -> None:
         Carrier.__init__(x, *arguments)
@@ -50,25 +50,25 @@ def hangs_the_table_on_objects() -> Subject:
 
 @mutant("exchange_tables_are_in_a_capsule_of_their_name", twin=honest_carrier)
 def gives_an_int() -> Subject:
-    """Gives the address of the table as an int, as DLPack 1.2 had it under another name."""
+    """Stores the address of the table as an int, as DLPack 1.2 did under another name."""
     return carrying(Carrier, make_table)
 
 
 @mutant("exchange_tables_are_in_a_capsule_of_their_name", twin=honest_carrier)
 def names_the_capsule_otherwise() -> Subject:
-    """Gives the capsule of the table the name of one with a tensor."""
+    """Gives the capsule of the table the name of a tensor capsule."""
     return carrying(Carrier, lambda: table_capsule(make_table(), capsules.LEGACY))
 
 
 @mutant("exchange_tables_lead_to_older_majors", twin=honest_carrier)
 def says_no_version() -> Subject:
-    """Leaves the version of the table 0.0."""
+    """Sets the version of the table to 0.0."""
     return carrier_of(version=(0, 0))
 
 
 @mutant("exchange_tables_lead_to_older_majors", twin=honest_carrier)
 def leads_back_to_itself() -> Subject:
-    """Lets prev_api of a table lead to the table itself."""
+    """Sets prev_api of a table to the table itself."""
 
     def ring() -> Any:
         address = make_table()
@@ -92,7 +92,7 @@ def has_no_work_stream() -> Subject:
 
 @mutant("exchange_tables_stay_where_they_are", twin=honest_carrier)
 def makes_a_table_for_each_question() -> Subject:
-    """Makes a new table whenever it is asked for one."""
+    """Creates a new table for each access."""
 
     def fresh(_: type) -> Any:
         return table_capsule(make_table())
@@ -105,7 +105,7 @@ def makes_a_table_for_each_question() -> Subject:
 
 
 def _exporting(change: Any) -> Subject:
-    """Return a subject whose table exports capsules that were changed; None keeps them."""
+    """Return a subject whose table exports modified capsules; None keeps them."""
 
     def _for_table(x: Carrier) -> Any:
         capsule = Carrier._for_table(x)
@@ -116,7 +116,7 @@ def _exporting(change: Any) -> Subject:
 
 @mutant("exchanged_tensors_agree_with_capsules", twin=honest_carrier)
 def exports_another_shape() -> Subject:
-    """Exports arrays of four axes by the table with two extents exchanged."""
+    """Exports arrays of four axes by the table with two extents swapped."""
 
     def change(_: Honest, opened: OpenedCapsule) -> None:
         if opened.ndim == 4:
@@ -128,7 +128,7 @@ def exports_another_shape() -> Subject:
 
 @mutant("exchanged_tensors_agree_with_capsules", twin=honest_carrier)
 def exports_another_element_type() -> Subject:
-    """Exports bytes by the table as signed ones."""
+    """Exports bytes by the table as signed integers."""
 
     def change(_: Honest, opened: OpenedCapsule) -> None:
         if opened.dtype == (1, 8, 1):
@@ -139,7 +139,7 @@ def exports_another_element_type() -> Subject:
 
 @mutant("exchanged_tensors_are_of_the_version_of_the_table", twin=honest_carrier)
 def leaves_the_version_of_the_tensor_out() -> Subject:
-    """Leaves the version of exported tensors 0.0."""
+    """Exports tensors of version 0.0."""
 
     def change(_: Honest, opened: OpenedCapsule) -> None:
         opened.managed.version.major = opened.managed.version.minor = 0
@@ -149,15 +149,15 @@ def leaves_the_version_of_the_tensor_out() -> Subject:
 
 @mutant("exchanged_tensors_hold_the_values_of_the_array", twin=honest_carrier)
 def exports_what_is_still_to_be_conjugated() -> Subject:
-    """Exports by the table what conj() has marked only, which __dlpack__ refuses."""
+    """Exports lazy conjugates by the table, which __dlpack__ refuses."""
 
     class Marked(Carrier):
-        """An array that conjugates when it is computed with."""
+        """An array with lazy conjugation."""
 
         marked = False
 
         def conj(self) -> Any:
-            """Return an array of the same memory, to be conjugated later."""
+            """Return an array of the same memory, with a lazy conjugation."""
             found = self._like(self.array)
             found.marked = True
             return found
@@ -185,13 +185,13 @@ def exports_no_flags() -> Subject:
 
 @mutant("exchanged_tensors_give_their_references_back", twin=honest_carrier)
 def takes_a_reference_too_many() -> Subject:
-    """Takes a reference to the array in each export that no deleter drops."""
+    """Takes a reference to the array in each export, which the deleter does not drop."""
     return carrier_of(managed_tensor_from_py_object_no_sync="from_object_holding_on")
 
 
 @mutant("exchanged_tensors_keep_their_memory", twin=honest_carrier)
 def owns_nothing() -> Subject:
-    """Exports tensors that do not keep the memory."""
+    """Exports tensors that do not keep the memory alive."""
 
     def change(_: Honest, opened: OpenedCapsule) -> Any:
         said = Description(
@@ -218,25 +218,25 @@ def lends_no_strides() -> Subject:
 
 @mutant("borrowed_tensors_take_no_reference", twin=honest_carrier)
 def lends_for_ever() -> Subject:
-    """Takes a reference to the array with each tensor that it lends."""
+    """Takes a reference to the array for each tensor that it lends."""
     return carrier_of(dltensor_from_py_object_no_sync="lend_object_holding_on")
 
 
 @mutant("the_host_has_no_work_stream", twin=honest_carrier)
 def has_a_stream_on_the_host() -> Subject:
-    """Gives a stream for the host."""
+    """Returns a stream for the host."""
     return carrier_of(current_work_stream="some_stream")
 
 
 @mutant("the_host_has_no_work_stream", twin=honest_carrier)
 def refuses_the_host_a_stream() -> Subject:
-    """Fails when it is asked for the work stream of the host."""
+    """Fails if the work stream of the host is requested."""
     return carrier_of(current_work_stream="refused_stream")
 
 
 @mutant("exchange_functions_do_not_synchronise", twin=honest_device_carrier)
 def waits_before_it_exports() -> Subject:
-    """Lets the host wait for pending work in the table's export."""
+    """Makes the host wait for pending work in the table's export."""
 
     def _for_table(x: DeviceCarrier) -> Any:
         x.finish()
@@ -257,7 +257,7 @@ def orders_what_it_exports() -> Subject:
 
 
 def refusing_device_carrier() -> Subject:
-    """Refuse every export by the table, as an array with pending work elsewhere is refused."""
+    """Refuse every export by the table, as an array with pending work on another stream is."""
 
     def _for_table(_: DeviceCarrier) -> Any:
         raise BufferError("work may be pending; ask __dlpack__(stream=...)")
@@ -267,7 +267,7 @@ def refusing_device_carrier() -> Subject:
 
 @mutant("exchange_functions_do_not_synchronise", twin=refusing_device_carrier)
 def orders_what_it_refuses() -> Subject:
-    """Makes the legacy default stream wait for pending work, and refuses then."""
+    """Makes the legacy default stream wait for pending work, and then refuses."""
 
     def _for_table(x: DeviceCarrier) -> Any:
         x.order(LEGACY)

@@ -1,4 +1,4 @@
-"""Exchange tables that take tensors of others wrongly, or allocate wrongly.
+"""Exchange tables that import foreign tensors wrongly, or allocate wrongly.
 
 Source: dlpack.h 1.3, DLPackExchangeAPI; `checks.exchange_taking`.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _taking(take: Any) -> Subject:
-    """Return a subject whose table makes what it likes of a capsule."""
+    """Return a subject whose table converts a capsule with a function."""
 
     def table() -> Any:
         return table_capsule(make_table())
@@ -29,13 +29,13 @@ def _taking(take: Any) -> Subject:
 
 @mutant("taken_tensors_are_arrays_of_the_type", twin=honest_carrier)
 def makes_arrays_of_another_type() -> Subject:
-    """Makes arrays of NumPy's, where the table is of another type."""
+    """Makes arrays of NumPy, although the table belongs to another type."""
     return _taking(lambda _, capsule: import_capsule(capsule))
 
 
 @mutant("taken_tensors_are_arrays_of_the_type", twin=honest_carrier)
 def copies_what_it_takes() -> Subject:
-    """Makes an array on memory of its own, with the same elements."""
+    """Makes an array over separate memory, with the same elements."""
 
     def copied(cls: Any, capsule: Any) -> Any:
         taken = import_capsule(capsule)
@@ -48,19 +48,19 @@ def copies_what_it_takes() -> Subject:
 
 @mutant("taken_tensors_are_released_once", twin=honest_carrier)
 def keeps_what_it_makes() -> Subject:
-    """Takes a reference too many to the array that it makes."""
+    """Takes one reference too many to the array that it makes."""
     return carrier_of(managed_tensor_to_py_object_no_sync="to_object_holding_on")
 
 
 @mutant("taken_tensors_are_released_once", twin=honest_carrier)
 def releases_what_it_takes() -> Subject:
-    """Calls the deleter of a tensor when it has made an array of it."""
+    """Calls the deleter of a tensor after it has made the array."""
     return carrier_of(managed_tensor_to_py_object_no_sync="to_object_released")
 
 
 @mutant("taken_tensors_may_have_no_deleter", twin=honest_carrier)
 def calls_any_deleter() -> Subject:
-    """Calls a deleter that is NULL."""
+    """Calls a NULL deleter."""
     return carrier_of(managed_tensor_to_py_object_no_sync="to_object_trusting")
 
 
@@ -72,25 +72,25 @@ def refuses_in_silence() -> Subject:
 
 @mutant("allocated_tensors_are_as_asked", twin=honest_carrier)
 def allocates_one_axis() -> Subject:
-    """Makes tensors of one axis only."""
+    """Creates tensors with one axis only."""
     return carrier_of(managed_tensor_allocator="allocate_flat")
 
 
 @mutant("allocated_tensors_are_as_asked", twin=honest_carrier)
 def allocates_without_strides() -> Subject:
-    """Leaves the strides of new tensors NULL, as it was allowed before DLPack 1.2."""
+    """Leaves the strides of new tensors NULL, as was allowed before DLPack 1.2."""
     return carrier_of(managed_tensor_allocator="allocate_without_strides")
 
 
 @mutant("allocated_tensors_are_as_asked", twin=honest_carrier)
 def allocates_rows_that_overlap() -> Subject:
-    """Writes a stride of 1 along the first axis of new tensors, however long the rows are."""
+    """Sets the stride of the first axis of new tensors to 1, whatever the length of rows."""
     return carrier_of(managed_tensor_allocator="allocate_overlapping")
 
 
 @mutant("allocated_tensors_are_as_asked", twin=honest_carrier)
 def leaves_the_version_of_new_tensors_out() -> Subject:
-    """Leaves the version of new tensors 0.0."""
+    """Sets the version of new tensors to 0.0."""
     return carrier_of(managed_tensor_allocator="allocate_of_version_0")
 
 

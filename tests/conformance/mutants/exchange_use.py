@@ -1,4 +1,4 @@
-"""Consumers that use exchange tables which they should not, or use them wrongly.
+"""Consumers that use invalid exchange tables, or use tables wrongly.
 
 Source: dlpack.h 1.3, DLPackExchangeAPI; `checks.exchange_use`.
 """
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class TableConsumer(Consumer):
-    """A consumer that takes memory through exchange tables where there are any."""
+    """A consumer that imports memory through exchange tables if there are any."""
 
     def take(self, x: Any, **wanted: Any) -> Array:
-        """Return an array on the memory of `x`."""
+        """Return an array over the memory of `x`."""
         table = self.table_of(x)
         if table is None or wanted:
             return super().take(x, **wanted)
@@ -49,7 +49,7 @@ class TableConsumer(Consumer):
 
 
 def honest_user_of_tables() -> Subject:
-    """Return the twin: a consumer that keeps every rule, and uses tables."""
+    """Return the honest counterpart: a consumer that keeps every rule, and uses tables."""
     return subject_of(TableConsumer())
 
 
@@ -60,13 +60,13 @@ def _using(**steps: Any) -> Subject:
 
 @mutant("exchange_tables_on_objects_are_not_used", twin=honest_user_of_tables)
 def uses_tables_of_objects() -> Subject:
-    """Looks for the table on the object, as tvm-ffi does."""
+    """Looks up the table on the object, as tvm-ffi does."""
     return _using(table_of=lambda _, x: exchange_table(x))
 
 
 @mutant("exchange_tables_of_other_majors_are_not_used", twin=honest_user_of_tables)
 def uses_tables_of_any_major() -> Subject:
-    """Does not look at the version of a table, as tvm-ffi does not."""
+    """Does not check the version of a table, like tvm-ffi."""
 
     def table_of(_: TableConsumer, x: Any) -> ExchangeTable | None:
         capsule = getattr(type(x), ATTRIBUTES[0], None)
@@ -78,7 +78,7 @@ def uses_tables_of_any_major() -> Subject:
 
 
 class _Forever(Owner):
-    """What owns a tensor and never releases it."""
+    """An owner of a tensor that never releases it."""
 
     def release(self, *_: Any) -> None:
         """Do nothing."""
@@ -86,7 +86,7 @@ class _Forever(Owner):
 
 @mutant("tensors_of_tables_are_released_once", twin=honest_user_of_tables)
 def never_releases_tensors_of_tables() -> Subject:
-    """Never calls the deleter of a tensor that came from a table."""
+    """Never calls the deleter of a tensor from a table."""
 
     def from_table(consumer: TableConsumer, table: ExchangeTable, x: Any) -> int:
         address = TableConsumer.from_table(consumer, table, x)
@@ -98,7 +98,7 @@ def never_releases_tensors_of_tables() -> Subject:
 
 @mutant("tensors_of_tables_are_released_once", twin=honest_user_of_tables)
 def releases_tensors_of_tables_at_once() -> Subject:
-    """Calls the deleter of a tensor that came from a table before the array dies, and after."""
+    """Calls the deleter of a tensor from a table before the array is freed, and again after."""
 
     def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
         y = TableConsumer.take(consumer, x, **wanted)
@@ -123,7 +123,7 @@ def needs_tables_that_lend() -> Subject:
 
 
 def _borrowing(consumer: TableConsumer, x: Any) -> None:
-    """Borrow a tensor first, to see what an object is, and own it only then."""
+    """Borrow a tensor first to inspect an object, and then own it."""
     table = consumer.table_of(x)
     if table is not None and table.has_tensor_from:
         table.tensor_from(x)
@@ -133,7 +133,7 @@ def _borrower() -> Subject:
     """Return an honest consumer that borrows first."""
 
     def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
-        with contextlib.suppress(Exception):  # then __dlpack__ says
+        with contextlib.suppress(Exception):  # then __dlpack__ decides
             _borrowing(consumer, x)
         return TableConsumer.take(consumer, x, **wanted)
 
@@ -142,7 +142,7 @@ def _borrower() -> Subject:
 
 @mutant("errors_of_tables_come_through", twin=_borrower)
 def hides_errors_of_lending() -> Subject:
-    """Raises SystemError where a table does not lend."""
+    """Raises SystemError if a table does not lend."""
 
     def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
         try:
@@ -156,7 +156,7 @@ def hides_errors_of_lending() -> Subject:
 
 @mutant("errors_of_tables_come_through", twin=honest_user_of_tables)
 def hides_errors_of_tables() -> Subject:
-    """Raises SystemError in place of a table's own error."""
+    """Raises SystemError instead of a table's own error."""
 
     def from_table(consumer: TableConsumer, table: ExchangeTable, x: Any) -> int:
         try:

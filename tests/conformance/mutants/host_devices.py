@@ -22,7 +22,7 @@ _ONEAPI: Final = 14
 
 
 class _Elsewhere(Honest):
-    """An array of host memory that says it is on another device.
+    """An array in host memory that reports another device.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class _Elsewhere(Honest):
 
 
 class _Kind(enum.Enum):
-    """Kinds of devices, which are no ints themselves."""
+    """Kinds of devices, which are not ints."""
 
     CPU = 1
 
 
 class _Naming(Honest):
-    """An array that says its device as the standard's type has it."""
+    """An array that returns its device with the standard's type."""
 
     def __dlpack_device__(self) -> Any:
         return (_Kind.CPU, 0)
@@ -70,10 +70,10 @@ def _naming() -> Subject:
 
 @mutant("devices_are_tuples_of_two_ints", twin=_naming)
 def devices_without_id() -> Subject:
-    """__dlpack_device__() returns the device type alone."""
+    """__dlpack_device__() returns only the device type."""
 
     class Bare(_Elsewhere):
-        """An array that says 1."""
+        """An array that returns 1."""
 
         said = HOST[0]
 
@@ -82,10 +82,10 @@ def devices_without_id() -> Subject:
 
 @mutant("device_types_are_known_numbers", twin=honest_producer)
 def device_type_5() -> Subject:
-    """The device type is 5, which DLDeviceType leaves out."""
+    """The device type is 5, which DLDeviceType does not define."""
 
     class Unheard(_Elsewhere):
-        """An array on a device of no known type."""
+        """An array on a device of unknown type."""
 
         said = written = (5, 0)
 
@@ -94,10 +94,10 @@ def device_type_5() -> Subject:
 
 @mutant("capsules_are_on_the_device_that_was_said", twin=honest_producer)
 def one_device_said_and_another_shipped() -> Subject:
-    """__dlpack_device__() says Vulkan, and the struct says host."""
+    """__dlpack_device__() returns Vulkan, and the struct has the host."""
 
     class Divided(_Elsewhere):
-        """An array that says one thing and ships another."""
+        """An array whose struct differs from the reported device."""
 
         said = (7, 0)
 
@@ -106,10 +106,10 @@ def one_device_said_and_another_shipped() -> Subject:
 
 @mutant("capsules_are_on_the_device_that_was_said", twin=honest_device_producer)
 def memory_of_a_vendor_that_is_an_extension() -> Subject:
-    """__dlpack_device__() says oneAPI, and the capsule an extension device."""
+    """__dlpack_device__() returns oneAPI, and the capsule has an extension device."""
 
     class Extension(OnDevice):
-        """An array whose capsules say another kind of device."""
+        """An array whose capsules have another kind of device."""
 
         def __dlpack_device__(self) -> tuple[int, int]:
             kind, number = super().__dlpack_device__()
@@ -132,10 +132,10 @@ def second_host() -> Subject:
 
 @mutant("host_memory_is_handed_to_the_host", twin=honest_producer)
 def every_device_refused() -> Subject:
-    """Every dl_device is refused, the array's own too."""
+    """Every dl_device is refused, including the array's own."""
 
     class Immobile(Honest):
-        """An array that takes no dl_device."""
+        """An array that refuses dl_device."""
 
         def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
             capsule = super().__dlpack__(dl_device=dl_device, **keywords)
@@ -148,10 +148,10 @@ def every_device_refused() -> Subject:
 
 @mutant("devices_out_of_reach_raise_buffer_error", twin=honest_producer)
 def every_device_granted() -> Subject:
-    """dl_device is looked at and then ignored."""
+    """dl_device is checked and then ignored."""
 
     class Deaf(Honest):
-        """An array that answers every dl_device with host memory."""
+        """An array that returns host memory for every dl_device."""
 
         def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
             try:
@@ -164,10 +164,10 @@ def every_device_granted() -> Subject:
 
 @mutant("devices_out_of_reach_raise_buffer_error", twin=honest_producer)
 def devices_refused_with_runtime_error() -> Subject:
-    """A dl_device that cannot be had is refused with RuntimeError."""
+    """An unsupported dl_device is refused with RuntimeError."""
 
     class Rough(Honest):
-        """An array that raises whatever comes."""
+        """An array that raises RuntimeError."""
 
         def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
             try:
@@ -182,10 +182,10 @@ def devices_refused_with_runtime_error() -> Subject:
 
 @mutant("malformed_devices_are_refused", twin=honest_producer)
 def malformed_devices_ignored() -> Subject:
-    """A dl_device that is no pair of ints is taken for None."""
+    """A dl_device that is not a pair of ints is treated as None."""
 
     class Lenient(Honest):
-        """An array that ignores what it does not understand."""
+        """An array that ignores malformed arguments."""
 
         def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
             try:
@@ -200,10 +200,10 @@ def malformed_devices_ignored() -> Subject:
 
 @mutant("malformed_devices_are_refused", "devices_in_a_list_are_refused", twin=honest_producer)
 def every_device_ignored_without_legacy() -> Subject:
-    """There is no legacy struct, and with a version every dl_device is ignored."""
+    """There is no legacy struct, and if a version is sent, every dl_device is ignored."""
 
     class Modern(Honest):
-        """An array that wants to be asked for a version, and for nothing else."""
+        """An array that only uses the version of a request."""
 
         def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
             if not asks_version(keywords):
@@ -215,10 +215,10 @@ def every_device_ignored_without_legacy() -> Subject:
 
 @mutant("devices_in_a_list_are_refused", twin=honest_producer)
 def devices_in_lists() -> Subject:
-    """A list is taken for a dl_device."""
+    """A list is accepted as dl_device."""
 
     class Listing(Honest):
-        """An array that takes any two numbers."""
+        """An array that accepts any two numbers."""
 
         def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
             pair = tuple(dl_device) if isinstance(dl_device, list) else dl_device

@@ -1,4 +1,4 @@
-"""Producers whose buffers and records do not say what their arrays are.
+"""Producers whose buffers and records do not describe their arrays correctly.
 
 Source: the rules BUF-1, BUF-FORMAT-1, BUF-FORMAT-2, BUF-SUBOFFSETS-1, AI-1, AI-MASK-1 and
 AI-DESCR-1.
@@ -24,7 +24,7 @@ _block: Final = kept(bytes(2**16))
 
 @mutant("buffers_describe_the_array", twin=buffers)
 def gives_buffers_of_one_axis() -> Subject:
-    """It gives buffers of one axis, whatever the array has."""
+    """It exports buffers of one axis, whatever the array has."""
 
     def change(fields: dict[str, Any]) -> dict[str, Any]:
         count = 1
@@ -37,7 +37,7 @@ def gives_buffers_of_one_axis() -> Subject:
 
 @mutant("formats_name_the_element_type", twin=buffers)
 def says_a_foreign_order() -> Subject:
-    """It says another byte order than its elements are in."""
+    """It exports another byte order than that of its elements."""
 
     def change(fields: dict[str, Any]) -> dict[str, Any]:
         letters = fields["letters"]
@@ -48,7 +48,7 @@ def says_a_foreign_order() -> Subject:
 
 @mutant("formats_name_the_element_type", twin=buffers)
 def says_standard_sizes_of_native_letters() -> Subject:
-    """It writes the letter of C's long behind the order, where it means 4 bytes and not 8."""
+    """It writes the letter of C's long after a byte order, which means 4 bytes and not 8."""
 
     def change(fields: dict[str, Any]) -> dict[str, Any]:
         named = fields["dtype"] == "int64"
@@ -59,7 +59,7 @@ def says_standard_sizes_of_native_letters() -> Subject:
 
 @mutant("elements_without_a_format_are_no_other_numbers", twin=buffers)
 def says_that_bfloat16_is_float16() -> Subject:
-    """It gives bfloat16 the format of float16."""
+    """It exports bfloat16 with the format of float16."""
 
     def change(fields: dict[str, Any]) -> dict[str, Any]:
         named = fields["dtype"] == "bfloat16"
@@ -70,13 +70,13 @@ def says_that_bfloat16_is_float16() -> Subject:
 
 @mutant("read_only_arrays_give_read_only_buffers", twin=buffers)
 def gives_writable_buffers() -> Subject:
-    """It gives writable buffers of read-only arrays."""
+    """It exports writable buffers of read-only arrays."""
     return buffers(lambda fields: {**fields, "readonly": False})
 
 
 @mutant("buffers_have_no_suboffsets", twin=buffers)
 def gives_rows_that_lie_apart() -> Subject:
-    """It gives a buffer of pointers to rows."""
+    """It exports a buffer of pointers to rows."""
 
     def change(fields: dict[str, Any]) -> dict[str, Any]:
         shape, size = fields["shape"], fields["itemsize"]
@@ -91,30 +91,30 @@ def gives_rows_that_lie_apart() -> Subject:
 
 @mutant("a_buffer_keeps_the_array", twin=buffers)
 def gives_the_same_memory_again() -> Subject:
-    """It gives every array the same memory, buffers of it or not."""
+    """It uses the same memory for every array, even while there are buffers of it."""
     return buffers(lambda fields: {**fields, "address": _block})
 
 
 @mutant("records_of_host_memory_describe_the_array", twin=records)
 def says_shape_from_last_to_first() -> Subject:
-    """It lists the extents of an array from the last to the first."""
+    """It exports the extents of an array in reverse order."""
     return records(lambda record: {**record, "shape": record["shape"][::-1]})
 
 
 @mutant("typestrs_of_host_memory_name_the_element_type", twin=records)
 def says_that_unsigned_numbers_are_signed() -> Subject:
-    """It says that unsigned integers are signed ones."""
+    """It exports unsigned integers as signed ones."""
     return records(lambda record: {**record, "typestr": record["typestr"].replace("u", "i")})
 
 
 @mutant("records_of_read_only_memory_say_so", twin=records)
 def says_that_memory_is_writable() -> Subject:
-    """It says of read-only memory that it can be written."""
+    """It exports read-only memory as writable."""
     return records(lambda record: {**record, "data": (record["data"][0], False)})
 
 
 def _lending() -> Subject:
-    """Return an honest producer whose records lend an object with a buffer, as Pillow's do."""
+    """Return an honest producer whose records hold an object with a buffer, as Pillow's do."""
     return records(lambda record: {**record, "data": _lent(record, bytes)})
 
 
@@ -126,13 +126,13 @@ def _lent(record: dict[str, Any], of_readonly: type[bytes | bytearray]) -> bytes
 
 @mutant("records_of_read_only_memory_say_so", twin=_lending)
 def lends_writable_bytes() -> Subject:
-    """It lends a writable object as data of read-only memory."""
+    """It exports a writable object as the data of read-only memory."""
     return records(lambda record: {**record, "data": _lent(record, bytearray)})
 
 
 @mutant("arrays_without_a_mask_have_none", twin=records)
 def says_a_mask_that_covers_nothing() -> Subject:
-    """It gives every array a mask, all of it true."""
+    """It exports a mask for every array, with all elements valid."""
 
     def change(record: dict[str, Any]) -> dict[str, Any]:
         ones = (kept(b"\1" * 4096), True)
@@ -144,12 +144,12 @@ def says_a_mask_that_covers_nothing() -> Subject:
 
 @mutant("buffer_and_record_agree", twin=arrays)
 def says_read_only_of_a_writable_buffer() -> Subject:
-    """It says in its record that memory is read-only, of which it gives a writable buffer."""
+    """It marks memory as read-only in its record, and exports a writable buffer of it."""
     return arrays(lambda record: {**record, "data": (record["data"][0], True)})
 
 
 def _says_halves() -> Subject:
-    """Return an honest producer whose descr says what the bytes of an element mean to it."""
+    """Return an honest producer whose descr splits the bytes of an element."""
 
     def change(record: dict[str, Any]) -> dict[str, Any]:
         half = int(record["typestr"][2:]) // 2
@@ -162,12 +162,12 @@ def _says_halves() -> Subject:
 
 @mutant("descr_says_what_typestr_says", twin=_says_halves)
 def says_fields_of_larger_elements() -> Subject:
-    """It says that its elements have two fields, which are larger together."""
+    """It exports elements with two fields, whose sizes add up to more than an element."""
     fields = [("high", f"{NATIVE}u2"), ("low", f"{NATIVE}u4")]
     return records(lambda record: {**record, "descr": fields})
 
 
 @mutant("buffer_and_record_agree", twin=arrays)
 def says_another_address() -> Subject:
-    """It gives another address in its record than in its buffer."""
+    """It exports another address in its record than in its buffer."""
     return arrays(lambda record: {**record, "data": (record["data"][0] + 4, False)})

@@ -23,7 +23,7 @@ _held: Final[list[memoryview]] = []
 
 
 def _one_axis(consumer: HostConsumer, x: Any) -> Array:
-    """Return an array, of one axis."""
+    """Return an array with one axis."""
     if memoryview(x).ndim != 1:
         raise BufferError("too many axes")
     return HostConsumer.take_buffer(consumer, x)
@@ -48,7 +48,7 @@ def takes_buffers_of_one_axis() -> Subject:
 
 @mutant("buffers_are_read_as_they_say", twin=honest_host_consumer)
 def reads_signed_bytes_as_unsigned_ones() -> Subject:
-    """It reads signed bytes as unsigned ones."""
+    """It reads signed bytes as unsigned."""
     return host_consumer(
         element_in=lambda consumer, letters, size: HostConsumer.element_in(
             consumer, letters.replace("b", "B"), size
@@ -75,13 +75,13 @@ def ignores_the_order_of_formats() -> Subject:
 
 @mutant("steps_between_elements_are_not_rounded", twin=honest_host_consumer)
 def rounds_steps() -> Subject:
-    """It rounds steps to whole elements."""
+    """It rounds strides to whole elements."""
     return host_consumer(steps=lambda _, strides, __, size: tuple(step // size for step in strides))
 
 
 @mutant("the_buffer_is_held_as_long_as_the_array", twin=honest_host_consumer)
 def releases_the_buffer_at_once() -> Subject:
-    """It releases a buffer as soon as it knows the address."""
+    """It releases a buffer as soon as it has read the address."""
     return host_consumer(owner_of_buffer=lambda _, view: view.release())
 
 
@@ -93,12 +93,12 @@ def never_releases_a_buffer() -> Subject:
 
 @mutant("memory_of_others_that_is_read_only_is_not_written", twin=honest_host_consumer)
 def writes_buffers_that_are_read_only() -> Subject:
-    """It writes memory of buffers and records that is read-only."""
+    """It writes read-only memory of buffers and records."""
     return host_consumer(flags_for=lambda *_, **__: 0)
 
 
 def _with_strides(_: HostConsumer, x: Any) -> InterfaceRecord:
-    """Return a record, which has strides."""
+    """Return a record, which must have strides."""
     record = x.__array_interface__
     if "strides" not in record:
         raise KeyError("strides")
@@ -112,7 +112,7 @@ def wants_strides_in_records() -> Subject:
 
 
 def _strides_in_elements(_: HostConsumer, x: Any) -> InterfaceRecord:
-    """Return a record, its strides counted in elements."""
+    """Return a record with strides in elements."""
     record = parse_record(x.__array_interface__)
     size = record.typestr.itemsize
     strides = record.strides and tuple(step * size for step in record.strides)
@@ -121,13 +121,13 @@ def _strides_in_elements(_: HostConsumer, x: Any) -> InterfaceRecord:
 
 @mutant("records_of_host_memory_are_read_as_they_say", twin=honest_host_consumer)
 def takes_bytes_for_elements() -> Subject:
-    """It takes the strides of a record, which count bytes, to count elements."""
+    """It treats the strides of a record, which are in bytes, as elements."""
     return host_consumer(record_of=_strides_in_elements)
 
 
 @mutant("malformed_records_of_host_memory_are_refused", twin=honest_host_consumer)
 def presumes_a_typestr() -> Subject:
-    """It takes records without a typestr for float32."""
+    """It treats records without a typestr as float32."""
     return host_consumer(
         record_of=lambda _, x: parse_record({"typestr": f"{NATIVE}f4", **x.__array_interface__})
     )
@@ -135,7 +135,7 @@ def presumes_a_typestr() -> Subject:
 
 @mutant("masks_are_not_dropped", twin=honest_host_consumer)
 def drops_masks() -> Subject:
-    """It reads elements that a mask says are not valid."""
+    """It reads elements that the mask marks as invalid."""
     return host_consumer(check_mask=lambda *_: None)
 
 
@@ -163,5 +163,5 @@ def ignores_the_order_of_typestrs() -> Subject:
 
 @mutant("objects_with_a_record_are_held", twin=honest_host_consumer)
 def lets_the_object_go() -> Subject:
-    """It does not hold the object that gave it a record."""
+    """It does not keep the exporter of a record alive."""
     return host_consumer(owner_of_record=lambda *_: None)

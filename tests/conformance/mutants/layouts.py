@@ -34,7 +34,7 @@ def scalars_with_an_axis() -> Subject:
     """Scalars are exported as arrays of shape (1,)."""
 
     class Axis(Honest):
-        """An array that has at least one axis when it is exported."""
+        """An array that is exported with at least one axis."""
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
@@ -47,7 +47,7 @@ def scalars_with_an_axis() -> Subject:
 
 @mutant("shape_points_to_the_extents", twin=honest_producer)
 def shape_null_for_many_axes() -> Subject:
-    """Arrays with more than 4 axes have no place for extents: shape is NULL."""
+    """Arrays with more than 4 axes have no memory for extents: shape is NULL."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if len(x.shape) > 4:
@@ -58,10 +58,10 @@ def shape_null_for_many_axes() -> Subject:
 
 @mutant("empty_slices_have_extent_0", twin=honest_producer)
 def negative_extents() -> Subject:
-    """The extent of a slice is its end less its start."""
+    """The extent of a slice is its end minus its start."""
 
     class Slicing(Honest):
-        """An array that computes extents without looking at the sign."""
+        """An array that computes extents without checking the sign."""
 
         extent: int | None = None
 
@@ -84,35 +84,35 @@ def negative_extents() -> Subject:
 
 
 def _cut_extents(opened: OpenedCapsule, x: Honest) -> None:
-    """Cut extents to 32 bits."""
+    """Truncate extents to 32 bits."""
     if max(x.shape, default=0) >= 2**32:
         opened.tensor.shape = vector(tuple(extent % 2**32 for extent in x.shape))
 
 
 class _Moderate(Honest):
-    """An array that repeats its elements a million times at most."""
+    """An array that repeats its elements at most a million times."""
 
     def expand(self, shape: Any) -> Any:
-        """Return the elements repeated, less often than was asked."""
+        """Return the elements repeated, fewer times than requested."""
         return super().expand(tuple(min(extent, 10**6) for extent in shape))
 
 
 def _moderate() -> Subject:
-    """Return an honest producer whose arrays have not the shape that was asked for."""
+    """Return an honest producer whose arrays do not have the requested shape."""
     return producer_of(_Moderate)
 
 
 @mutant("sizes_of_repeated_elements_fit", twin=_moderate)
 def extents_that_are_no_longer_said() -> Subject:
-    """What repeats its elements is exported with the extents that were asked for."""
+    """Broadcast arrays are exported with the requested extents."""
 
     class Asked(_Moderate):
-        """An array that remembers what it was asked for."""
+        """An array that records the requested shape."""
 
         asked: Any = None
 
         def expand(self, shape: Any) -> Any:
-            """Return the elements repeated, and remember how often that was asked."""
+            """Return the elements repeated, and record the requested number."""
             y = super().expand(shape)
             y.asked = shape
             return y
@@ -126,13 +126,13 @@ def extents_that_are_no_longer_said() -> Subject:
 
 @mutant("sizes_of_repeated_elements_fit", twin=honest_producer)
 def extents_of_32_bits() -> Subject:
-    """Extents are cut to 32 bits."""
+    """Extents are truncated to 32 bits."""
     return patched(_cut_extents)
 
 
 @mutant("sizes_of_repeated_elements_fit", twin=honest_producer)
 def extents_of_32_bits_with_a_version() -> Subject:
-    """Extents are cut to 32 bits in the versioned struct."""
+    """Extents are truncated to 32 bits in the versioned struct."""
     return patched(_cut_extents, when=asks_version)
 
 
@@ -145,7 +145,7 @@ def _without_strides(opened: OpenedCapsule, _: Honest) -> None:
 
 
 def _without_strides_in_version_1_3(opened: OpenedCapsule, x: Honest) -> None:
-    """Set strides of C-contiguous arrays to NULL, and say that this is version 1.3."""
+    """Set strides of C-contiguous arrays to NULL, and the version to 1.3."""
     opened.managed.version.minor = 3
     if x.array.flags.c_contiguous:
         _without_strides(opened, x)
@@ -153,7 +153,7 @@ def _without_strides_in_version_1_3(opened: OpenedCapsule, x: Honest) -> None:
 
 @mutant("strides_are_there_since_version_1_2", twin=honest_producer)
 def strides_null_in_version_1_3() -> Subject:
-    """Strides of C-contiguous arrays are NULL in structs that say version 1.3."""
+    """Strides of C-contiguous arrays are NULL in structs of version 1.3."""
     return patched(_without_strides_in_version_1_3, when=asks_version)
 
 
@@ -170,7 +170,7 @@ def strides_null_without_elements() -> Subject:
 
 @mutant("elements_lie_in_the_address_range", twin=honest_producer)
 def strides_divided_as_unsigned() -> Subject:
-    """The first stride of arrays of 3 axes is negative, and was divided as unsigned."""
+    """The first stride of arrays of 3 axes is negative, and is divided as an unsigned number."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.shape == (2, 3, 4):
@@ -180,7 +180,7 @@ def strides_divided_as_unsigned() -> Subject:
 
 
 class _Apart(Honest):
-    """An array of which one element in 8 is used."""
+    """An array that uses one element in 8."""
 
     def __init__(self, array: Any, element: Any = None) -> None:
         if array.base is None and array.ndim < 3:
@@ -192,7 +192,7 @@ class _Apart(Honest):
 
 
 def _apart() -> Subject:
-    """Return an honest producer whose strides of float64 are as large as they would be in bytes."""
+    """Return an honest producer whose float64 strides in elements are as large as in bytes."""
     return producer_of(_Apart)
 
 
@@ -209,7 +209,7 @@ def strides_in_bytes() -> Subject:
 
 @mutant("steps_of_half_elements_stay", twin=honest_producer)
 def strides_cut_to_whole_elements() -> Subject:
-    """Byte strides are divided by the element size, and what remains is forgotten."""
+    """Byte strides are divided by the element size, and the remainder is ignored."""
 
     class Cutting(Honest):
         """An array whose strides are always whole numbers of elements."""
@@ -228,12 +228,12 @@ def strides_cut_to_whole_elements() -> Subject:
     return producer_of(Cutting)
 
 
-# ------------------------------------------------------------------ where the elements are
+# ------------------------------------------------------------------ addresses of elements
 
 
 @mutant("data_of_elements_is_not_null", twin=honest_producer)
 def scalars_without_data() -> Subject:
-    """The data of scalars is NULL."""
+    """The data of scalars are NULL."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if not x.shape:
@@ -243,16 +243,16 @@ def scalars_without_data() -> Subject:
 
 
 class _Unfamiliar(Honest):
-    """An array to which some names mean something else than to most."""
+    """An array with a different meaning of some attributes."""
 
     @property
     def T(self) -> Any:  # noqa: N802 - the standard's name
-        """The elements in one line, last column first."""
+        """The elements in one axis, last column first."""
         return self._like(self.array.T.reshape(-1))
 
 
 def _unfamiliar() -> Subject:
-    """Return an honest producer whose T is no transpose."""
+    """Return an honest producer whose T is not the transpose."""
     return producer_of(_Unfamiliar)
 
 
@@ -270,10 +270,10 @@ def first_elements_of_reversed_views() -> Subject:
 
 
 def _beginning(kind: type[Honest], **described: Any) -> Subject:
-    """Return a producer whose views are exported from where the memory of the base begins."""
+    """Return a producer whose views are exported from the start of the base's memory."""
 
     class Beginning(kind):  # type: ignore[misc, valid-type]
-        """An array that knows where the memory begins that it looks at."""
+        """An array that knows the start of its base's memory."""
 
         begin: int | None = None
 
@@ -296,13 +296,13 @@ def _beginning(kind: type[Honest], **described: Any) -> Subject:
 
 @mutant("views_lead_to_their_own_elements", twin=honest_producer)
 def offsets_that_are_forgotten() -> Subject:
-    """The data of views is where the memory of the base begins, and byte_offset is 0."""
+    """The data of views is the start of the base's memory, and byte_offset is 0."""
     return _beginning(Honest)
 
 
 @mutant("views_lead_to_their_own_elements", twin=honest_constants)
 def offsets_of_constants_that_are_forgotten() -> Subject:
-    """The data of views of arrays that can never be written is where the base begins."""
+    """The data of views of read-only arrays is the start of the base's memory."""
     return _beginning(HonestConstant, immutable=True)
 
 
@@ -320,7 +320,7 @@ def data_before_the_first_element() -> Subject:
 
 @mutant("data_of_empty_arrays_is_null", twin=honest_producer)
 def data_without_elements() -> Subject:
-    """The data of arrays without elements is an address."""
+    """The data of arrays without elements is not NULL."""
 
     def patch(opened: OpenedCapsule, x: Honest) -> None:
         if not x.array.size:

@@ -1,7 +1,7 @@
-"""Mutants of lifetime: memory that goes too early, and memory that never goes.
+"""Mutants of lifetime: memory that is freed too early, and memory that is never freed.
 
-Source: the checks of the same name.  Where something is to happen when a tensor is released, it is
-done by the base of the ndarray that NumPy's native deleter lets go of: no callback is involved.
+Source: the checks of the same name.  Actions at the release of a tensor are done by the base of
+the ndarray that NumPy's native deleter releases: no callback is involved.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 _LARGE: Final = 2**20
-"""From which size on the memory mutants do what they do [bytes], so that few checks see it."""
+"""Minimum size of the arrays for the memory mutants [bytes], so that few checks are affected."""
 _immortal: Final[list[Any]] = []
 
 
 def address_of(function: Any) -> int:
-    """Return the address of a function of C, or of a callback, which is kept for ever."""
+    """Return the address of a C function or of a callback, which is never freed."""
     _immortal.append(function)
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class _Base:
-    """What an exported ndarray stands on: memory, and what is done when nobody needs it."""
+    """The base of an exported ndarray: memory, and an action when it is no longer used."""
 
     def __init__(self, array: Any, leave: Callable[[], object]) -> None:
         self.__array_interface__ = array.__array_interface__
@@ -45,26 +45,26 @@ class _Base:
 
 
 def standing_on(array: Any, leave: Callable[[], object]) -> Any:
-    """Return an ndarray of the same memory that calls `leave` when it dies.
+    """Return an ndarray of the same memory that calls `leave` when it is freed.
 
     Parameters
     ----------
     array : numpy.ndarray
         The memory.
     leave : callable
-        Takes nothing; runs with the GIL held, on whatever thread the ndarray dies.
+        Has no parameters; runs with the GIL held, on the thread that frees the ndarray.
     """
     import numpy as np
 
     return np.asarray(_Base(array, leave))
 
 
-# ------------------------------------------------------------------ it goes too early
+# ------------------------------------------------------------------ memory that is freed too early
 
 
 @mutant("memory_stays_while_it_is_held", twin=honest_producer)
 def memory_that_dies_with_the_array() -> Subject:
-    """The capsule does not own the memory: it goes when the array goes."""
+    """The capsule does not own the memory, which is freed with the array."""
 
     def patch(opened: OpenedCapsule, x: Any) -> None:
         if x.array.nbytes < _LARGE:
@@ -78,17 +78,17 @@ def memory_that_dies_with_the_array() -> Subject:
 
 @mutant("destructors_leave_consumed_tensors_alone", twin=honest_producer)
 def destructors_that_ignore_the_name() -> Subject:
-    """The destructor of a capsule runs the deleter, consumed or not."""
+    """The destructor of a capsule runs the deleter even if the capsule is consumed."""
     return with_destructor([*capsules.USED_NAME, *capsules.USED_NAME.values()])
 
 
 def with_destructor(names: Collection[bytes]) -> Subject:
-    """Return a producer whose capsules have a callback of ctypes as destructor.
+    """Return a producer whose capsules have a ctypes callback as destructor.
 
     Parameters
     ----------
     names : collection of bytes
-        Of which a capsule must have one, that its deleter is run.
+        Names of capsules whose deleter is run.
     """
     destructor = address_of(
         capsules.Prototype(None, ctypes.c_void_p)(partial(_release_dying, names=names))
@@ -105,7 +105,7 @@ _pointer = capsules.python_function(
 
 
 def _release_dying(capsule: int, *, names: Collection[bytes]) -> None:
-    """Run the deleter of the capsule at an address, which is dying, if it has one of some names."""
+    """Run the deleter of the dying capsule at an address, if its name is one of some names."""
     name = _name(capsule)
     if name not in names:
         return
@@ -116,10 +116,10 @@ def _release_dying(capsule: int, *, names: Collection[bytes]) -> None:
 
 @mutant("exports_are_released_in_any_order", twin=honest_producer)
 def memory_that_goes_with_the_first_release() -> Subject:
-    """The first export that is released gives the memory back, whoever else holds it."""
+    """The first released export frees the memory, even if others use it."""
 
     class Pooled(Honest):
-        """An array of a pool, which uses memory again."""
+        """An array of a pool, which reuses memory."""
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
@@ -132,24 +132,24 @@ def memory_that_goes_with_the_first_release() -> Subject:
     return producer_of(Pooled)
 
 
-# ------------------------------------------------------------------ it never goes
+# ------------------------------------------------------------------ memory that is never freed
 
 
 @mutant("memory_is_freed_when_nobody_holds_it", "structs_are_freed", twin=honest_producer)
 def capsules_without_destructor() -> Subject:
-    """Capsules have no destructor: what nobody consumes stays for ever."""
+    """Capsules have no destructor: unconsumed ones are never freed."""
     return patched(lambda opened, _: capsules.set_capsule_destructor(opened.capsule, None) or None)
 
 
 @mutant("memory_is_freed_when_nobody_holds_it", twin=honest_producer)
 def memory_that_is_taken_twice() -> Subject:
-    """An export takes two references to the memory, and gives one back."""
+    """An export takes two references to the memory, and drops one."""
     return patched(lambda _, x: capsules.increase_reference(x.array))
 
 
 @mutant("owners_get_their_references_back", twin=honest_producer)
 def references_that_are_kept() -> Subject:
-    """An export takes a reference to the array, and nobody gives it back."""
+    """An export takes a reference to the array that is never dropped."""
     return patched(lambda _, x: capsules.increase_reference(x))
 
 
@@ -181,7 +181,7 @@ def structs_that_are_kept() -> Subject:
 
 @mutant("structs_are_freed", twin=honest_producer)
 def small_blocks_that_are_kept() -> Subject:
-    """A block of CPython's own allocator, which malloc does not see, is never freed."""
+    """A block of CPython's own allocator, which does not use malloc, is never freed."""
     return patched(lambda *_: _immortal.append(bytes(bytearray(64))))
 
 
@@ -190,7 +190,7 @@ def refusals_that_keep_a_small_block() -> Subject:
     """The message of a refused stream is never freed."""
 
     class Noting(Honest):
-        """An array that keeps what it says."""
+        """An array that keeps its error messages."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             try:
@@ -204,10 +204,10 @@ def refusals_that_keep_a_small_block() -> Subject:
 
 @mutant("refused_exports_keep_nothing", twin=honest_producer)
 def refusals_that_keep_a_reference() -> Subject:
-    """A reference to the array is taken before the arguments are looked at."""
+    """A reference to the array is taken before the arguments are checked."""
 
     class Hasty(Honest):
-        """An array that prepares for an export that does not come."""
+        """An array that prepares an export before checking it."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             try:
@@ -221,10 +221,10 @@ def refusals_that_keep_a_reference() -> Subject:
 
 @mutant("refused_exports_keep_nothing", twin=honest_producer)
 def refusals_that_keep_a_struct() -> Subject:
-    """The struct is allocated before the arguments are looked at."""
+    """The struct is allocated before the arguments are checked."""
 
     class Hasty(Honest):
-        """An array that prepares for an export that does not come."""
+        """An array that prepares an export before checking it."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             try:

@@ -1,4 +1,4 @@
-"""What a mutant is, and the table of all of them."""
+"""The class of mutants, and the table of all mutants."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Mutant(NamedTuple):
     Attributes
     ----------
     name : str
-        Those of its module and its function, such as ``"copies.always_copies"``; of a mutant that
-        several checks are to catch, with the check behind a slash.
+        The names of its module and its function, such as ``"copies.always_copies"``; if several
+        checks should catch it, followed by a slash and the check.
     check : str
-        Name of the check that is to catch it; of all its cases, at least one.
+        Name of the check that should catch it, in at least one of its cases.
     breaks : str
-        What it does wrong: the first line of the docstring.
+        The error of the mutant: the first line of the docstring.
     make : callable
         Returns the subject.
     twin : callable
-        Returns the honest subject that it was made from; every check passes that.
+        Returns the honest subject from which it was derived; every check passes for it.
     """
 
     name: str
@@ -50,7 +50,7 @@ def mutant(
     Parameters
     ----------
     *checks : str
-        Names of the checks that are to catch it; one entry is made for each.
+        Names of the checks that should catch it; each has one entry.
     twin : callable
         Returns the honest subject.
     """

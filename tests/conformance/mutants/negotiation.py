@@ -1,4 +1,4 @@
-"""Mutants of negotiation: protocols that are missing, versions misread, keywords misunderstood.
+"""Mutants of negotiation: missing methods, and misread versions and keywords.
 
 Source: the checks of the same name.
 """
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 
-# ------------------------------------------------------------------ what an array speaks
+# ------------------------------------------------------------------ protocols of an array
 
 
 @mutant("arrays_speak_a_protocol", twin=honest_producer)
 def arrays_that_keep_to_themselves() -> Subject:
-    """Arrays speak no protocol at all."""
+    """Arrays support no protocol."""
 
     class Mute:
-        """An array that nobody can reach."""
+        """An array without protocols."""
 
         def __init__(self, array: Any, element: Any) -> None:
             self.kept = array, element
@@ -33,10 +33,10 @@ def arrays_that_keep_to_themselves() -> Subject:
 
 @mutant("arrays_have_both_methods", twin=honest_producer)
 def arrays_without_a_device() -> Subject:
-    """Arrays have __dlpack__, and no __dlpack_device__."""
+    """Arrays have __dlpack__, but no __dlpack_device__."""
 
     class Placeless(Honest):
-        """An array that does not say where it is."""
+        """An array that does not report its device."""
 
         @property
         def __dlpack_device__(self) -> Any:
@@ -64,7 +64,7 @@ def arrays_that_never_leave() -> Subject:
 
 @mutant("new_consumers_get_the_versioned_struct", twin=honest_producer)
 def legacy_for_everybody() -> Subject:
-    """max_version is looked at and then ignored: everybody gets the legacy struct."""
+    """max_version is checked and then ignored: all consumers get the legacy struct."""
 
     class Old(Honest):
         """An array that is older than DLPack 1.0."""
@@ -81,7 +81,7 @@ def newer_consumers_refused() -> Subject:
     """A consumer of a newer major version is refused."""
 
     class Strict(Honest):
-        """An array that wants to be understood to the letter."""
+        """An array that requires its own major version."""
 
         def __dlpack__(self, *, max_version: Any = None, **keywords: Any) -> Any:
             capsule = super().__dlpack__(max_version=max_version, **keywords)
@@ -94,10 +94,10 @@ def newer_consumers_refused() -> Subject:
 
 @mutant("old_consumers_get_the_old_struct_or_buffer_error", twin=honest_producer)
 def versioned_for_everybody_who_names_a_version() -> Subject:
-    """Whoever sends max_version gets the versioned struct, major version 0 or not."""
+    """All consumers that send max_version get the versioned struct, even for major version 0."""
 
     class New(Honest):
-        """An array that looks whether max_version is None."""
+        """An array that checks whether max_version is None."""
 
         def __dlpack__(self, *, max_version: Any = None, **keywords: Any) -> Any:
             capsule = super().__dlpack__(max_version=max_version, **keywords)
@@ -110,10 +110,10 @@ def versioned_for_everybody_who_names_a_version() -> Subject:
 
 @mutant("old_consumers_get_the_old_struct_or_buffer_error", twin=honest_producer)
 def old_consumers_refused_by_accident() -> Subject:
-    """A consumer of major version 0 gets an AttributeError from within."""
+    """A consumer of major version 0 gets an internal AttributeError."""
 
     class Broken(Honest):
-        """An array whose path for old consumers was never run."""
+        """An array whose code for old consumers is broken."""
 
         def __dlpack__(self, *, max_version: Any = None, **keywords: Any) -> Any:
             capsule = super().__dlpack__(max_version=max_version, **keywords)
@@ -129,7 +129,7 @@ def malformed_versions_taken() -> Subject:
     """max_version may be any sequence of numbers."""
 
     class Lenient(Honest):
-        """An array that looks at the first number only."""
+        """An array that reads only the first number."""
 
         def __dlpack__(self, *, max_version: Any = None, **keywords: Any) -> Any:
             if isinstance(max_version, (tuple, list)) and max_version[0] in {0, 1}:
@@ -141,7 +141,7 @@ def malformed_versions_taken() -> Subject:
 
 @mutant("versions_may_be_any_ints", twin=honest_producer)
 def versions_of_64_bits() -> Subject:
-    """max_version is parsed into C integers, which raises OverflowError for large ones."""
+    """max_version is parsed into C integers, so that large ones raise OverflowError."""
 
     class Parsing(Honest):
         """An array that keeps the version in 64 bits."""
@@ -160,10 +160,10 @@ def versions_of_64_bits() -> Subject:
 
 @mutant("keywords_of_the_standard_are_taken", twin=honest_producer)
 def stream_and_nothing_else() -> Subject:
-    """__dlpack__() takes stream only, as in the first version of the standard."""
+    """__dlpack__() only accepts stream, as in the first version of the standard."""
 
     class First:
-        """An array of the year 2021."""
+        """An array of 2021."""
 
         def __init__(self, array: Any, element: Any = None) -> None:
             self.today = Honest(array, element)
@@ -179,10 +179,10 @@ def stream_and_nothing_else() -> Subject:
 
 @mutant("unknown_keywords_raise_type_error", twin=honest_producer)
 def any_keyword() -> Subject:
-    """__dlpack__() takes every keyword, and ignores those that it does not know."""
+    """__dlpack__() accepts all keywords, and ignores unknown ones."""
 
     class Agreeable(Honest):
-        """An array that agrees to everything."""
+        """An array that accepts all keywords."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             known = {"stream", "max_version", "dl_device", "copy"}
@@ -193,10 +193,10 @@ def any_keyword() -> Subject:
 
 @mutant("arguments_are_keywords", twin=honest_producer)
 def arguments_by_position() -> Subject:
-    """__dlpack__() takes the stream by position."""
+    """__dlpack__() accepts the stream as a positional argument."""
 
     class Positional(Honest):
-        """An array whose arguments have places."""
+        """An array with positional parameters."""
 
         def __dlpack__(self, stream: Any = None, **keywords: Any) -> Any:
             return super().__dlpack__(stream=stream, **keywords)
@@ -208,10 +208,10 @@ def arguments_by_position() -> Subject:
 
 
 def _taking_streams(takes: Any) -> Subject:
-    """Return a producer that ignores the streams of which a function says so."""
+    """Return a producer that ignores the streams selected by a function."""
 
     class Streaming(Honest):
-        """An array that takes streams."""
+        """An array that accepts streams."""
 
         def __dlpack__(self, *, stream: Any = None, **keywords: Any) -> Any:
             return super().__dlpack__(stream=None if takes(stream) else stream, **keywords)
@@ -228,10 +228,10 @@ def streams_ignored() -> Subject:
 @mutant("host_memory_takes_no_stream", "host_memory_takes_no_stream_minus_1", "streams_are_ints",
         twin=honest_producer)  # fmt: skip
 def streams_ignored_without_legacy() -> Subject:
-    """There is no legacy struct, and with a version every stream is ignored."""
+    """There is no legacy struct, and if a version is sent, every stream is ignored."""
 
     class Modern(Honest):
-        """An array that wants to be asked for a version."""
+        """An array that requires a version."""
 
         def __dlpack__(self, *, stream: Any = None, **keywords: Any) -> Any:
             if not asks_version(keywords):
@@ -243,13 +243,13 @@ def streams_ignored_without_legacy() -> Subject:
 
 @mutant("host_memory_takes_no_stream_minus_1", twin=honest_producer)
 def stream_minus_1_taken() -> Subject:
-    """stream=-1 is taken."""
+    """stream=-1 is accepted."""
     return _taking_streams(lambda stream: stream == -1)
 
 
 @mutant("streams_are_ints", twin=honest_producer)
 def streams_of_any_type() -> Subject:
-    """A stream that is no int is ignored."""
+    """A stream that is not an int is ignored."""
     return _taking_streams(lambda stream: not isinstance(stream, int))
 
 
@@ -258,10 +258,10 @@ def streams_of_any_type() -> Subject:
 
 @mutant("shared_prototypes_are_left_alone", twin=honest_producer)
 def prototypes_on_the_shared_handle() -> Subject:
-    """Making an array sets the prototype of a function on the handle that all libraries share."""
+    """Creating an array sets a prototype on the ctypes handle that all libraries share."""
 
     class Setting(Honest):
-        """An array that knows what PyCapsule_New returns."""
+        """An array that sets the result type of PyCapsule_New."""
 
         def __init__(self, array: Any, element: Any = None) -> None:
             super().__init__(array, element)

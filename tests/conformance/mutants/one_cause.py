@@ -1,7 +1,7 @@
-"""A consumer that breaks many rules by one error, as TensorFlow does.
+"""A consumer that breaks many rules with one error, as TensorFlow does.
 
-``tf.experimental.dlpack.from_dlpack`` answers whatever its runtime cannot
-take with the same RuntimeError.
+``tf.experimental.dlpack.from_dlpack`` raises the same RuntimeError for all
+input that its runtime does not support.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _USUAL: Final = ((2, 3), (6,))
     twin=honest,
 )
 def answers_all_that_is_unusual_with_one_error() -> Subject:
-    """It takes arrays of float32 with six elements that lie side by side, and nothing else."""
+    """It only accepts contiguous arrays of float32 with six elements."""
     subject = honest()
 
     def take(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Mutants of read-only memory: flags that are missing, lost, or set without cause.
+"""Mutants of read-only memory: flags that are missing, lost, or set without reason.
 
 Source: the checks of the same name.
 """
@@ -38,7 +38,7 @@ def readonly_never_flagged() -> Subject:
 
 @mutant("readonly_arrays_are_flagged", twin=honest_constants)
 def constants_never_flagged() -> Subject:
-    """Arrays that can never be written are exported without the read-only flag."""
+    """Arrays that are always read-only are exported without the read-only flag."""
     return patched(_forget, when=asks_version, kind=HonestConstant, immutable=True)
 
 
@@ -57,7 +57,7 @@ def flags_lost_by_views() -> Subject:
     """Views of read-only arrays are exported without the flag."""
 
     class Forgetful(Honest):
-        """An array whose views do not know what it allows."""
+        """An array whose views lose the flag."""
 
         view_of_another = False
 
@@ -76,10 +76,10 @@ def flags_lost_by_views() -> Subject:
 
 @mutant("readonly_arrays_are_flagged_every_time", twin=honest_producer)
 def flags_lost_after_a_copy() -> Subject:
-    """After a copy was made, the array is exported without the flag."""
+    """After a copy, the array is exported without the flag."""
 
     class Changed(Honest):
-        """An array that clears its flag for a copy."""
+        """An array that clears its flag when it is copied."""
 
         copied = False
 
@@ -118,20 +118,20 @@ def readonly_handed_out_as_legacy() -> Subject:
 
 @mutant("readonly_memory_is_not_handed_out_as_legacy", twin=honest_constants)
 def constants_handed_out_as_legacy() -> Subject:
-    """Arrays that can never be written are exported as a legacy struct."""
+    """Arrays that are always read-only are exported as a legacy struct."""
 
     class Constant(_Careless, HonestConstant):
-        """A constant array that is careless with old consumers."""
+        """A read-only array that ignores the limits of old consumers."""
 
     return producer_of(Constant, immutable=True)
 
 
 @mutant("readonly_arrays_leave_with_a_version", twin=honest_producer)
 def readonly_refused() -> Subject:
-    """Read-only arrays are refused, whatever the consumer can understand."""
+    """Read-only arrays are refused, whatever the consumer supports."""
 
     class Guarded(Honest):
-        """An array that is exported only while it may be written."""
+        """An array that is exported only while it is writable."""
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""

@@ -1,7 +1,7 @@
-"""Mutants of releasing: deleters and destructors that need more than they may count on.
+"""Mutants of releasing: deleters and destructors with unmet requirements.
 
-Source: the checks of the same name; `Objects/abstract.c` of CPython for ``PyBuffer_Release``, which
-lets go of the object that its struct names in the place of ``manager_ctx``, and takes no GIL.
+Source: the checks of the same name; `Objects/abstract.c` of CPython for ``PyBuffer_Release``,
+which releases the object in the place of ``manager_ctx``, and does not take the GIL.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _immortal: Final[list[Any]] = []
 
 
 def _owner(owned: ConsumedTensor) -> Iterator[None]:
-    """Own a tensor, and release it when the last reference to this generator goes."""
+    """Own a tensor, and release it when the last reference to this generator is dropped."""
     try:
         yield
     finally:
@@ -51,9 +51,9 @@ def _owner(owned: ConsumedTensor) -> Iterator[None]:
 def _demanding_owner(
     owned: ConsumedTensor,
     ending: Callable[[], bool] = sys.is_finalizing,
-    abort: Callable[[], object] = os.abort,  # globals are gone by then
+    abort: Callable[[], object] = os.abort,  # globals are cleared by then
 ) -> Iterator[None]:
-    """Do the same, and abort the process if that is while Python ends."""
+    """Do the same, and abort the process if Python is exiting."""
     try:
         yield
     finally:
@@ -63,7 +63,7 @@ def _demanding_owner(
 
 
 def _owned_by(own: Callable[[ConsumedTensor], Iterator[None]]) -> Subject:
-    """Return a producer whose deleter gives back its reference to an owner, and no more."""
+    """Return a producer whose deleter drops its reference to an owner."""
     release = address_of(capsules.python_function("PyBuffer_Release", None, ctypes.c_void_p))
 
     def patch(opened: OpenedCapsule, _: Honest) -> Any:
@@ -81,13 +81,13 @@ def _owned_by(own: Callable[[ConsumedTensor], Iterator[None]]) -> Subject:
 
 @mutant("deleters_run_without_the_gil", "deleters_run_after_python", twin=honest_producer)
 def deleters_that_take_no_gil() -> Subject:
-    """The deleter gives back its reference without taking the GIL, Python there or not."""
+    """The deleter drops its reference without taking the GIL, or checking that Python runs."""
     return _owned_by(_owner)
 
 
 @mutant("deleters_run_without_the_gil", twin=honest_producer)
 def references_given_back_without_the_gil() -> Subject:
-    """The deleter takes no GIL, and gives back one of several references: nothing dies of it."""
+    """The deleter does not take the GIL, and drops one of several references: nothing is freed."""
     release = address_of(capsules.python_function("PyBuffer_Release", None, ctypes.c_void_p))
 
     def patch(opened: OpenedCapsule, x: Honest) -> Any:
@@ -104,10 +104,10 @@ def references_given_back_without_the_gil() -> Subject:
 
 
 def _tied(on_another: Callable[[], object]) -> Subject:
-    """Return a producer whose tensors do something when another thread releases them."""
+    """Return a producer whose tensors call a function when another thread releases them."""
 
     class Tied(Honest):
-        """An array that insists on its thread."""
+        """An array that depends on its thread."""
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
@@ -125,13 +125,13 @@ def _tied(on_another: Callable[[], object]) -> Subject:
 
 @mutant("exports_end_on_other_threads", twin=honest_producer)
 def tensors_tied_to_their_thread() -> Subject:
-    """A tensor aborts the process when it is released on another thread than it was made on."""
+    """A tensor aborts the process if it is released on another thread than that of its export."""
     return _tied(os.abort)
 
 
 @mutant("exports_end_on_other_threads", twin=honest_producer)
 def tensors_that_complain_on_other_threads() -> Subject:
-    """A tensor raises, where nobody catches it, when another thread releases it."""
+    """A tensor raises an unraisable exception when another thread releases it."""
 
     def complain() -> None:
         raise RuntimeError("this is not the thread that made me")
@@ -141,10 +141,10 @@ def tensors_that_complain_on_other_threads() -> Subject:
 
 @mutant("threads_export_one_array_at_once", twin=honest_producer)
 def exports_that_complain_on_other_threads() -> Subject:
-    """What an export leaves on another thread than the main one raises where nobody catches it."""
+    """An export on another thread than the main one raises an unraisable exception."""
 
     class Complaining:
-        """Something temporary."""
+        """A temporary object."""
 
         def __del__(self) -> None:
             if threading.current_thread() is not threading.main_thread():
@@ -158,10 +158,10 @@ def exports_that_complain_on_other_threads() -> Subject:
 
 @mutant("threads_export_one_array_at_once", twin=honest_producer)
 def capsules_that_meet_others() -> Subject:
-    """The capsule in the making is kept where other threads find it."""
+    """The capsule of an export in progress is kept where other threads find it."""
 
     class Meeting(Honest):
-        """An array with one place for a capsule in the making."""
+        """An array with one place for the capsule of an export in progress."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             self.making = super().__dlpack__(**keywords)
@@ -176,13 +176,13 @@ def capsules_that_meet_others() -> Subject:
 
 @mutant("capsules_die_while_an_exception_flies", twin=honest_producer)
 def destructors_in_python() -> Subject:
-    """The destructor of a capsule is a callback of ctypes."""
+    """The destructor of a capsule is a ctypes callback."""
     return with_destructor([*capsules.USED_NAME])
 
 
 @mutant("deleters_run_while_an_exception_flies", twin=honest_producer)
 def deleters_in_python() -> Subject:
-    """The deleter is a callback of ctypes."""
+    """The deleter is a ctypes callback."""
 
     @cache
     def callback(deleter: int) -> int:
@@ -196,11 +196,11 @@ def deleters_in_python() -> Subject:
 
 @mutant("exceptions_outlive_deleters", twin=honest_producer)
 def deleters_that_set_an_error() -> Subject:
-    """The deleter sets a MemoryError, whether or not there is another error already."""
+    """The deleter sets a MemoryError, whether or not an error is set already."""
     deleter = address_of(capsules.python_function("PyErr_NoMemory", ctypes.c_void_p))
 
     def patch(opened: OpenedCapsule, _: Honest) -> None:
-        capsules.set_capsule_destructor(opened.capsule, None)  # nobody but a consumer calls it
+        capsules.set_capsule_destructor(opened.capsule, None)  # only a consumer calls it
         opened.managed.deleter = deleter
 
     return patched(patch, when=asks_version)
@@ -211,5 +211,5 @@ def deleters_that_set_an_error() -> Subject:
 
 @mutant("capsules_live_to_the_end_of_python", twin=honest_producer)
 def owners_that_need_python() -> Subject:
-    """What owns the memory aborts the process when it is released while Python ends."""
+    """The owner of the memory aborts the process if it is released while Python exits."""
     return _owned_by(_demanding_owner)

@@ -1,4 +1,4 @@
-"""Mutants whose capsules lead elsewhere, and whose arrays cannot be indexed; and of what leaves.
+"""Mutants whose capsules have a wrong address, and arrays without indexing; and refused exports.
 
 Source: the checks of the same name.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Opaque(Honest):
-    """An array that nobody can index, transpose or view."""
+    """An array without indexing, transposes and views."""
 
     __getitem__: Any = None
     T: Any = None
@@ -34,7 +34,7 @@ class _Opaque(Honest):
 
 
 def _make_from(kind: type[Honest]) -> Any:
-    """Return what makes arrays of a kind of numbers."""
+    """Return a function that makes arrays of a kind from numbers."""
 
     def make_from(numbers: list[Any], shape: tuple[int, ...], dtype: str) -> Any:
         import numpy as np
@@ -45,7 +45,7 @@ def _make_from(kind: type[Honest]) -> Any:
 
 
 class _Spacious(_Opaque):
-    """An array with some room before and behind its elements."""
+    """An array with unused memory before and after its elements."""
 
     def __init__(self, array: Any, element: Any = None) -> None:
         import numpy as np
@@ -60,25 +60,25 @@ class _Spacious(_Opaque):
 
 
 def _spacious() -> Subject:
-    """Return an honest producer with room around its elements."""
+    """Return an honest producer with unused memory around its elements."""
     return producer_of(_Spacious, make_from=_make_from(_Spacious))
 
 
 def _shift(opened: OpenedCapsule, x: Honest) -> None:
-    """Let data point to the element behind the first one."""
+    """Make data point to the second element."""
     if x.array.size and x.array.base is not None:
         opened.tensor.data += x.array.itemsize
 
 
 @mutant("both_generations_lead_to_the_same_elements", twin=_spacious)
 def versioned_capsules_one_element_off() -> Subject:
-    """The data of versioned structs of arrays that cannot be indexed is one element off."""
+    """The data of versioned structs of arrays without indexing are one element off."""
     return patched(_shift, when=asks_version, kind=_Spacious)
 
 
 @mutant("exported_elements_are_those_it_was_made_of", twin=_spacious)
 def capsules_one_element_off() -> Subject:
-    """The data of every struct of arrays that cannot be indexed is one element off."""
+    """The data of every struct of arrays without indexing are one element off."""
     return replace(patched(_shift, kind=_Spacious), make_from=_make_from(_patched_kind()))
 
 
@@ -86,7 +86,7 @@ def _patched_kind() -> type[Honest]:
     """Return the kind of arrays whose capsules are one element off."""
 
     class Shifted(_Spacious):
-        """An array whose capsules begin behind its first element."""
+        """An array whose capsules start after its first element."""
 
         def __dlpack__(self, **keywords: Any) -> Any:
             capsule = super().__dlpack__(**keywords)
@@ -97,7 +97,7 @@ def _patched_kind() -> type[Honest]:
 
 
 def _reading(kind: type[Honest]) -> Subject:
-    """Return a producer that also takes arrays, as arrays of its own kind, and reads them."""
+    """Return a producer that also imports arrays as its own kind, and reads them."""
     consumer = Consumer()
 
     def take(x: Any) -> Any:
@@ -116,16 +116,16 @@ def _spacious_reader() -> Subject:
 
 @mutant("exported_elements_are_those_that_the_library_reads", twin=_spacious_reader)
 def capsules_off_what_is_read() -> Subject:
-    """The data of every struct is one element off what the library reads."""
+    """The data of every struct are one element off what the library reads."""
     return _reading(_patched_kind())
 
 
-# ------------------------------------------------------------------ what leaves at all
+# ------------------------------------------------------------------ refused exports
 
 
 @mutant("element_types_with_a_code_are_exported", twin=honest_producer)
 def refuses_all_but_few_element_types() -> Subject:
-    """Refuses to export bools, complex numbers and float64, all of which it has."""
+    """Refuses to export bools, complex numbers and float64, which it supports."""
 
     class Choosy(Honest):
         """An array that exports few element types."""
@@ -146,7 +146,7 @@ _SMALL: Final = {
 
 
 class _Padded(Honest):
-    """An array of floats below 8 bits, each in a byte."""
+    """An array of floats with less than 8 bits, each in a byte."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
         capsule = super().__dlpack__(**keywords)
@@ -164,7 +164,7 @@ class _Padded(Honest):
 
 
 def _small(kind: type[_Padded], bits: int | None = None) -> Subject:
-    """Return a producer that has floats below 8 bits, too, and says they have some bits."""
+    """Return a producer that also has floats of less than 8 bits, exported with the given bits."""
     plain = producer_of(kind)
 
     def make(shape: Any, dtype: Any, device: str, readonly: bool) -> Any:
@@ -180,11 +180,11 @@ def _small(kind: type[_Padded], bits: int | None = None) -> Subject:
 
 
 def _padded() -> Subject:
-    """Return an honest producer of floats below 8 bits."""
+    """Return an honest producer of floats with less than 8 bits."""
     return _small(_Padded)
 
 
 @mutant("floats_below_8_bits_have_their_bits", twin=_padded)
 def counts_the_bits_of_the_byte() -> Subject:
-    """Exports floats of 4 and 6 bits as ones of 8, the size of the byte that each is in."""
+    """Exports floats of 4 and 6 bits as floats of 8, the size of their bytes."""
     return _small(_Padded, bits=8)

@@ -1,4 +1,4 @@
-"""Producers of device memory that take the wrong streams, or refuse the right ones.
+"""Producers of device memory that accept invalid streams, or refuse valid ones.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream); `checks.stream_values`.
 """
@@ -21,7 +21,7 @@ _LEGACY: Final = 1
 
 @mutant("stream_none_is_taken_on_cuda", twin=honest_device_producer)
 def refuses_stream_none() -> Subject:
-    """Refuses None, and wants a number."""
+    """Refuses None, and requires a number."""
 
     def answer(self: OnDevice, **keywords: Any) -> Any:
         named = keywords.get("stream", _LEGACY) is not None
@@ -34,7 +34,7 @@ def refuses_stream_none() -> Subject:
 
 @mutant("streams_of_cuda_are_taken", twin=honest_device_producer)
 def takes_no_stream_but_none() -> Subject:
-    """Refuses every number, those of streams too."""
+    """Refuses every number, including valid streams."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         if stream is not None and self.block.device[0] == _CUDA:
@@ -46,7 +46,7 @@ def takes_no_stream_but_none() -> Subject:
 
 @mutant("stream_0_is_refused_on_cuda", twin=honest_device_producer)
 def takes_stream_0_for_the_legacy_default() -> Subject:
-    """Takes 0, as if it were 1."""
+    """Treats 0 as 1."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         is_0 = type(stream) is int and stream == 0 and self.block.device[0] == _CUDA
@@ -57,7 +57,7 @@ def takes_stream_0_for_the_legacy_default() -> Subject:
 
 @mutant("numbers_that_name_no_stream_are_refused", twin=honest_device_producer)
 def takes_every_negative_number_for_minus_1() -> Subject:
-    """Takes each number below 0 as a wish for no synchronization."""
+    """Treats each negative number as -1."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         is_low = type(stream) is int and stream < NO_SYNC
@@ -68,7 +68,7 @@ def takes_every_negative_number_for_minus_1() -> Subject:
 
 @mutant("numbers_that_name_no_stream_are_refused", twin=honest_device_producer)
 def cuts_off_what_does_not_fit_a_handle() -> Subject:
-    """Takes the lower 64 bits of a longer number."""
+    """Truncates longer numbers to 64 bits."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         is_long = type(stream) is int and stream >= 2**64
@@ -79,7 +79,7 @@ def cuts_off_what_does_not_fit_a_handle() -> Subject:
 
 @mutant("streams_that_are_no_ints_are_refused", twin=honest_device_producer)
 def makes_a_number_of_text() -> Subject:
-    """Takes text and fractions that can be read as a number."""
+    """Accepts strings and floats that can be converted to an int."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         return OnDevice.normal_stream(
@@ -91,7 +91,7 @@ def makes_a_number_of_text() -> Subject:
 
 @mutant("truth_values_are_no_streams", twin=honest_device_producer)
 def takes_true_for_1() -> Subject:
-    """Takes True as the legacy default stream."""
+    """Treats True as the legacy default stream."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         return OnDevice.normal_stream(self, int(stream) if stream is True else stream)
@@ -101,7 +101,7 @@ def takes_true_for_1() -> Subject:
 
 @mutant("bad_streams_are_refused_by_an_error_for_arguments", twin=honest_device_producer)
 def asserts_that_streams_are_good() -> Subject:
-    """Refuses bad streams by AssertionError."""
+    """Refuses invalid streams with AssertionError."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         try:
@@ -114,7 +114,7 @@ def asserts_that_streams_are_good() -> Subject:
 
 @mutant("default_streams_of_cuda_are_refused_on_rocm", twin=honest_device_producer)
 def takes_default_streams_of_cuda_on_rocm() -> Subject:
-    """Takes 1 and 2 on ROCm as its default stream."""
+    """Accepts 1 and 2 on ROCm as its default stream."""
 
     def normal_stream(self: OnDevice, stream: Any) -> int | None:
         wrong = self.block.device[0] == _ROCM and stream in {1, 2}

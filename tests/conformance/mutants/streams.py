@@ -1,4 +1,4 @@
-"""Producers of device memory that leave one duty out towards the consumer's stream.
+"""Producers of device memory that omit one duty towards the consumer's stream.
 
 Source: array API standard 2025.12, ``array.__dlpack__``; CUDA driver API; `checks.streams`.
 """
@@ -29,10 +29,10 @@ _REACHED: Final = frozenset({3, _MANAGED})  # by the host
 
 @mutant("pending_work_comes_before_the_consumers", twin=honest_device_producer)
 def makes_nobody_wait() -> Subject:
-    """Takes the consumer's stream, and does nothing with it."""
+    """Accepts the consumer's stream, and ignores it."""
 
     def wait(self: OnDevice, pending: int, consumer: int) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     return producer_with(wait=wait)
 
@@ -49,7 +49,7 @@ def makes_the_wrong_stream_wait() -> Subject:
 
 @mutant("pending_work_comes_before_the_consumers", twin=honest_device_producer)
 def always_makes_the_legacy_stream_wait() -> Subject:
-    """Makes the legacy default stream wait, whoever asked."""
+    """Always makes the legacy default stream wait, whatever stream was passed."""
 
     def wait(self: OnDevice, pending: int, _: int) -> None:
         OnDevice.wait(self, pending, _LEGACY)
@@ -59,7 +59,7 @@ def always_makes_the_legacy_stream_wait() -> Subject:
 
 @mutant("pending_work_comes_before_the_consumers", twin=honest_device_producer)
 def orders_memory_of_a_device_alone() -> Subject:
-    """Takes the consumer's stream for managed memory, and lets none wait, as for the host's."""
+    """Accepts the consumer's stream for managed memory, but does not order it, as for the host."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if self.device()[0] != _MANAGED:
@@ -70,7 +70,7 @@ def orders_memory_of_a_device_alone() -> Subject:
 
 @mutant("a_stream_left_out_is_the_legacy_default", twin=honest_device_producer)
 def takes_a_stream_left_out_for_minus_1() -> Subject:
-    """Has -1 for the default of its argument, as PyTorch has."""
+    """The default of its stream argument is -1, as in PyTorch."""
 
     def answer(self: OnDevice, **keywords: Any) -> Any:
         on_device = keywords.get("dl_device") in {None, self.device()}
@@ -83,7 +83,7 @@ def takes_a_stream_left_out_for_minus_1() -> Subject:
 
 @mutant("every_export_waits_anew", twin=honest_device_producer)
 def waits_once_for_each_stream() -> Subject:
-    """Remembers which streams have waited, and lets none wait again."""
+    """Records which streams have waited, and does not make them wait again."""
 
     def order(self: OnDevice, consumer: int) -> None:
         waited = self.__dict__.setdefault("waited", set())
@@ -96,7 +96,7 @@ def waits_once_for_each_stream() -> Subject:
 
 @mutant("every_export_waits_anew", twin=honest_device_producer)
 def waits_in_the_first_export_only() -> Subject:
-    """Thinks that nothing is pending once somebody has waited."""
+    """Assumes that no work is pending after the first wait."""
 
     def order(self: OnDevice, consumer: int) -> None:
         OnDevice.order(self, consumer)
@@ -108,7 +108,7 @@ def waits_in_the_first_export_only() -> Subject:
 
 @mutant("copies_are_made_after_the_pending_work", twin=honest_device_producer)
 def copies_on_a_stream_that_nobody_waits_for() -> Subject:
-    """Makes copies on a stream of its own, and forgets that stream."""
+    """Makes copies on its own stream, and does not order it."""
 
     def copied_block(self: OnDevice, _: int | None) -> Block:
         hidden = None if self.cuda is None else self.cuda.stream()
@@ -119,7 +119,7 @@ def copies_on_a_stream_that_nobody_waits_for() -> Subject:
 
 @mutant("an_export_does_not_block_the_host", twin=honest_device_producer)
 def lets_the_host_wait_in_place_of_the_stream() -> Subject:
-    """Synchronizes its stream, where an event would do."""
+    """Synchronizes its stream, although an event would be sufficient."""
 
     def wait(self: OnDevice, *_: int) -> None:
         self.finish()
@@ -132,7 +132,7 @@ def lets_the_host_wait_in_place_of_the_stream() -> Subject:
 
 @mutant("stream_minus_1_does_not_block_the_host", twin=honest_device_producer)
 def waits_until_its_work_is_done_for_minus_1() -> Subject:
-    """Asks again and again whether its work is done, though nobody wants to know."""
+    """Polls until its work is done, although no wait was requested."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if consumer == NO_SYNC and self.cuda is not None and self.stream is not None:
@@ -145,7 +145,7 @@ def waits_until_its_work_is_done_for_minus_1() -> Subject:
 
 @mutant("stream_minus_1_makes_no_stream_wait", twin=honest_device_producer)
 def takes_minus_1_for_the_legacy_default() -> Subject:
-    """Makes the legacy default stream wait when nobody is to wait."""
+    """Makes the legacy default stream wait for -1."""
 
     def order(self: OnDevice, consumer: int) -> None:
         OnDevice.order(self, _LEGACY if consumer == NO_SYNC else consumer)
@@ -155,7 +155,7 @@ def takes_minus_1_for_the_legacy_default() -> Subject:
 
 @mutant("stream_minus_1_records_no_event", twin=honest_device_producer)
 def records_an_event_for_nobody() -> Subject:
-    """Records an event in every export, also where nobody is to wait for it."""
+    """Records an event in every export, even if no stream waits for it."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if consumer == NO_SYNC and self.cuda is not None and self.stream is not None:
@@ -166,7 +166,7 @@ def records_an_event_for_nobody() -> Subject:
 
 
 def _record(cuda: Cuda, stream: int) -> None:
-    """Record an event on a stream, unless that captures."""
+    """Record an event on a stream, unless the stream captures."""
     event = ctypes.c_void_p()
     if not cuda.is_capturing(stream):
         cuda("cuEventCreate", ctypes.byref(event), 0)
@@ -175,7 +175,7 @@ def _record(cuda: Cuda, stream: int) -> None:
 
 @mutant("an_export_to_the_arrays_own_stream_needs_no_wait", twin=honest_device_producer)
 def makes_its_stream_wait_for_itself() -> Subject:
-    """Compares nothing: its own stream waits for its own stream."""
+    """Makes its own stream wait for itself, since it does not compare streams."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if consumer == self.stream and not (self.cuda and self.cuda.is_capturing(consumer)):
@@ -190,7 +190,7 @@ def makes_its_stream_wait_for_itself() -> Subject:
 
 @mutant("a_capture_survives_stream_minus_1", twin=honest_device_producer)
 def allocates_memory_for_minus_1() -> Subject:
-    """Makes room for something in every export, which a capture does not survive."""
+    """Allocates memory in every export, which invalidates a capture."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if consumer == NO_SYNC and self.cuda is not None:
@@ -202,7 +202,7 @@ def allocates_memory_for_minus_1() -> Subject:
 
 @mutant("a_capture_survives_an_export_to_its_own_stream", twin=honest_device_producer)
 def asks_whether_its_own_stream_is_done() -> Subject:
-    """Queries the stream that it shares with the consumer, which a capture does not survive."""
+    """Queries the stream that it shares with the consumer, which invalidates a capture."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if consumer == self.stream and self.cuda is not None:
@@ -214,7 +214,7 @@ def asks_whether_its_own_stream_is_done() -> Subject:
 
 @mutant("a_capture_survives_an_export_from_another_stream", twin=honest_device_producer)
 def asks_nobody_whether_a_stream_captures() -> Subject:
-    """Lets the consumer's stream wait for work outside its capture."""
+    """Makes the consumer's stream wait for work outside its capture."""
 
     def order(self: OnDevice, consumer: int) -> None:
         if consumer == NO_SYNC or self.stream in {None, consumer} or self.cuda is None:
@@ -227,7 +227,7 @@ def asks_nobody_whether_a_stream_captures() -> Subject:
 
 @mutant("the_consumers_stream_may_go_before_the_memory", twin=honest_device_producer)
 def uses_the_stream_of_the_consumer_before() -> Subject:
-    """Keeps the handle of each consumer, and lets the next wait for it."""
+    """Keeps the handle of each consumer's stream, and makes the next one wait for it."""
 
     def order(self: OnDevice, consumer: int) -> None:
         before = self.__dict__.get("before", consumer)
@@ -244,17 +244,17 @@ def uses_the_stream_of_the_consumer_before() -> Subject:
 
 @mutant("the_host_gets_memory_when_the_work_is_done", twin=honest_device_producer)
 def copies_to_the_host_before_its_work_is_done() -> Subject:
-    """Copies to the host without a look at its stream."""
+    """Copies to the host without waiting for its stream."""
 
     def finish(self: OnDevice) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     return producer_with(finish=finish)
 
 
 @mutant("the_host_gets_memory_when_the_work_is_done", twin=honest_device_producer)
 def hands_what_the_host_reaches_out_at_once() -> Subject:
-    """Lets the host wait for memory of a device alone: it reaches the rest."""
+    """Makes the host wait for device memory only, not for memory that the host can access."""
 
     def finish(self: OnDevice) -> None:
         if self.device()[0] not in _REACHED:
@@ -265,9 +265,9 @@ def hands_what_the_host_reaches_out_at_once() -> Subject:
 
 @mutant("a_stream_for_the_host_is_refused", twin=honest_device_producer)
 def takes_a_stream_for_the_host() -> Subject:
-    """Takes any stream with dl_device=(1, 0), and ignores it."""
+    """Accepts any stream with dl_device=(1, 0), and ignores it."""
 
     def check_host_stream(self: OnDevice, stream: Any) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     return producer_with(check_host_stream=check_host_stream)

@@ -1,4 +1,4 @@
-"""Consumers that name the wrong stream, or none, or use memory before it is ready.
+"""Consumers that pass a wrong stream or none, or use memory before it is ready.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream); `checks.streams_consumed`.
 """
@@ -30,7 +30,7 @@ _SLOW: Final = 0.15  # [seconds]
 
 @mutant("producers_with_streams_are_sent_a_stream", twin=honest_device_consumer)
 def leaves_out_its_default_stream() -> Subject:
-    """Names no stream where it would be the default one."""
+    """Passes no stream if it would be the default one."""
 
     def keywords(
         self: DeviceConsumer, device: tuple[int, int], wanted: dict[str, Any]
@@ -45,7 +45,7 @@ def leaves_out_its_default_stream() -> Subject:
 
 @mutant("producers_with_streams_are_sent_a_stream", twin=honest_device_consumer)
 def loses_the_stream_of_older_producers() -> Subject:
-    """Asks without any keyword where a producer does not know all of them."""
+    """Calls a producer without keywords if it does not know all of them."""
 
     def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
         with self.there(self.device):
@@ -59,7 +59,7 @@ def loses_the_stream_of_older_producers() -> Subject:
 
 @mutant("stream_0_is_never_sent_to_cuda", twin=honest_device_consumer)
 def sends_0_for_the_legacy_default() -> Subject:
-    """Sends 0, as its own library numbers the default stream."""
+    """Passes 0, its own number of the default stream."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         stream = DeviceConsumer.sent(self, device, default)
@@ -70,7 +70,7 @@ def sends_0_for_the_legacy_default() -> Subject:
 
 @mutant("default_streams_of_cuda_are_never_sent_to_rocm", twin=honest_device_consumer)
 def sends_1_to_rocm() -> Subject:
-    """Sends 1 for the default stream of ROCm, as if it were CUDA's."""
+    """Passes 1 for the default stream of ROCm, as for CUDA."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         return 1 if device[0] == _ROCM else DeviceConsumer.sent(self, device, default)
@@ -80,7 +80,7 @@ def sends_1_to_rocm() -> Subject:
 
 @mutant("streams_are_sent_as_ints", twin=honest_device_consumer)
 def sends_a_number_that_is_no_int() -> Subject:
-    """Sends the default stream as a float."""
+    """Passes the default stream as a float."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         return float(default) if self.stream is None else DeviceConsumer.sent(self, device, default)
@@ -90,7 +90,7 @@ def sends_a_number_that_is_no_int() -> Subject:
 
 @mutant("host_producers_are_sent_no_stream", twin=honest_device_consumer)
 def sends_minus_1_to_the_host() -> Subject:
-    """Sends -1 to producers of host memory."""
+    """Passes -1 to producers of host memory."""
 
     def keywords(
         self: DeviceConsumer, device: tuple[int, int], wanted: dict[str, Any]
@@ -105,7 +105,7 @@ def sends_minus_1_to_the_host() -> Subject:
 
 @mutant("page_locked_producers_are_sent_no_stream", twin=honest_device_consumer)
 def sends_minus_1_to_page_locked_memory() -> Subject:
-    """Sends -1 to producers of page-locked memory, and asks again where that is refused."""
+    """Passes -1 to producers of page-locked memory, and calls them again if this is refused."""
 
     def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
         if self.device[0] == DLDeviceType.kDLCUDAHost:
@@ -121,7 +121,7 @@ def sends_minus_1_to_page_locked_memory() -> Subject:
 
 @mutant("what_is_taken_is_ready_for_the_stream_it_is_taken_for", twin=honest_device_consumer)
 def asks_for_no_wait_on_a_named_stream() -> Subject:
-    """Sends -1 for a stream that its user named, and lets it wait for nothing."""
+    """Passes -1 for a stream that the user passed, and does not make it wait."""
 
     def sent(self: DeviceConsumer, _: tuple[int, int], default: int) -> Any:
         return default if self.stream is None else _NO_SYNC
@@ -131,7 +131,7 @@ def asks_for_no_wait_on_a_named_stream() -> Subject:
 
 @mutant("what_is_taken_is_ready_for_the_stream_it_is_taken_for", twin=honest_device_consumer)
 def asks_for_no_wait_of_managed_memory() -> Subject:
-    """Sends -1 for managed memory, as if all that the host reaches were ready."""
+    """Passes -1 for managed memory, as if memory that the host can access were ready."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         managed = device[0] == _MANAGED and self.stream is not None
@@ -142,7 +142,7 @@ def asks_for_no_wait_of_managed_memory() -> Subject:
 
 @mutant("managed_memory_is_read_when_the_work_is_done", twin=honest_device_consumer)
 def reads_managed_memory_as_the_hosts() -> Subject:
-    """Reads managed memory as that of the host, and lets the host wait for nothing."""
+    """Reads managed memory as host memory, and does not make the host wait."""
 
     def read(self: DeviceConsumer, y: Array) -> list[Any]:
         if y.said.device[0] == _MANAGED:
@@ -154,7 +154,7 @@ def reads_managed_memory_as_the_hosts() -> Subject:
 
 @mutant("elements_are_read_when_the_work_is_done", twin=honest_device_consumer)
 def asks_for_no_wait_and_reads_on_its_own() -> Subject:
-    """Sends -1 where no stream is named, and reads on the legacy default stream."""
+    """Passes -1 without a user's stream, and reads on the legacy default stream."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         return _NO_SYNC if self.stream is None else DeviceConsumer.sent(self, device, default)
@@ -164,7 +164,7 @@ def asks_for_no_wait_and_reads_on_its_own() -> Subject:
 
 @mutant("elements_are_read_when_the_work_is_done", twin=honest_device_consumer)
 def asks_for_no_wait_and_is_slow_to_read() -> Subject:
-    """Orders nothing, and takes longer to read than work usually takes."""
+    """Does not order the read, and takes longer to read than work usually takes."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         return _NO_SYNC if self.stream is None else DeviceConsumer.sent(self, device, default)
@@ -188,7 +188,7 @@ def asks_for_no_wait_and_is_slow_to_read() -> Subject:
 
 @mutant("an_import_does_not_block_the_host", twin=honest_device_consumer)
 def synchronizes_what_it_takes() -> Subject:
-    """Waits for its stream, which waits for the producer's work already."""
+    """Synchronizes its stream, which already waits for the producer's work."""
 
     def take_on(self: DeviceConsumer, stream: int, x: Any) -> Array:
         y = DeviceConsumer.take_on(self, stream, x)
@@ -201,7 +201,7 @@ def synchronizes_what_it_takes() -> Subject:
 
 @mutant("the_stream_that_is_sent_exists", twin=honest_device_consumer)
 def sends_the_address_of_its_stream_object() -> Subject:
-    """Sends where its stream object is, and not the handle in it."""
+    """Passes the address of its stream object, and not its handle."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         return DeviceConsumer.sent(self, device, default) if self.stream is None else id(self)
@@ -211,7 +211,7 @@ def sends_the_address_of_its_stream_object() -> Subject:
 
 @mutant("a_capture_survives_an_import", twin=honest_device_consumer)
 def asks_whether_its_stream_is_done() -> Subject:
-    """Queries its stream after an import, which a capture does not survive."""
+    """Queries its stream after an import, which invalidates a capture."""
 
     def take_on(self: DeviceConsumer, stream: int, x: Any) -> Array:
         y = DeviceConsumer.take_on(self, stream, x)
@@ -223,7 +223,7 @@ def asks_whether_its_stream_is_done() -> Subject:
 
 @mutant("a_capture_survives_an_import", twin=honest_device_consumer)
 def sends_the_legacy_stream_under_capture() -> Subject:
-    """Sends 1 while its stream captures, as if neither -1 nor the stream itself were safe."""
+    """Passes 1 while its stream captures, instead of -1 or the stream itself."""
 
     def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
         captures = self.stream is not None and opened().is_capturing(self.stream)

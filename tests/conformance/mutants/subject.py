@@ -1,4 +1,4 @@
-"""Mutants that break IX-SUBJECT-1: descriptions that lie, and arrays whose making leaves traces.
+"""Mutants that break IX-SUBJECT-1: wrong descriptions, and side effects of creating arrays.
 
 Source: `interchange_conformance.subject.Subject`.
 """
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def _producer(change: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> Subject:
-    """Return the honest producer with another make(), which is given the honest one."""
+    """Return a producer with another make(), which receives the honest one."""
     honest = honest_producer()
     make: Any = honest.make
     return replace(honest, make=lambda *asked: change(make, asked))
 
 
 def _after(act: Callable[[], object]) -> Subject:
-    """Return a producer that does something else before it makes an array."""
+    """Return a producer that calls a function before it makes an array."""
 
     def change(make: Callable[..., Any], asked: tuple[Any, ...]) -> Any:
         act()
@@ -44,21 +44,21 @@ def _after(act: Callable[[], object]) -> Subject:
     return _producer(change)
 
 
-# ---------------------------------------------------------------- what make() returns
+# ---------------------------------------------------------------- results of make()
 
 
 class _Fragile(Honest):
-    """An array whose transpose ends the process."""
+    """An array whose transpose aborts the process."""
 
     @property
     def T(self) -> Any:  # noqa: N802 - the standard's name
-        """No array."""
+        """Aborts the process."""
         os.abort()
 
 
 @mutant("views_are_made_without_harm", twin=honest_producer)
 def a_transpose_that_aborts() -> Subject:
-    """x.T ends the process, whether the array was exported or not."""
+    """x.T aborts the process, whether the array was exported or not."""
     return producer_of(_Fragile)
 
 
@@ -70,13 +70,13 @@ def a_producer_of_lists() -> Subject:
 
 @mutant("make_gives_the_shape_that_it_was_asked_for", twin=honest_producer)
 def a_producer_of_one_axis() -> Subject:
-    """make() returns an array of one axis, whatever shape is asked for."""
+    """make() returns an array with one axis, whatever shape is requested."""
     return _producer(lambda make, asked: make((6,), *asked[1:]))
 
 
 @mutant("make_gives_the_dtype_that_it_was_asked_for", twin=honest_producer)
 def a_producer_of_double_precision() -> Subject:
-    """make() returns float64 where float32 is asked for."""
+    """make() returns float64 if float32 is requested."""
 
     def change(make: Callable[..., Any], asked: tuple[Any, ...]) -> Any:
         shape, dtype, *rest = asked
@@ -87,7 +87,7 @@ def a_producer_of_double_precision() -> Subject:
 
 @mutant("make_gives_the_device_that_it_was_asked_for", twin=honest_producer)
 def a_producer_that_knows_one_device() -> Subject:
-    """make() returns memory of a CUDA device where host memory is asked for."""
+    """make() returns memory of a CUDA device if host memory is requested."""
 
     def change(make: Callable[..., Any], asked: tuple[Any, ...]) -> Any:
         shape, dtype, device, _ = asked
@@ -96,7 +96,7 @@ def a_producer_that_knows_one_device() -> Subject:
     return _producer(change)
 
 
-# ---------------------------------------------------------------- what stays as it was
+# ---------------------------------------------------------------- side effects
 
 
 @mutant("make_leaves_the_process_as_it_was", twin=honest_producer)
@@ -113,25 +113,25 @@ def a_producer_that_sets_variables() -> Subject:
 
 @mutant("make_leaves_the_process_as_it_was", twin=honest_producer)
 def a_producer_that_handles_signals() -> Subject:
-    """make() installs a handler of a signal."""
+    """make() installs a signal handler."""
     return _after(lambda: signal.signal(signal.SIGUSR1, print))
 
 
 @mutant("make_leaves_the_process_as_it_was", twin=honest_producer)
 def a_producer_with_a_thread() -> Subject:
-    """make() starts a thread of Python."""
+    """make() starts a Python thread."""
     return _after(lambda: threading.Thread(target=time.sleep, args=(60,), daemon=True).start())
 
 
 @mutant("make_leaves_the_process_as_it_was", twin=honest_producer)
 def a_producer_that_replaces_stdout() -> Subject:
-    """make() puts a stream of its own in the place of sys.stdout."""
+    """make() replaces sys.stdout."""
     return _after(lambda: setattr(sys, "stdout", open(os.devnull, "w")))  # noqa: PTH123
 
 
 @mutant("make_leaves_the_current_device_alone", twin=honest_device_producer)
 def a_producer_that_changes_the_device() -> Subject:
-    """make() leaves the device current on which it made the array."""
+    """make() leaves the device of the array current."""
     honest = honest_device_producer()
     make: Any = honest.make
 
@@ -150,7 +150,7 @@ _NUMBERS: Final = {"cuda": 0, "cuda:1": 1}
 
 @mutant("make_prints_nothing", twin=honest_producer)
 def a_producer_that_speaks() -> Subject:
-    """make() prints."""
+    """make() prints to standard output."""
     return _after(lambda: os.write(1, b"made an array\n"))
 
 
@@ -162,18 +162,18 @@ def a_consumer_that_moves() -> Subject:
 
 @mutant("take_leaves_the_process_as_it_was", twin=honest_consumer)
 def a_consumer_with_threads() -> Subject:
-    """take() starts a thread of Python each time."""
+    """take() starts a Python thread each time."""
     return _taking(lambda: threading.Thread(target=time.sleep, args=(60,), daemon=True).start())
 
 
 @mutant("take_prints_nothing", twin=honest_consumer)
 def a_consumer_that_speaks() -> Subject:
-    """take() prints."""
+    """take() prints to standard output."""
     return _taking(lambda: os.write(2, b"took an array\n"))
 
 
 def _taking(act: Callable[[], object]) -> Subject:
-    """Return a consumer that does something else before it takes an array."""
+    """Return a consumer that calls a function before it imports an array."""
     honest = honest_consumer()
     take: Any = honest.take
 
@@ -184,7 +184,7 @@ def _taking(act: Callable[[], object]) -> Subject:
     return replace(honest, take=taking)
 
 
-# ---------------------------------------------------------------- what read() returns
+# ---------------------------------------------------------------- results of read()
 
 
 @mutant("read_returns_a_flat_list_of_numbers", twin=honest_consumer)

@@ -1,7 +1,7 @@
-"""Mutants and twins under names that a command line may have: ``mutants.subjects:mutant.name``.
+"""Mutants and honest counterparts as command line specs: ``mutants.subjects:mutant.name``.
 
-The kit looks names with dots up one attribute after another; those of mutants
-are looked up so, too.
+The kit resolves dotted names one attribute at a time, and so are those of
+mutants.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Module:
-    """Those of a module.
+    """The mutants or honest counterparts of a module.
 
     Attributes
     ----------
     kind : {"mutant", "twin"}
-        Which of the two.
+        The kind.
     module : str
         Without the package.
     """
@@ -39,12 +39,12 @@ class _Module:
 
 @dataclass(frozen=True)
 class _Kind:
-    """All of a kind.
+    """All mutants or all honest counterparts.
 
     Attributes
     ----------
     kind : {"mutant", "twin"}
-        Which.
+        The kind.
     """
 
     kind: str

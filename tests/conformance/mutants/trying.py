@@ -1,7 +1,7 @@
-"""Tries the checks on mutants and their twins, in processes of their own.
+"""Runs the checks on mutants and their honest counterparts, in separate processes.
 
-Most items are run one after another in one child, which takes a tenth of the
-time; what is found there is found again in a child of its own before it counts.
+Most items are run in sequence in one child, which takes a tenth of the
+time; a finding is confirmed in a separate child before it counts.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from .model import Mutant
 
-_BATCH: Final = 60.0  # for all items of a role, one after another [seconds]
-_LOADING: Final = 10.0  # for a mutant to be made [seconds]
+_BATCH: Final = 60.0  # for all items of a role in sequence [seconds]
+_LOADING: Final = 10.0  # for the creation of a mutant [seconds]
 _DOUBTFUL: Final = frozenset({"raised", "broken-subject"})
-"""Statuses with which no mutant is caught: nobody looked for what happened."""
+"""Statuses that catch no mutant, since the error was not checked for."""
 
 
 class Outcome(NamedTuple):
-    """How an item ended.
+    """The result of an item.
 
     Attributes
     ----------
     status : str
         One of `findings.STATUSES`.
     evidence : str
-        What was found.
+        The evidence.
     """
 
     status: str
@@ -50,19 +50,19 @@ def items_of_role(role: str) -> list[str]:
     Parameters
     ----------
     role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        What is judged.
+        The role in which subjects are judged.
     """
     checks = load_checks().values()
     return [item for check in checks if check.role == role for item in check.items()]
 
 
 def items_of(mutant: Mutant) -> list[str]:
-    """Return the items of the check that is to catch a mutant."""
+    """Return the items of the check that should catch a mutant."""
     return list(load_checks()[mutant.check].items())
 
 
 class Trials:
-    """A process that tries checks on mutants and twins.
+    """A process that runs checks on mutants and honest counterparts.
 
     Parameters
     ----------
@@ -89,17 +89,17 @@ class Trials:
     def of(
         self, spec: str, items: Sequence[str], *, alone: Collection[str] = ()
     ) -> dict[str, Outcome]:
-        """Return how each of some items ends for a mutant or a twin.
+        """Return the results of items for a mutant or its honest counterpart.
 
         Parameters
         ----------
         spec : str
-            ``"mutant:name"``, or ``"twin:name"`` for the twin of a mutant.
+            ``"mutant:name"``, or ``"twin:name"`` for the honest counterpart of a mutant.
         items : sequence of str
             As `Check.items` gives them.
         alone : collection of str, optional
-            Checks whose items do not share a process: what a mutant changes in the process, it
-            changes once.
+            Checks whose items do not share a process, since a mutant's change of the process
+            is only visible once.
         """
         checks = {item: find_item(item)[0] for item in items}
         spec = f"{subjects.__name__}:{spec.replace(':', '.', 1)}"
@@ -108,7 +108,7 @@ class Trials:
         return {item: self._confirmed(spec, item, found.get(item)) for item in items}
 
     def _confirmed(self, spec: str, item: str, seen: Outcome | None) -> Outcome:
-        """Return what was seen, or what comes when the item is run alone."""
+        """Return the result, or that of the item in a separate process."""
         if seen is not None and seen.status not in BAD:
             return seen
         check, _ = find_item(item)
@@ -125,7 +125,7 @@ class Trials:
         return Outcome(answer["status"], answer["evidence"])
 
     def _batch(self, spec: str, items: Sequence[str]) -> dict[str, Outcome]:
-        """Return how items end that are run in one process; nothing where that did not survive."""
+        """Return the results of items in one process; no results if it crashed."""
         if not items:
             return {}
         answer = self._ask(
@@ -143,7 +143,7 @@ class Trials:
         return {item: Outcome(*outcome) for item, outcome in zip(items, told, strict=True)}
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request; of a process that ended over it, a crash."""
+        """Return the response to a request, or a crash if the process ended."""
         if self._server is None:
             self._server = ForkServer(self._environment)
             modules = [f"{package}.{module.name}" for module in pkgutil.iter_modules(folders)]
@@ -156,23 +156,23 @@ class Trials:
             return {"status": "crash", "evidence": f"the process that forks ended: {error}"}
 
 
-# ---------------------------------------------------------------- what is wrong with a mutant
+# ---------------------------------------------------------------- errors in mutants
 
 
 def caught(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
-    """Return the items that found something."""
+    """Return the items with findings."""
     return {item: outcome for item, outcome in outcomes.items() if outcome.status in BAD}
 
 
 def complaints(mutant: Mutant, trials: Trials) -> list[str]:
-    """Return what is wrong with a mutant and the check that is to catch it; nothing where all is.
+    """Return the errors in a mutant and the check that should catch it.
 
     Parameters
     ----------
     mutant : Mutant
-        What is tried.
+        The mutant.
     trials : Trials
-        Where.
+        The process.
     """
     items = items_of(mutant)
     found = caught(trials.of(f"mutant:{mutant.name}", items, alone={mutant.check}))
@@ -193,40 +193,40 @@ def complaints(mutant: Mutant, trials: Trials) -> list[str]:
 
 
 def doubtful(check: str) -> frozenset[str]:
-    """Return the statuses with which a check catches nothing.
+    """Return the statuses that do not count as caught by a check.
 
     Parameters
     ----------
     check : str
         Name of a check.
     """
-    lies = load_checks()[check].area == "subject"  # what it looks for is a broken subject
+    lies = load_checks()[check].area == "subject"  # it looks for a broken subject
     return _DOUBTFUL - {"broken-subject"} if lies else _DOUBTFUL
 
 
 def complaints_of_twin(name: str, role: str, trials: Trials) -> list[str]:
-    """Return what checks have against the twin of a mutant: it is honest, and they ought not.
+    """Return the findings of checks in the honest counterpart of a mutant, which must have none.
 
     Parameters
     ----------
     name : str
         Of the mutant.
     role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        What it is judged as.
+        The role in which it is judged.
     trials : Trials
-        Where.
+        The process.
     """
     found = caught(trials.of(f"twin:{name}", items_of_role(role)))
     return [f"{item}: {outcome.status}: {outcome.evidence}" for item, outcome in found.items()]
 
 
 def twins(mutants: Iterable[Mutant]) -> dict[tuple[str, str], str]:
-    """Return the twins of mutants, each once for each role.
+    """Return the honest counterparts of mutants, each once for each role.
 
     Returns
     -------
     dict
-        Module-qualified name of a twin and role -> name of a mutant that has it.
+        Module-qualified name of a counterpart and role -> name of a mutant that has it.
     """
     checks = load_checks()
     found: dict[tuple[str, str], str] = {}

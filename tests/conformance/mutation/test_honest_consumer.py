@@ -1,4 +1,4 @@
-"""The honest consumer: it takes what is legal, refuses the rest by the right class, and shares."""
+"""The honest consumer accepts legal input, refuses the rest correctly, and shares memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def consumer():
     [name for name, case in ZOO.items() if case.rule not in {None, "DLP-DEV-3"}],
 )
 def test_it_refuses_the_zoo(consumer, name):
-    """Each case by the class that callers catch, and releases what there is to release."""
+    """Each case is refused with the expected class, and its tensor is released."""
     case = ZOO[name]
     source = case.make()
 
@@ -55,7 +55,7 @@ def test_it_refuses_the_zoo(consumer, name):
 
 @pytest.mark.parametrize("name", RAISERS)
 def test_it_lets_errors_through(consumer, name):
-    """As they were raised."""
+    """Errors of the producer are not changed."""
     source = ZOO[name].make()
     due = source.manners.raises or source.manners.device_raises
 
@@ -67,7 +67,7 @@ def test_it_lets_errors_through(consumer, name):
 
 @pytest.mark.parametrize("name", sorted(set(LEGAL) - UNSUPPORTED))
 def test_it_takes_what_is_legal(consumer, name):
-    """Reads it right, and releases it when the array dies."""
+    """The elements are read correctly, and the tensor is released with the array."""
     source = LEGAL[name].make()
     y = consumer.take(source)
 
@@ -78,7 +78,7 @@ def test_it_takes_what_is_legal(consumer, name):
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED))
 def test_it_refuses_what_it_has_no_arrays_for(consumer, name):
-    """With BufferError, as is due for legal arrays."""
+    """Legal arrays that it does not support raise BufferError."""
     source = LEGAL[name].make()
 
     with pytest.raises(BufferError):
@@ -89,12 +89,12 @@ def test_it_refuses_what_it_has_no_arrays_for(consumer, name):
 
 @pytest.mark.parametrize("element", FORMATS, ids=str)
 def test_it_reads_what_it_writes(element):
-    """One, in each element type."""
+    """The value 1 is written and read in each element type."""
     assert decode(encode(1, element), element) == 1
 
 
 def test_it_shares_memory_with_numpy(consumer):
-    """In both directions."""
+    """Memory is shared in both directions."""
     x = np.arange(6, dtype="f4").reshape(2, 3)
     y = consumer.take(x)
     z = np.from_dlpack(y)
@@ -107,7 +107,7 @@ def test_it_shares_memory_with_numpy(consumer):
 
 
 def test_what_it_hands_on_is_kept_until_it_is_released(consumer):
-    """The array in between may die before."""
+    """The array in between may be freed before."""
     source = host()
     z = np.from_dlpack(consumer.take(source))
     consumer.sweep()
@@ -120,7 +120,7 @@ def test_what_it_hands_on_is_kept_until_it_is_released(consumer):
 
 
 def test_it_keeps_the_read_only_flag(consumer):
-    """NumPy makes a read-only array of what it hands on, and nothing of the legacy struct."""
+    """NumPy makes a read-only array of the versioned struct, and refuses the legacy one."""
     x = np.arange(3.0)
     x.flags.writeable = False
     y = consumer.take(x)
@@ -133,7 +133,7 @@ def test_it_keeps_the_read_only_flag(consumer):
 
 
 def test_a_container_keeps_the_device():
-    """And does not read what the host may not reach."""
+    """The memory is not read if the host cannot access it."""
     container = Consumer(EVERY_TYPE)
     y = container.take(LEGAL["fake-cuda"].make())
 
@@ -143,7 +143,7 @@ def test_a_container_keeps_the_device():
 
 
 def test_a_copy_is_asked_of_the_producer(consumer):
-    """And is the array's own."""
+    """The copy belongs to the array."""
     source = host()
     y = consumer.take(source, copy=True)
     source.memory.view()[:4] = struct.pack("=f", 7)
@@ -155,7 +155,7 @@ def test_a_copy_is_asked_of_the_producer(consumer):
 
 
 def test_it_takes_arrays_of_numpy_by_their_buffer():
-    """Every element type that has a format, whatever the strides."""
+    """All element types with a format and all strides are accepted."""
     consumer = HostConsumer()
     for dtype in ("?", "i1", "u2", "i4", "u8", "f2", "f4", "f8"):
         x = np.arange(6).astype(dtype).reshape(2, 3)[:, ::-1]
@@ -164,7 +164,7 @@ def test_it_takes_arrays_of_numpy_by_their_buffer():
 
 
 def test_it_takes_arrays_of_numpy_by_their_record():
-    """And holds the array meanwhile."""
+    """The array is kept alive meanwhile."""
     consumer = HostConsumer()
     for dtype in ("?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"):
         x = np.arange(6).astype(dtype).reshape(3, 2).T
@@ -185,6 +185,6 @@ def test_it_takes_arrays_of_numpy_by_their_record():
     ids=["order", "fields", "times", "void", "steps"],
 )
 def test_it_refuses_records_of_other_elements(x):
-    """With BufferError."""
+    """The error is a BufferError."""
     with pytest.raises(BufferError):
         HostConsumer().take_array_interface(x)

@@ -1,4 +1,4 @@
-"""The honest producer: what it writes into NumPy's capsules, and how mutants are made from it."""
+"""The honest producer: its changes to NumPy's capsules, and the mutants made from it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def make(shape=(2, 3), dtype="float32", *, readonly=False):
 
 @generations
 def test_strides_are_there_whatever_numpy_leaves_out(keywords):
-    """NumPy before 2.4 leaves them NULL for C-contiguous arrays."""
+    """NumPy before 2.4 leaves strides NULL for C-contiguous arrays."""
     assert OpenedCapsule(make((2, 3, 4)).__dlpack__(**keywords)).strides == (12, 4, 1)
 
 
 @generations
 def test_data_without_elements_is_null(keywords):
-    """NumPy exports an address."""
+    """NumPy exports a non-NULL address."""
     assert OpenedCapsule(make((0, 3)).__dlpack__(**keywords)).data is None
 
 
 @generations
 def test_element_types_that_numpy_has_not_have_their_codes(keywords):
-    """Their bytes are carried by integers."""
+    """Integers of the same size hold their bytes."""
     x = make(dtype="bfloat16")
 
     assert OpenedCapsule(x.__dlpack__(**keywords)).dtype == (4, 16, 1)
@@ -45,7 +45,7 @@ def test_element_types_that_numpy_has_not_have_their_codes(keywords):
 
 @generations
 def test_the_memory_is_the_arrays(keywords):
-    """Nothing is copied unless that is asked for."""
+    """A copy is only made if it is requested."""
     x = make()
 
     assert OpenedCapsule(x.__dlpack__(**keywords)).first == x.array.ctypes.data
@@ -53,14 +53,14 @@ def test_the_memory_is_the_arrays(keywords):
 
 
 def test_repeated_elements_may_be_written():
-    """They are the elements of the array, which may."""
+    """They are elements of the array, which is writable."""
     opened = OpenedCapsule(make((1, 3)).expand((5, 3)).__dlpack__(max_version=(1, 3)))
 
     assert (opened.readonly, opened.strides) == (False, (0, 1))
 
 
 def test_constants_are_flagged():
-    """Whatever was asked for."""
+    """The flag does not depend on the request."""
     x = honest_constants().make((2, 3), "float32", "cpu", False)  # noqa: FBT003 - the signature
 
     assert OpenedCapsule(x.__dlpack__(max_version=(1, 3))).readonly
@@ -80,7 +80,7 @@ def test_constants_are_flagged():
     ],
 )
 def test_wrong_arguments_are_refused(keywords, error):
-    """Each with the class that the checks ask for."""
+    """The error classes are those that the checks expect."""
     with pytest.raises(error):
         make().__dlpack__(**keywords)
 
@@ -89,7 +89,7 @@ def test_wrong_arguments_are_refused(keywords, error):
 
 
 def test_a_patch_changes_the_struct_of_a_capsule():
-    """Before anybody else sees it."""
+    """The change is made before the capsule is returned."""
 
     def patch(opened, _):
         opened.tensor.byte_offset = 8
@@ -100,14 +100,14 @@ def test_a_patch_changes_the_struct_of_a_capsule():
 
 
 def test_what_a_patch_returns_is_handed_out():
-    """In the place of the capsule."""
+    """It is returned instead of the capsule."""
     x = patched(lambda *_: 5).make((2, 3), "float32", "cpu", False)  # noqa: FBT003
 
     assert x.__dlpack__() == 5
 
 
 def test_a_patch_may_be_for_some_calls_only():
-    """The others get what the honest producer gives."""
+    """Other calls get the honest capsule."""
     subject = patched(lambda *_: 5, when=lambda keywords: "copy" in keywords)
     x = subject.make((2, 3), "float32", "cpu", False)  # noqa: FBT003 - the signature
 
@@ -116,14 +116,14 @@ def test_a_patch_may_be_for_some_calls_only():
 
 
 def test_views_of_a_mutant_are_mutants():
-    """What it does wrong it does everywhere."""
+    """Views have the same error."""
     x = patched(lambda *_: 5).make((2, 3), "float32", "cpu", False)  # noqa: FBT003
 
     assert x[1:].T.__dlpack__() == 5
 
 
 def test_an_array_can_be_made_without_a_subject():
-    """For mutants that export another array in the place of their own."""
+    """Mutants that export another array use this."""
     array = np.arange(3.0)
 
     assert OpenedCapsule(Honest(array).__dlpack__()).read()[2] == array[2].tobytes()

@@ -1,4 +1,4 @@
-"""The checks find what they are made for, and nothing else: each mutant is caught, no twin is."""
+"""Each mutant is caught by its check, and no check fails for an honest counterpart."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ ONE_OF_EACH_MODULE = set({name.partition(".")[0]: name for name in reversed(MUTA
 
 @pytest.fixture(scope="module")
 def trials():
-    """Return a process that tries checks, with the emulated driver where that can be built."""
+    """Return a process that runs checks, with the emulated driver if it can be built."""
     with Trials({**os.environ, **cuda.environment()}) as tried:
         yield tried
 
 
 @pytest.fixture(scope="module")
 def is_emulated():
-    """Return whether there is an emulated driver."""
+    """Return whether the emulated driver is available."""
     return cuda.environment()[cuda.VARIABLE] == "emulated"
 
 
 @pytest.mark.exhaustive(but=ONE_OF_EACH_MODULE)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught(trials, is_emulated, name):
-    """By the check that it is made for, and its twin passes what catches it."""
+    """The check of the mutant catches it, and the honest counterpart passes."""
     mutant = MUTANTS[name]
     if CHECKS[mutant.check].on == "cuda" and not is_emulated:
         pytest.skip("needs a CUDA driver, and the emulated one cannot be built here")
@@ -56,13 +56,13 @@ def test_a_mutant_is_caught(trials, is_emulated, name):
 @pytest.mark.exhaustive(but=ONE_OF_EACH_ROLE)
 @pytest.mark.parametrize(("twin", "role"), TWINS)
 def test_nothing_is_found_in_an_honest_subject(trials, twin, role):
-    """By no check of its role, at any severity."""
+    """No check of its role fails, at any severity."""
     assert complaints_of_twin(TWINS[twin, role], role, trials) == []
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_check_can_fail(name):
-    """Somebody breaks the rule on purpose: a check that finds nothing is none."""
+    """A mutant breaks the rule on purpose: a check that never fails is useless."""
     assert [mutant for mutant in MUTANTS.values() if mutant.check == name]
 
 
@@ -138,26 +138,26 @@ TESTED = {
         "IX-DRIVER-3": "test_after_a_fork_the_child_is_told",
     },
 }
-"""File -> rule of interchange itself, by which no library is judged -> the test that checks it."""
+"""File -> rule of interchange itself, not for libraries -> the test that checks it."""
 CHECKED_BY_TESTS = {
     rule: (file, test) for file, rules in TESTED.items() for rule, test in rules.items()
 }
 MUST = [
     rule
     for rule in RULES
-    if RULES[rule].severity == "MUST" and not rule.startswith("CPY-")  # of kernels
+    if RULES[rule].severity == "MUST" and not rule.startswith("CPY-")  # about kernels
 ]
 
 
 @pytest.mark.parametrize("rule", [rule for rule in MUST if rule not in CHECKED_BY_TESTS])
 def test_every_rule_that_must_be_kept_is_checked(rule):
-    """By at least one check, unless it is about kernels or in the table."""
+    """Rules about kernels and rules in the table are exempt."""
     assert [check for check in CHECKS.values() if check.rule == rule]
 
 
 @pytest.mark.parametrize("rule", CHECKED_BY_TESTS)
 def test_a_rule_without_a_check_has_a_test_that_cites_it(rule):
-    """The test exists, and has the id in its text."""
+    """The test exists, and its text contains the id."""
     file, name = CHECKED_BY_TESTS[rule]
     text = (TESTS / file).read_text(encoding="utf-8")
     (test,) = (
@@ -175,7 +175,7 @@ def test_a_rule_without_a_check_has_a_test_that_cites_it(rule):
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_says_what_it_breaks(name):
-    """In a sentence, for the page that lists them; its check is one that there is."""
+    """The page of mutants shows the sentence; the check of the mutant exists."""
     mutant = MUTANTS[name]
 
     assert mutant.breaks.endswith(".")

@@ -1,4 +1,4 @@
-"""How mutants are tried, and what the page about them says."""
+"""How mutants are run, and the contents of the page about them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ STATES = [f"make_leaves_the_process_as_it_was[{one}]" for one in ("signals", "di
 
 @pytest.fixture(scope="module")
 def trials():
-    """Return a process that tries checks, without a CUDA driver."""
+    """Return a process that runs checks, without a CUDA driver."""
     with Trials(os.environ) as tried:
         yield tried
 
 
 def test_each_item_has_an_outcome(trials):
-    """In one process or in several."""
+    """The items may share one process or not."""
     items = ["make_returns_an_array", "make_prints_nothing", *STATES]
 
     together = trials.of("mutant:subject.a_producer_that_speaks", items)
@@ -50,7 +50,7 @@ def test_each_item_has_an_outcome(trials):
 
 
 def test_what_a_mutant_changes_once_is_seen_alone(trials):
-    """In company, an earlier item has changed it already."""
+    """An earlier item in the same process would already have made the change."""
     together = trials.of(f"mutant:{MOVES.name}", STATES)
     alone = trials.of(f"mutant:{MOVES.name}", STATES, alone={MOVES.check})
 
@@ -59,7 +59,7 @@ def test_what_a_mutant_changes_once_is_seen_alone(trials):
 
 
 def test_a_process_that_ends_is_replaced(trials):
-    """And its request a crash."""
+    """The item that ended the process is a crash."""
     trials.of(f"twin:{LISTS.name}", ["make_prints_nothing"])
     trials._server.kill()
 
@@ -74,7 +74,7 @@ def test_a_process_that_ends_is_replaced(trials):
 
 
 class Told:
-    """Trials whose outcomes are told beforehand: those of the mutant, and those of the twin."""
+    """Trials with given outcomes, for the mutant and for its honest counterpart."""
 
     def __init__(self, mutant, twin="pass"):
         self._statuses = {"mutant": mutant, "twin": twin}
@@ -86,23 +86,23 @@ class Told:
 
 @pytest.mark.parametrize("status", ["fail", "crash", "hang", "exit"])
 def test_a_mutant_that_its_check_catches_is_fine(status):
-    """By what the rule is about."""
+    """The check fails for the reason of the rule."""
     assert complaints(SPEAKS, Told(status)) == []
 
 
 @pytest.mark.parametrize("status", ["pass", "not-applicable"])
 def test_a_mutant_that_nothing_catches_is_told(status):
-    """It is none of its check."""
+    """Its check does not catch it."""
     assert complaints(SPEAKS, Told(status)) == ["make_prints_nothing does not catch it"]
 
 
 def test_a_mutant_that_is_caught_by_accident_is_told():
-    """An error that nobody foresaw is no finding."""
+    """An unexpected error is not a finding."""
     assert complaints(SPEAKS, Told("raised")) == ["make_prints_nothing ended as raised: why"]
 
 
 def test_a_broken_description_is_what_some_checks_look_for():
-    """Those of the subject itself, and no others."""
+    """Only checks of the subject itself look for it."""
     other = next(
         mutant for mutant in MUTANTS.values() if load_checks()[mutant.check].area == "capsule"
     )
@@ -113,7 +113,7 @@ def test_a_broken_description_is_what_some_checks_look_for():
 
 @pytest.mark.parametrize("status", ["not-applicable", "fail", "raised"])
 def test_a_twin_that_does_not_pass_is_told(status):
-    """Then the check may catch anything."""
+    """Otherwise the check might fail for any subject."""
     (words,) = complaints(SPEAKS, Told("fail", status))
 
     assert words.startswith("its twin passes none of what catches it; make_prints_nothing: ")
@@ -121,12 +121,12 @@ def test_a_twin_that_does_not_pass_is_told(status):
 
 
 def test_a_mutant_of_ours_is_fine(trials):
-    """One that is run, with its twin."""
+    """The mutant is run, and its honest counterpart as well."""
     assert complaints(SPEAKS, trials) == []
 
 
 def test_whatever_is_found_in_a_twin_is_told():
-    """With the item and the evidence."""
+    """The complaint has the item and the evidence."""
     words = complaints_of_twin("any", "producer", Told("pass", "hang"))
 
     assert len(words) == len(items_of_role("producer"))
@@ -134,13 +134,13 @@ def test_whatever_is_found_in_a_twin_is_told():
 
 
 def test_an_honest_twin_is_fine():
-    """Whether a rule speaks of it or not."""
+    """This also holds for checks without findings."""
     assert complaints_of_twin("any", "producer", Told("pass", "pass")) == []
     assert complaints_of_twin("any", "producer", Told("pass", "not-applicable")) == []
 
 
 def test_twins_are_tried_once():
-    """For each role."""
+    """Each one is run once for each role."""
     found = twins([LISTS, MOVES])
 
     assert found == {("_honest_producer.honest_producer", "producer"): LISTS.name}
@@ -150,7 +150,7 @@ def test_twins_are_tried_once():
 
 
 def test_the_page_has_a_row_for_each_mutant():
-    """With what it does, what catches it, and what else does."""
+    """The row has its error, its check, and other checks that catch it."""
     page = as_markdown(
         [
             Caught([LISTS], {LISTS.check: "broken-subject"}, {"make_prints_nothing": "fail"}),
@@ -166,18 +166,18 @@ def test_the_page_has_a_row_for_each_mutant():
 
 
 def test_a_bar_in_a_text_ends_no_cell():
-    """Markdown takes it for the end."""
+    """In Markdown a bar would end the cell."""
     barred = LISTS._replace(breaks="a | b.")
 
     assert "| a \\| b. |" in as_markdown([Caught([barred], {}, {})])
 
 
 def test_a_mutant_that_was_missed_is_told():
-    """By each check that is to catch it."""
+    """The message has each check that should catch it."""
     assert Caught([LISTS], {}, {"make_prints_nothing": "fail"}).missed == ["make_returns_an_array"]
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_the_run(capsys):
-    """With the exit code of the other commands."""
+    """The exit code is that of the other commands."""
     assert main(["--markdown", "/nowhere/page.md"]) == 2
     assert "there is no directory /nowhere" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What an array says of itself is read from every protocol that it speaks."""
+"""The metadata of an array is read from every protocol that it supports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Interface:
 
 
 class Refusing:
-    """An array whose every protocol raises."""
+    """An array whose protocols all raise."""
 
     def __dlpack__(self, **keywords):
         raise BufferError(keywords)
@@ -59,19 +59,19 @@ class Refusing:
     ],
 )
 def test_each_protocol_is_read(x, said):
-    """Its shape, and the name of its element type where it has one."""
+    """The shape and, if there is one, the name of the element type are read."""
     assert metadata_of(x)[0] == said
 
 
 def test_attributes_count_where_there_are_some():
-    """As most libraries have them, however they write their element types."""
+    """Most libraries have attributes, with different spellings of element types."""
     x = type("Tensor", (), {"shape": [2, 3], "dtype": "mylib.bool_"})()
 
     assert metadata_of(x) == [ArrayMetadata("the array", (2, 3), "bool")]
 
 
 def test_every_way_is_asked():
-    """Not only the first."""
+    """All protocols are read, not only the first."""
     numpy = pytest.importorskip("numpy")
 
     ways = [said.by for said in metadata_of(numpy.zeros((2, 3), "float32"))]
@@ -81,7 +81,7 @@ def test_every_way_is_asked():
 
 @pytest.mark.parametrize("x", [object(), None, 3, Refusing()])
 def test_what_says_nothing_is_no_error(x):
-    """Not even where everything raises."""
+    """This holds even if all protocols raise."""
     assert metadata_of(x) == []
 
 
@@ -97,10 +97,10 @@ def test_what_says_nothing_is_no_error(x):
     ],
 )
 def test_an_array_speaks_a_protocol(x, does):
-    """One at least."""
+    """One protocol is sufficient."""
     assert has_protocol(x) == does
 
 
 def test_a_claim_is_told_in_words():
-    """For evidence."""
+    """The text is used as evidence."""
     assert str(ArrayMetadata("its buffer", (3,), "int8")) == "its buffer says int8 of shape (3,)"

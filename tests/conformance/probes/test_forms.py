@@ -1,4 +1,4 @@
-"""Arrays are asked for in forms that the library has: the usual one, or the first of others."""
+"""Arrays are requested in a form that the library has: the usual one, or the first of others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from interchange_conformance.subject import Subject
 
 @pytest.fixture
 def asked():
-    """What make() was asked for."""
+    """The arguments of make()."""
     return []
 
 
 @pytest.fixture
 def library(asked):
-    """Return a function that makes a library of some forms; its arrays are their forms."""
+    """Return a function that makes a library with some forms; its arrays are the forms."""
 
     def library_of(has, **more):
         def make(shape, dtype, device, readonly):
@@ -33,7 +33,7 @@ def library(asked):
 
 
 def test_the_usual_form_is_asked_for_first_and_alone(library, asked):
-    """Who has it is judged as ever."""
+    """Libraries with the usual form are judged with it."""
     assert library(lambda *_: True).make() == USUAL
     assert asked == [USUAL]
 
@@ -48,12 +48,12 @@ def test_the_usual_form_is_asked_for_first_and_alone(library, asked):
     ],
 )
 def test_else_the_first_that_there_is(library, has, due):
-    """Of other element types, and then of other shapes."""
+    """Other element types are tried first, then other shapes."""
     assert library(has).make() == due
 
 
 def test_it_is_learnt_once(library, asked):
-    """Later arrays are asked for as the first was made."""
+    """Later arrays are requested in the form of the first."""
     few = library(lambda shape, dtype: (shape, dtype) == ((64, 64), "int16"))
     few.make()
     asked.clear()
@@ -63,7 +63,7 @@ def test_it_is_learnt_once(library, asked):
 
 
 def test_shapes_of_the_description_are_tried(library):
-    """Where the kit would not think of them."""
+    """The description can have shapes that the kit does not try."""
 
     def has(shape, dtype):
         return (shape, dtype) == ((7, 11), "uint8")
@@ -74,13 +74,13 @@ def test_shapes_of_the_description_are_tried(library):
 
 
 def test_what_is_asked_for_exactly_is_not_replaced(library):
-    """A check of float32 is none of float64."""
+    """A check of float32 does not use float64."""
     with pytest.raises(NotApplicable, match="no float32"):
         library(lambda _, dtype: dtype == "float64").make((2, 3), "float32")
 
 
 def test_a_shape_comes_of_any_element_type_and_an_element_type_of_any_shape(library):
-    """What a check says nothing of, the library chooses."""
+    """The library chooses what a check leaves open."""
     doubles = library(lambda _, dtype: dtype == "float64")
     images = library(lambda shape, _: shape == (64, 64))
 
@@ -89,7 +89,7 @@ def test_a_shape_comes_of_any_element_type_and_an_element_type_of_any_shape(libr
 
 
 def test_blocks_are_of_their_size_or_plain(library):
-    """Of every element type, in one axis to four."""
+    """All element types are tried, with one to four axes."""
     assert {form.nbytes for form in blocks_of(2**20)} == {2**20}
     assert library(lambda _, dtype: dtype == "float64").block(2**20) == ((2**17,), "float64")
     assert library(lambda shape, _: len(shape) == 2).block(2**22) == ((2**11, 2**11), "uint8")
@@ -97,7 +97,7 @@ def test_blocks_are_of_their_size_or_plain(library):
 
 
 def test_a_description_that_fails_at_the_usual_form_is_broken():
-    """It is not asked for others until one happens to come."""
+    """Other forms are not tried until one succeeds by chance."""
 
     def make(*_):
         raise KeyError("float32")

@@ -1,4 +1,4 @@
-"""Attempts: what is said of an import is what became of it."""
+"""Attempts to import report what happened to the import."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mutants._honest_consumer import Consumer, honest, subject_of
 
 
 class Holder:
-    """An array that refuses when it is looked at."""
+    """An array that raises when it is inspected."""
 
     @property
     def shape(self):
@@ -37,7 +37,7 @@ class Holder:
 
 
 class OneAxis(Consumer):
-    """A consumer of one axis."""
+    """A consumer of arrays with one axis."""
 
     def check_axes(self, ndim):
         if ndim != 1:
@@ -46,13 +46,13 @@ class OneAxis(Consumer):
 
 @pytest.fixture
 def consumer():
-    """Return an honest consumer under test."""
+    """Return an honest consumer for the checks."""
     return ConsumerUnderTest(honest())
 
 
 @pytest.fixture
 def one_axis():
-    """Return a consumer of one axis under test."""
+    """Return a consumer of arrays with one axis for the checks."""
     return ConsumerUnderTest(subject_of(OneAxis()))
 
 
@@ -60,7 +60,7 @@ def one_axis():
 
 
 def test_an_attempt_keeps_the_array(consumer):
-    """And what the consumer reads in it."""
+    """The elements that the consumer reads are kept as well."""
     attempt = Attempt(consumer.take, host())
 
     assert attempt.taken
@@ -69,7 +69,7 @@ def test_an_attempt_keeps_the_array(consumer):
 
 
 def test_an_attempt_keeps_an_error_and_no_frames(consumer):
-    """A traceback would keep the capsule, and with it the tensor."""
+    """A traceback would keep the capsule and its tensor alive."""
     source = zoo()["name-unknown"].make()
     attempt = Attempt(consumer.take, source)
 
@@ -79,7 +79,7 @@ def test_an_attempt_keeps_an_error_and_no_frames(consumer):
 
 
 def test_errors_of_errors_keep_no_frames():
-    """Nor do those that an error came of."""
+    """The frames of chained exceptions are dropped as well."""
 
     def take(x):
         try:
@@ -94,7 +94,7 @@ def test_errors_of_errors_keep_no_frames():
 
 
 def test_what_refuses_to_be_looked_at_is_not_taken():
-    """Some libraries look at a struct when they are asked for the shape."""
+    """Some libraries parse a struct when the shape is requested."""
     attempt = Attempt(lambda _: Holder(), host())
 
     assert not attempt.taken
@@ -102,7 +102,7 @@ def test_what_refuses_to_be_looked_at_is_not_taken():
 
 
 def test_what_refuses_to_be_read_is_not_read(consumer):
-    """And counts as refused from then on."""
+    """The import counts as refused from then on."""
     attempt = Attempt(consumer.take, host())
     attempt.array.said = None
 
@@ -111,7 +111,7 @@ def test_what_refuses_to_be_read_is_not_read(consumer):
 
 
 def test_who_cannot_read_is_not_judged(consumer):
-    """By the elements."""
+    """The elements are not compared."""
     blind = ConsumerUnderTest(Subject("blind", take=consumer.take))
 
     with pytest.raises(NotApplicable):
@@ -122,7 +122,7 @@ def test_who_cannot_read_is_not_judged(consumer):
 
 
 def test_each_function_is_a_way_of_each_generation(consumer):
-    """For a consumer that takes both, as objects and as capsules."""
+    """The consumer accepts both, as objects and as capsules."""
     found = {(way.name, way.generation, way.shape) for way in ways(consumer)}
 
     assert found == {
@@ -134,12 +134,12 @@ def test_each_function_is_a_way_of_each_generation(consumer):
 
 
 def test_a_way_may_be_one_axis_wide(one_axis):
-    """For a library of columns."""
+    """This is for libraries of columns."""
     assert {way.shape for way in ways(one_axis)} == {LINE}
 
 
 def test_a_consumer_without_ways_is_not_judged():
-    """And the refusals say why."""
+    """The reasons are those of the refusals."""
     refusing = ConsumerUnderTest(Subject("refusing", take=lambda _: 1 / 0))
 
     with pytest.raises(NotApplicable, match="a plain legacy array was refused with ZeroDivision"):
@@ -147,7 +147,7 @@ def test_a_consumer_without_ways_is_not_judged():
 
 
 def test_a_consumer_of_capsules_alone_has_no_way_for_objects(consumer):
-    """What it asks producers cannot be said."""
+    """Its requests to producers are unknown."""
     capsules_only = Subject("capsules", take_capsule=consumer.subject.take_capsule)
 
     with pytest.raises(NotApplicable):
@@ -156,12 +156,12 @@ def test_a_consumer_of_capsules_alone_has_no_way_for_objects(consumer):
 
 @pytest.fixture
 def line():
-    """Return a way of one axis."""
+    """Return a way for arrays with one axis."""
     return Way("take", "versioned", LINE, lambda _: None)
 
 
 def test_a_plain_array_is_laid_out_for_a_way_of_one_axis(line):
-    """The same memory, whatever else is wrong with it."""
+    """The memory is the same, whatever else is invalid."""
     source = zoo()["code-99"].make()
     found = line.fit(source)
 
@@ -171,12 +171,12 @@ def test_a_plain_array_is_laid_out_for_a_way_of_one_axis(line):
 
 @pytest.mark.parametrize("name", ["f-order", "scalar", "empty"])
 def test_an_array_that_needs_its_axes_fits_no_way_of_one(line, name):
-    """It would be another case."""
+    """With one axis it would be a different case."""
     assert line.fit(legal()[name].make()) is None
 
 
 def test_an_array_that_was_handed_out_fits_no_way_of_one_axis(line):
-    """Its capsule is somebody's already."""
+    """Its capsule already exists."""
     source = host().but(repeat=True, generation="versioned")
     Claim(source.__dlpack__())
 
@@ -184,13 +184,13 @@ def test_an_array_that_was_handed_out_fits_no_way_of_one_axis(line):
 
 
 def test_a_case_that_fits_no_way_is_not_judged(one_axis):
-    """Nothing can be said of it."""
+    """The check is not applicable."""
     with pytest.raises(NotApplicable, match="more axes"):
         list(attempts_of(one_axis, paired(legal())["f-order"]))
 
 
 def test_a_case_is_tried_on_every_way_that_it_has_a_struct_for(consumer):
-    """The legacy struct has no version to lie about."""
+    """The legacy struct has no version that could be wrong."""
     found = [way.generation for way, _ in attempts_of(consumer, paired(zoo())["major-2"])]
 
     assert found == ["versioned", "versioned"]
@@ -201,7 +201,7 @@ def test_a_case_is_tried_on_every_way_that_it_has_a_struct_for(consumer):
 
 @pytest.mark.parametrize("table", [zoo, legal])
 def test_names_of_cases_can_stand_in_an_item(table):
-    """Lower-case letters, digits and hyphens."""
+    """Names consist of lower-case letters, digits and hyphens."""
     names = paired(table())
 
     assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)
@@ -209,7 +209,7 @@ def test_names_of_cases_can_stand_in_an_item(table):
 
 @pytest.mark.parametrize("table", [zoo, legal])
 def test_every_case_is_in_one_pair(table):
-    """None is lost by pairing them."""
+    """No case is lost by the pairing."""
     cases = table()
     found = [case.name for pair in paired(cases).values() for case in pair.versions.values()]
 
@@ -217,7 +217,7 @@ def test_every_case_is_in_one_pair(table):
 
 
 def test_a_legacy_case_is_tried_with_the_legacy_struct():
-    """Whatever it is called."""
+    """The name does not matter."""
     for pair in paired(zoo()).values():
         for generation, case in pair.versions.items():
             manners = case.make().manners
@@ -226,7 +226,7 @@ def test_a_legacy_case_is_tried_with_the_legacy_struct():
 
 @pytest.mark.parametrize("rule", sorted({case.rule for case in zoo().values() if case.rule}))
 def test_cases_of_a_rule_are_found(rule):
-    """All of them, but for those that are left out."""
+    """All cases are found, except those that are excluded."""
     pairs = paired(zoo())
     found = importing.of_rule(pairs, rule)
     left = next(iter(found))
@@ -237,16 +237,16 @@ def test_cases_of_a_rule_are_found(rule):
     }
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- texts
 
 
 def test_a_plain_array_is_shown_as_one():
-    """There is nothing to say of it."""
+    """A plain array has no special properties to show."""
     assert show(host(PLAIN)) == "an array"
 
 
 def test_what_is_unusual_is_shown():
-    """And nothing else, above all no addresses."""
+    """Other fields are left out, in particular addresses."""
     assert show(zoo()["data-null"].make()) == "an array with data=NULL"
     assert show(zoo()["major-2"].make()) == "an array with version=(2, 0)"
     assert show(zoo()["returns-none"].make()) == "an array with __dlpack__() returning None"
@@ -254,7 +254,7 @@ def test_what_is_unusual_is_shown():
 
 
 def test_long_vectors_are_shown_by_their_ends():
-    """Sixty-five ones are no news."""
+    """Sixty-five ones are abbreviated."""
     assert "shape=(1, ..., 1; 65 of them)" in show(zoo()["ndim-65"].make())
 
 
@@ -265,12 +265,12 @@ def test_long_vectors_are_shown_by_their_ends():
     "name", ["scalar", "scalar-null-pointers", "scalar-dangling-pointers", "scalar-strides-null"]
 )
 def test_a_scalar_has_one_element(name):
-    """Whatever its pointers say."""
+    """This holds for all pointers."""
     assert elements_of(legal()[name].make()) == [0]
 
 
 def test_wrong_elements_are_found(consumer):
-    """With what was due."""
+    """The message has the expected elements."""
     way = ways(consumer)[0]
     attempt = Attempt(way.take, host())
 
@@ -279,7 +279,7 @@ def test_wrong_elements_are_found(consumer):
 
 
 def test_a_refusal_is_not_wrong(consumer):
-    """Only what is read can be."""
+    """Only elements that were read can be wrong."""
     way = ways(consumer)[0]
     attempt = Attempt(way.take, zoo()["code-99"].make())
 
@@ -287,7 +287,7 @@ def test_a_refusal_is_not_wrong(consumer):
 
 
 def test_a_leak_is_found_when_patience_is_over(consumer, monkeypatch):
-    """Libraries may release late, not never."""
+    """A library may release late, but not never."""
     monkeypatch.setattr(importing, "_PATIENCE", 0.05)
     source = host()
     held = Attempt(consumer.take, source)
@@ -298,7 +298,7 @@ def test_a_leak_is_found_when_patience_is_over(consumer, monkeypatch):
 
 
 def test_a_late_release_is_waited_for():
-    """By asking the library to let go."""
+    """The library is asked to release its memory."""
     kept = []
     honest_one = honest()
 
@@ -316,7 +316,7 @@ def test_a_late_release_is_waited_for():
 
 
 def test_a_second_release_is_found_though_it_comes_late(consumer):
-    """With the collection after the first one."""
+    """The second release happens in the garbage collection after the first."""
     source = host()
 
     release = Claim(source.__dlpack__()).release
@@ -335,7 +335,7 @@ def test_a_second_release_is_found_though_it_comes_late(consumer):
 
 
 def test_something_is_so_when_the_library_lets_go(monkeypatch):
-    """It is asked for it, also where it is so before."""
+    """The library is asked to release, even if the condition already holds."""
     monkeypatch.setattr(importing, "_PATIENCE", 60.0)  # a collection is slow in a large process
     asked = []
     subject = Subject("late", release=lambda: asked.append(None))
@@ -346,14 +346,14 @@ def test_something_is_so_when_the_library_lets_go(monkeypatch):
 
 
 def test_something_that_is_never_so_is_not_waited_for_any_longer(consumer, monkeypatch):
-    """Than patience lasts."""
+    """The wait ends after the limit."""
     monkeypatch.setattr(importing, "_PATIENCE", 0.05)
 
     assert not importing.eventually(consumer, lambda: False)
 
 
 def test_memory_is_shared_or_not(consumer):
-    """Whatever the offset; and it is as before afterwards."""
+    """This holds for every offset; the memory is restored afterwards."""
     for source in (host(), host(byte_offset=64), host(strides=(-3, -1))):
         before = source.values()
         shared, copied = consumer.take(source), consumer.subject.take_with(source, copy=True)
@@ -364,7 +364,7 @@ def test_memory_is_shared_or_not(consumer):
 
 
 def test_nothing_is_due_of_a_null_deleter(consumer):
-    """Nobody can call it."""
+    """A NULL deleter cannot be called."""
     way = ways(consumer)[0]
     source = host().but(deleter=False)
 
@@ -374,6 +374,6 @@ def test_nothing_is_due_of_a_null_deleter(consumer):
 
 
 def test_a_legacy_struct_is_shown_without_a_version():
-    """It has no place for it."""
+    """A legacy struct has no version field."""
     assert show(legal()["strides-null"].make()) == "an array with strides=None, version=(1, 1)"
     assert show(legal()["strides-null-legacy"].make()) == "an array with strides=None"

@@ -1,4 +1,4 @@
-"""Work that is held on a stream: who waits for it is told from who does not."""
+"""Work that is held on a stream shows whether a consumer waits for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ own, other, address = cuda.stream(), cuda.stream(), cuda.memory(64)
 
 @pytest.fixture
 def with_pending(run_isolated, cuda_driver):
-    """Return what runs a program on the chosen driver; the emulated one may lose its detector."""
+    """Return a function that runs a program on the chosen driver, with or without the detector."""
 
     def run(program, **variables):
         env = {**environment(cuda_driver), **variables}
@@ -39,7 +39,7 @@ print(seen.evidence("nothing was done"))
 
 @pytest.mark.parametrize("detector", ["collect", "off"])
 def test_a_missing_wait_is_seen_with_and_without_the_detector(with_pending, detector, cuda_driver):
-    """A copy that is done before the work is let go waited for nothing."""
+    """A copy that is done before the work is released did not wait."""
     first, evidence = with_pending(UNORDERED, EMUCUDA_RACES=detector)
 
     reports = int(detector == "collect" and cuda_driver == "emulated")
@@ -49,7 +49,7 @@ def test_a_missing_wait_is_seen_with_and_without_the_detector(with_pending, dete
 
 
 def test_a_wait_is_seen(with_pending):
-    """The copy comes after the work."""
+    """The copy runs after the work."""
     printed = with_pending(
         """
         pending = PendingWork(cuda, address, 64, own)
@@ -63,7 +63,7 @@ def test_a_wait_is_seen(with_pending):
 
 
 def test_a_host_that_waits_is_let_go(with_pending):
-    """After its patience the work is done by itself, and that is known."""
+    """After the limit the work is released, and this is recorded."""
     printed = with_pending(
         """
         pending = PendingWork(cuda, address, 64, own, patience=0.1)
@@ -76,7 +76,7 @@ def test_a_host_that_waits_is_let_go(with_pending):
 
 
 def test_work_can_be_let_go_while_the_host_waits(with_pending):
-    """From another thread, and in time."""
+    """Another thread releases it in time."""
     printed = with_pending(
         """
         pending = PendingWork(cuda, address, 64, own, patience=20)
@@ -90,7 +90,7 @@ def test_work_can_be_let_go_while_the_host_waits(with_pending):
 
 
 def test_work_before_the_detector_forgot_is_not_reported(with_pending):
-    """What a library did when it made its array is no part of the exchange."""
+    """Work from before the exchange is not part of it."""
     printed = with_pending(
         """
         cuda.fill(address, 1, 64, own)
@@ -107,7 +107,7 @@ def test_work_before_the_detector_forgot_is_not_reported(with_pending):
 
 @pytest.mark.parametrize("make", ["cuda.managed(64)", "cuda.pinned(64)"])
 def test_work_is_held_on_memory_that_the_host_reaches(with_pending, make):
-    """The host goes on meanwhile, and sees what was there before."""
+    """The host continues meanwhile, and sees the old contents."""
     printed = with_pending(
         f"""
         import ctypes

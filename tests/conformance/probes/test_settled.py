@@ -1,4 +1,4 @@
-"""How long the kit waits for a library that frees on a thread of its own, or when it is told to."""
+"""How long the kit waits for a library that frees memory on a thread or on request."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from interchange_conformance.subject import Subject
 
 
 class Thing:
-    """Something that dies."""
+    """An object with weak references."""
 
 
 def test_what_has_happened_is_not_waited_for(monkeypatch):
-    """A check of an honest library stays quick."""
+    """A check of an honest library is fast."""
     pauses, here, sleep = [], threading.get_ident(), time.sleep
 
     def pause(seconds):
         pauses.extend([seconds] if threading.get_ident() == here else [])
-        sleep(seconds)  # threads of other tests sleep, too
+        sleep(seconds)  # threads of other tests sleep as well
 
     monkeypatch.setattr(under_test.time, "sleep", pause)
 
@@ -30,7 +30,7 @@ def test_what_has_happened_is_not_waited_for(monkeypatch):
 
 
 def test_a_thread_has_a_while():
-    """As libraries have that free memory in the background."""
+    """Libraries that free memory in the background need this."""
     done = threading.Event()
     threading.Timer(0.05, done.set).start()
 
@@ -38,7 +38,7 @@ def test_a_thread_has_a_while():
 
 
 def test_cycles_that_only_a_cache_had_kept_are_collected():
-    """The cache is emptied by the subject's release."""
+    """The `release` of the subject clears the cache."""
     thing = Thing()
     thing.itself, cache = thing, [thing]
     gone = weakref.ref(thing)
@@ -48,7 +48,7 @@ def test_cycles_that_only_a_cache_had_kept_are_collected():
 
 
 def test_what_never_happens_is_given_up(monkeypatch):
-    """After the patience that there is."""
+    """The wait ends after the limit."""
     monkeypatch.setattr(under_test, "_PATIENCE", 0.02)
 
     assert not settled(Subject("a subject"), lambda: False)

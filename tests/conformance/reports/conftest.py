@@ -1,7 +1,7 @@
-"""What tests of the reports stand on: a report as of nine libraries, small ones, and a browser.
+"""Fixtures for the tests of reports: a report as of nine libraries, small ones, and a browser.
 
-The checks are made up from the rule book, so that these tests do not hang on
-which checks there are; their results are drawn with a fixed seed, but for findings that are real.
+The checks are generated from the rule book, so that these tests do not depend on the existing
+checks; results are drawn with a fixed seed, except for findings that are real.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ KNOWN = (
     ("cuda.core", "DLP-STREAM-3", "Buffer.__dlpack__(stream=) inserts no wait.", ""),
     ("pyarrow", "DLP-COPY-1", "It knows no copy keyword.", ""),
 )
-"""Name, rule, what is known, and of which releases."""
+"""Name, rule, known failure, and its releases."""
 UNEXPECTED = (
     ("JAX", "DLP-LIFE-2", "fail", "The deleter ran 0 times in 2 collections; once was due."),
     (
@@ -77,7 +77,7 @@ def area_of(rule: Rule) -> str:
 
 
 def checks_of(rule: Rule) -> Iterator[CheckFacts]:
-    """Yield made-up checks of a rule: by role, and a second and weaker one now and then."""
+    """Yield generated checks of a rule: one per role, and sometimes a second and weaker one."""
     area, stem = area_of(rule), rule.id.lower().replace("-", "_")
     roles = ("arrow_producer",) if area == "arrow" else ROLES[:2]
     claim = rule.text[0].upper() + rule.text[1:] + "."
@@ -94,14 +94,14 @@ def checks_of(rule: Rule) -> Iterator[CheckFacts]:
 
 
 def items_of(check: CheckFacts) -> list[str]:
-    """Return the items of a check: some have cases."""
+    """Return the items of a check, some of which have cases."""
     if sum(check.name.encode()) % 3:
         return [check.name]
     return [f"{check.name}[{case}]" for case in ("0-d", "empty", "sliced", "transposed")]
 
 
 def judge(draw: random.Random, spec: str, name: str, check: CheckFacts, item: str) -> Judged:
-    """Return how an item ended."""
+    """Return the result of an item."""
     seconds = round(draw.uniform(0.002, 0.04), 4)
     for library, rule, status, evidence in UNEXPECTED:
         if (library, rule) == (name, check.rule) and check.severity == "MUST":
@@ -124,7 +124,7 @@ def judge(draw: random.Random, spec: str, name: str, check: CheckFacts, item: st
 
 
 def grid_of_libraries() -> Iterator[Exchange]:
-    """Yield what became of each library's array in each other library."""
+    """Yield the result of each library's array in each other library."""
     names = [name for _, name, _, _ in LIBRARIES]
     for producer in names:
         for consumer in names:
@@ -137,8 +137,8 @@ def grid_of_libraries() -> Iterator[Exchange]:
 
 
 def make_catalogue() -> Catalogue:
-    """Return what was looked for: every rule that arrays have."""
-    others = ("CPY-", "ARROW-")  # no check's, and those of columns
+    """Return the catalogue: every rule for arrays."""
+    others = ("CPY-", "ARROW-")  # rules without checks, and those of columns
     rules = [rule for rule in RULES.values() if not rule.id.startswith(others)]
     checks = {check.name: check for rule in rules for check in checks_of(rule)}
     used = {check.area for check in checks.values()}
@@ -147,7 +147,7 @@ def make_catalogue() -> Catalogue:
 
 
 def make_report(catalogue: Catalogue) -> Report:
-    """Return what was found."""
+    """Return the report of the run."""
     draw = random.Random(20)  # noqa: S311 - a sample, and no secret
     subjects = []
     for spec, name, version, roles in LIBRARIES:
@@ -166,13 +166,13 @@ def make_report(catalogue: Catalogue) -> Report:
 
 @pytest.fixture(scope="session")
 def catalogue() -> Catalogue:
-    """What was looked for."""
+    """The catalogue of checks."""
     return make_catalogue()
 
 
 @pytest.fixture(scope="session")
 def report(catalogue: Catalogue) -> Report:
-    """A run of nine libraries, with known failures and three that nobody expected."""
+    """A run of nine libraries, with known failures and three unexpected ones."""
     return make_report(catalogue)
 
 
@@ -194,7 +194,7 @@ SMALL = (
 
 @pytest.fixture(scope="session")
 def small_catalogue() -> Catalogue:
-    """Three checks, of three rules."""
+    """Three checks of three rules."""
     rules = {check.rule: RULES[check.rule] for check in SMALL}
     areas = {check.area: AREAS[check.area] for check in SMALL}
     return Catalogue({check.name: check for check in SMALL}, rules, areas)
@@ -202,7 +202,7 @@ def small_catalogue() -> Catalogue:
 
 @pytest.fixture(scope="session")
 def make_small() -> Callable[..., Report]:
-    """Return a function that makes a report of one subject, of the items that it is given."""
+    """Return a function that makes a report of one subject from items."""
 
     def make(*judged: Judged, **options: Any) -> Report:
         subject = SubjectReport(
@@ -221,7 +221,7 @@ def make_small() -> Callable[..., Report]:
 
 @pytest.fixture(scope="session")
 def judged() -> Callable[..., Judged]:
-    """Return a function that makes an item: its name, how it ended, and whether that was due."""
+    """Return a function that makes an item: its name, its result, and whether it was expected."""
 
     def make(
         item: str, status: Any = "pass", standing: Any = "as-expected", **options: Any

@@ -1,4 +1,4 @@
-"""The picture of a report that the docs show can be taken anew."""
+"""The screenshot of a report in the documentation can be taken again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_a_report_becomes_a_picture(
     tmp_path: Path, report: Report, catalogue: Catalogue, name: str, write: Callable[..., str]
 ) -> None:
-    """Of the size that was asked for, and small enough for the repository."""
+    """It has the requested size, and is small enough for the repository."""
     source, picture = tmp_path / name, tmp_path / "taken.png"
     source.write_text(write(report, catalogue), encoding="utf-8")
 
@@ -54,7 +54,7 @@ def test_a_report_becomes_a_picture(
 def test_a_picture_is_taken_by_dark_where_that_is_asked_for(
     tmp_path: Path, report: Report, catalogue: Catalogue
 ) -> None:
-    """It is another one."""
+    """The dark screenshot is a different one."""
     source = tmp_path / "r.html"
     source.write_text(as_html(report, catalogue), encoding="utf-8")
     size = ("--width", 1000, "--height", 600)
@@ -72,7 +72,7 @@ def test_a_picture_is_taken_by_dark_where_that_is_asked_for(
     ("text", "words"), [(None, "No such file"), ("{}", "the text is no report")]
 )
 def test_what_is_no_report_becomes_no_picture(tmp_path: Path, text: str | None, words: str) -> None:
-    """The program says what is wrong, and writes nothing."""
+    """The program prints the error, and writes nothing."""
     if text is not None:
         (tmp_path / "r.json").write_text(text, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Every report tells one cause once, and a QUIRK as what it is."""
+"""Every report has one finding per cause, and shows a QUIRK as allowed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ CAUSE = "KeyError: 'no such key' (lib/a.py, line 3, in f)"
 
 
 def failed(item: str, evidence: str = "", cause: str = "", status: str = "raised") -> Judged:
-    """Return an item that nobody expected to fail."""
+    """Return an item that failed unexpectedly."""
     return Judged(Verdict("mylib", item, status, evidence, "", 0.1, cause), "unexpected-failure")
 
 
 @pytest.fixture
 def alike(make_small: Callable[..., Report]) -> Report:
-    """A report of three checks that failed of one cause, one of which only quotes it."""
+    """A report of three checks that failed with one cause, one of which only quotes it."""
     quoting = failed(KIND, "f() raised KeyError: 'no such key'", status="fail")
     return make_small(failed(NAMED, "first", CAUSE), failed(COPY, "second", CAUSE), quoting)
 
 
 def test_items_of_one_cause_are_one_finding(alike: Report, small_catalogue: Catalogue) -> None:
-    """Led by the worst and gravest."""
+    """The first is the worst and most severe."""
     (found,) = unexpected_of(alike.subjects[0], small_catalogue)
 
     assert [one.verdict.item for one in found] == [NAMED, COPY, KIND]
@@ -44,7 +44,7 @@ def test_items_of_one_cause_are_one_finding(alike: Report, small_catalogue: Cata
 def test_items_of_two_causes_are_two(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """Also of one check, and also with one evidence."""
+    """This holds for one check and for equal evidence as well."""
     other = CAUSE.replace("line 3", "line 4")
     report = make_small(failed(NAMED, "same", CAUSE), failed(COPY, "same", other))
 
@@ -54,7 +54,7 @@ def test_items_of_two_causes_are_two(
 def test_hangs_of_a_check_are_one_finding(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """Where a process was when it was cut is chance."""
+    """The location at which a process was stopped is chance."""
     verdicts = [
         Verdict("mylib", f"{NAMED}[{n}]", "hang", "it ran", f"in line {n}", 9.0) for n in range(3)
     ]
@@ -66,7 +66,7 @@ def test_hangs_of_a_check_are_one_finding(
 def test_the_terminal_lists_the_checks_of_a_cause(
     alike: Report, small_catalogue: Catalogue
 ) -> None:
-    """And tells it once."""
+    """The cause is printed once."""
     text = terminal.as_text(alike, small_catalogue)
 
     assert f"  and     {COPY}, {KIND}\n" in text
@@ -77,7 +77,7 @@ def test_the_terminal_lists_the_checks_of_a_cause(
 def test_the_page_and_markdown_list_the_checks_of_a_cause(
     alike: Report, small_catalogue: Catalogue
 ) -> None:
-    """As one card, and as one entry."""
+    """A finding is one card, or one entry."""
     page = html.as_html(alike, small_catalogue)
     text = markdown.as_markdown(alike, small_catalogue)
 
@@ -87,20 +87,20 @@ def test_the_page_and_markdown_list_the_checks_of_a_cause(
 
 
 def test_json_lists_the_items_of_a_cause(alike: Report, small_catalogue: Catalogue) -> None:
-    """As one finding, beside each item's own result."""
+    """The finding is one object, beside each item's own result."""
     (subject,) = as_json.as_document(alike, small_catalogue)["subjects"]
 
     assert subject["findings"] == [{"items": [NAMED, COPY, KIND], "cause": CAUSE}]
 
 
 def test_a_cause_is_read_back(alike: Report, small_catalogue: Catalogue) -> None:
-    """From JSON."""
+    """The JSON contains the cause."""
     assert as_json.from_json(as_json.as_json(alike, small_catalogue))[0] == alike
 
 
 @pytest.fixture
 def quirky(make_small: Callable[..., Report]) -> Report:
-    """A report of one thing that the standards allow."""
+    """A report with one deviation that the standards allow."""
     verdict = Verdict("mylib", KIND, "fail", "it differs", "", 0.1)
     return make_small(Judged(verdict, "allowed"))
 
@@ -108,7 +108,7 @@ def quirky(make_small: Callable[..., Report]) -> Report:
 def test_what_is_allowed_is_neither_pass_nor_failure(
     quirky: Report, small_catalogue: Catalogue
 ) -> None:
-    """In no report."""
+    """All reports show it separately."""
     test = ET.fromstring(junit.as_junit(quirky, small_catalogue)).find(".//testcase")  # noqa: S314
 
     assert quirky.unexpected == 0

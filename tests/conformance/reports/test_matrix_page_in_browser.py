@@ -1,4 +1,4 @@
-"""The page of the matrix in Chromium: it looks and works as that of a report, without a script."""
+"""The page of the matrix in Chromium looks like that of a report, and works without a script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASON = "read-only memory, of which nobody would know; pass copy=True"
 
 @pytest.fixture(scope="module")
 def matrix_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every library that the matrix knows, and every verdict."""
+    """A page with every library of the matrix, and every verdict."""
     kinds = kinds_of("cpu")
     samples = [Sample(one, None, "float32", [], 4096, readonly=True) for one in kinds]
     consumers = [one for one in kinds if one.target is not None]
@@ -43,7 +43,7 @@ def matrix_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_axe_has_no_complaint(
     browser: Any, matrix_page: Path, media: dict[str, str], size: tuple[int, int]
 ) -> None:
-    """Closed and open: names, roles, contrast and order."""
+    """The page is checked with cells closed and open: names, roles, contrast and order."""
     browser.show(matrix_page, media=media, size=size)
     closed = browser.axe()
     browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -53,7 +53,7 @@ def test_axe_has_no_complaint(
 
 
 def test_a_telephone_need_not_scroll_sideways(browser: Any, matrix_page: Path) -> None:
-    """The table scrolls in its box, and the names of its rows stay."""
+    """The table scrolls in its box, and the names of its rows stay visible."""
     browser.show(matrix_page, size=PHONE)
 
     widths = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
@@ -69,7 +69,7 @@ def test_a_telephone_need_not_scroll_sideways(browser: Any, matrix_page: Path) -
 
 
 def test_it_asks_for_nothing_and_says_nothing(browser: Any, matrix_page: Path) -> None:
-    """The page alone is read, and its policy allows all that it has."""
+    """Only the page is loaded, and its policy allows all of its contents."""
     browser.show(matrix_page)
 
     messages, asked = browser.logs()
@@ -78,7 +78,7 @@ def test_it_asks_for_nothing_and_says_nothing(browser: Any, matrix_page: Path) -
 
 
 def test_a_cell_opens_without_a_script(browser: Any, matrix_page: Path) -> None:
-    """By keyboard as well: the reason, its rule and the addresses are there then."""
+    """The reason, its rule and the links are then visible; the keyboard works as well."""
     browser.show(matrix_page)
     browser.run("document.querySelector('#grid td summary').focus()")
     before = browser.count("#grid td dl")

@@ -1,4 +1,4 @@
-"""The page in Chromium, with text in it that wants to be more than text."""
+"""The page in Chromium, with text that contains markup and scripts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hostile_page(
     judged: Callable[..., Judged],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """A page on which every text of a library or a check is hostile."""
+    """A page on which every text of a library or a check contains an attack."""
     check = CheckFacts(f"a{HOSTILE}", "X-1", "producer", "x", "MUST", HOSTILE, HOSTILE, HOSTILE)
     facts = Catalogue(
         {check.name: check}, {"X-1": Rule("X-1", HOSTILE, HOSTILE, HOSTILE)}, {"x": HOSTILE}
@@ -52,7 +52,7 @@ def hostile_page(
 
 
 def test_hostile_text_stays_text(browser: Any, hostile_page: Path) -> None:
-    """Whatever a library says is shown, wherever it stands, and never run."""
+    """The text of a library is shown in all places, and never executed."""
     browser.show(hostile_page)
     browser.run("document.getElementById('expand').click()")
     opened = browser.run(
@@ -71,7 +71,7 @@ def test_hostile_text_stays_text(browser: Any, hostile_page: Path) -> None:
 
 
 def test_hostile_text_can_be_filtered_by(browser: Any, hostile_page: Path) -> None:
-    """Names find their way into the address and back."""
+    """Names are encoded in the address and decoded again."""
     browser.show(hostile_page)
     browser.run("document.querySelector('#filters [name=library]').click()")
     address = browser.run("return location.hash.slice(1)")
@@ -83,7 +83,7 @@ def test_hostile_text_can_be_filtered_by(browser: Any, hostile_page: Path) -> No
 
 
 def test_hidden_characters_are_written_out(browser: Any, hostile_page: Path) -> None:
-    """Nobody can turn the direction of a line, or hide in it."""
+    """Text cannot change the direction of a line, or be invisible."""
     browser.show(hostile_page, "")
 
     told = browser.run("return document.body.textContent")

@@ -1,4 +1,4 @@
-"""The page by keyboard, on telephones, on paper, without a script, and as axe sees it."""
+"""Accessibility of the page: keyboard, telephones, paper, no script, and axe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BODY_ROWS = "#producers tr.rule"
 
 
 def test_the_first_stop_skips_to_the_results(browser: Any, page: Path) -> None:
-    """It is seen when it has the focus, and leads to the main part."""
+    """It is visible when it has the focus, and leads to the main part."""
     browser.show(page)
 
     browser.press("TAB")
@@ -39,7 +39,7 @@ def test_the_first_stop_skips_to_the_results(browser: Any, page: Path) -> None:
 
 
 def test_details_open_and_close_by_keyboard(browser: Any, page: Path) -> None:
-    """Enter opens a cell, Escape closes it, and the focus is where it was."""
+    """Enter opens a cell, Escape closes it, and the focus returns to the cell."""
     browser.show(page, "expand=copies")
     start = "producer/copies//NumPy"
     browser.run("document.querySelector(`[data-name='${arguments[0]}']`).focus()", start)
@@ -54,7 +54,7 @@ def test_details_open_and_close_by_keyboard(browser: Any, page: Path) -> None:
 
 
 def test_the_focus_stays_in_open_details(browser: Any, page: Path) -> None:
-    """Tab goes round within them."""
+    """Tab cycles within the details."""
     browser.show(page, f"open={KNOWN_CELL}")
     inside = (
         "return document.activeElement === document.body"
@@ -70,7 +70,7 @@ def test_the_focus_stays_in_open_details(browser: Any, page: Path) -> None:
 
 
 def test_a_table_is_one_stop(browser: Any, page: Path) -> None:
-    """Tab goes from table to table, not through hundreds of cells."""
+    """Tab moves from table to table, not through hundreds of cells."""
     browser.show(page)
 
     stops = browser.run(
@@ -81,7 +81,7 @@ def test_a_table_is_one_stop(browser: Any, page: Path) -> None:
 
 
 def test_a_table_is_reached_with_tab(browser: Any, page: Path) -> None:
-    """From the filters on, it is among the next stops."""
+    """It is one of the next stops after the filters."""
     browser.show(page)
     browser.run("document.querySelector('#expand').focus()")
     inside = "return Boolean(document.activeElement.closest('#producers table'))"
@@ -110,7 +110,7 @@ def test_a_table_is_reached_with_tab(browser: Any, page: Path) -> None:
 def test_keys_move_in_a_table(
     browser: Any, page: Path, key: str, control: bool, reached: str
 ) -> None:
-    """Arrows, Home and End, Page Up and Page Down move as in the grid pattern of WAI-ARIA."""
+    """Arrows, Home and End, Page Up and Page Down follow the grid pattern of WAI-ARIA."""
     browser.show(page)
     start = "producer/readonly//array-api-strict"
     browser.run("document.querySelector(`[data-name='${arguments[0]}']`).focus()", start)
@@ -121,7 +121,7 @@ def test_keys_move_in_a_table(
 
 
 def test_home_moves_to_the_name_of_a_row(browser: Any, page: Path) -> None:
-    """There Enter opens the rules of the area."""
+    """Enter on the name opens the rules of the area."""
     browser.show(page)
     start = "producer/copies//JAX"
     browser.run("document.querySelector(`[data-name='${arguments[0]}']`).focus()", start)
@@ -133,7 +133,7 @@ def test_home_moves_to_the_name_of_a_row(browser: Any, page: Path) -> None:
 
 
 def test_a_cell_with_the_focus_is_seen(browser: Any, page: Path) -> None:
-    """It is neither behind the heads that stay, nor without an outline."""
+    """It is not covered by the sticky headers, and has an outline."""
     browser.show(page, "expand=capsule&expand=cai", size=PHONE)
     browser.run("document.querySelector('#producers table button[tabindex=\"0\"]').focus()")
 
@@ -164,7 +164,7 @@ def test_a_telephone_need_not_scroll_sideways(
 
 
 def test_names_of_rows_stay_while_a_table_scrolls(browser: Any, page: Path) -> None:
-    """The first column is there at the end of the row."""
+    """The first column is visible at the end of the row."""
     browser.show(page, size=PHONE)
 
     left = browser.run(
@@ -177,7 +177,7 @@ def test_names_of_rows_stay_while_a_table_scrolls(browser: Any, page: Path) -> N
 
 
 def test_it_is_readable_without_a_script(browser: Any, page: Path) -> None:
-    """Every table, open, with words in its cells; nothing that needs the script is there."""
+    """All tables are open with words in their cells; controls that need the script are hidden."""
     browser.show(page, script=False)
     source = browser.tell("DOM.getDocument", depth=0)["root"]["nodeId"]
 
@@ -192,7 +192,7 @@ def test_it_is_readable_without_a_script(browser: Any, page: Path) -> None:
 
 
 def has_box(browser: Any, node: int) -> bool:
-    """Whether something is drawn of an element."""
+    """Return whether an element is rendered."""
     from selenium.common.exceptions import WebDriverException
 
     try:
@@ -216,7 +216,7 @@ def has_box(browser: Any, node: int) -> bool:
 def test_axe_has_no_complaint(
     browser: Any, page: Path, media: dict[str, str], fragment: str, size: tuple[int, int]
 ) -> None:
-    """Names, roles, contrast and order are as assistive technology needs them."""
+    """Names, roles, contrast and order follow the requirements of assistive technology."""
     browser.show(page, fragment, media=media, size=size)
 
     assert browser.axe() == []
@@ -236,7 +236,7 @@ def test_nothing_moves_for_those_who_ask(browser: Any, page: Path) -> None:
 
 
 def test_paper_has_the_tables_only(browser: Any, page: Path) -> None:
-    """What cannot be used on paper is not printed, and no table is cut off."""
+    """Interactive elements are not printed, and no table is cut off."""
     browser.show(page)
     browser.tell("Emulation.setEmulatedMedia", media="print")
 

@@ -1,4 +1,4 @@
-"""The page in Chromium: what it shows, its filters, its addresses and the details of a cell."""
+"""The page in Chromium: its contents, filters, addresses and the details of a cell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BODY_ROWS = "#producers tr.rule"
 
 
 def test_it_shows_every_section(browser: Any, page: Path) -> None:
-    """Libraries, findings, a table per role, the grid and the known failures are there."""
+    """The sections are libraries, findings, a table per role, the grid and the known failures."""
     browser.show(page)
 
     assert browser.texts("main h2") == [
@@ -37,7 +37,7 @@ def test_it_shows_every_section(browser: Any, page: Path) -> None:
 
 
 def test_it_asks_for_nothing_and_says_nothing(browser: Any, page: Path) -> None:
-    """The page alone is read, and the console stays empty, through all that it can do."""
+    """All features work without requests and without console messages."""
     browser.show(page)
     browser.choose("known", "MUST", "NumPy")
     browser.run("document.querySelector('#producers td button').click()")
@@ -48,7 +48,7 @@ def test_it_asks_for_nothing_and_says_nothing(browser: Any, page: Path) -> None:
 
 
 def test_its_policy_forbids_the_network(browser: Any, page: Path) -> None:
-    """Even a script in the page could fetch nothing."""
+    """A script in the page could not fetch anything."""
     browser.show(page)
 
     blocked = browser.driver.execute_async_script(
@@ -60,7 +60,7 @@ def test_its_policy_forbids_the_network(browser: Any, page: Path) -> None:
 
 
 def test_areas_are_closed_at_first(browser: Any, page: Path) -> None:
-    """The first look is one row per area."""
+    """The initial view has one row per area."""
     browser.show(page)
 
     assert browser.count("#producers tr.area") == 10
@@ -68,7 +68,7 @@ def test_areas_are_closed_at_first(browser: Any, page: Path) -> None:
 
 
 def test_an_area_opens_and_closes(browser: Any, page: Path) -> None:
-    """Its head shows its rules, says so to screen readers, and hides them again."""
+    """The header shows and hides its rules, and its state is available to screen readers."""
     browser.show(page)
     click = "document.querySelector('#producers [data-area=copies] th button').click()"
     expanded = (
@@ -99,7 +99,7 @@ def test_every_rule_can_be_shown_at_once(browser: Any, page: Path, catalogue: Ca
 
 
 def test_libraries_are_columns_and_rows(browser: Any, page: Path) -> None:
-    """A library that is chosen stays, in every table, and no other does."""
+    """Only the selected libraries remain, in every table."""
     browser.show(page)
 
     browser.choose("NumPy", "JAX")
@@ -114,7 +114,7 @@ def test_libraries_are_columns_and_rows(browser: Any, page: Path) -> None:
 
 
 def test_an_area_that_is_chosen_is_the_only_one(browser: Any, page: Path) -> None:
-    """It opens, too."""
+    """The selected area is opened."""
     browser.show(page)
 
     browser.choose("copies")
@@ -124,7 +124,7 @@ def test_an_area_that_is_chosen_is_the_only_one(browser: Any, page: Path) -> Non
 
 
 def test_severities_are_rows(browser: Any, page: Path) -> None:
-    """What remains is of the severity that was chosen, and areas are summed up anew."""
+    """Only the selected severity remains, and the sums of areas are updated."""
     browser.show(page)
     sums = "#producers [data-area=capsule] tr.area td"
     before = browser.texts(sums)
@@ -138,7 +138,7 @@ def test_severities_are_rows(browser: Any, page: Path) -> None:
 
 
 def test_a_status_leaves_the_rows_that_have_it(browser: Any, page: Path) -> None:
-    """Rows with an unexpected result stay, their other cells are dimmed."""
+    """Rows with an unexpected result remain, and their other cells are dimmed."""
     browser.show(page)
 
     browser.choose("unexpected")
@@ -150,7 +150,7 @@ def test_a_status_leaves_the_rows_that_have_it(browser: Any, page: Path) -> None
 
 
 def test_what_filters_leave_is_announced(browser: Any, page: Path) -> None:
-    """A status line, which screen readers speak, says how much is shown."""
+    """A status line for screen readers has the number of rows."""
     browser.show(page)
     line = "return document.querySelector('#showing[role=status]').textContent"
     before = browser.run(line)
@@ -162,7 +162,7 @@ def test_what_filters_leave_is_announced(browser: Any, page: Path) -> None:
 
 
 def test_filters_that_leave_nothing_say_so(browser: Any, page: Path) -> None:
-    """A table without rows is replaced by a sentence."""
+    """An empty table is replaced by a sentence."""
     browser.show(page)
 
     browser.choose("arrow", "NumPy")
@@ -172,7 +172,7 @@ def test_filters_that_leave_nothing_say_so(browser: Any, page: Path) -> None:
 
 
 def test_filters_are_cleared(browser: Any, page: Path) -> None:
-    """One button takes them all away, out of the address too."""
+    """One button removes all filters, also from the address."""
     browser.show(page, "library=NumPy&status=known&severity=MUST")
 
     browser.run("document.getElementById('clear').click()")
@@ -183,7 +183,7 @@ def test_filters_are_cleared(browser: Any, page: Path) -> None:
 
 
 def test_an_address_brings_its_filters(browser: Any, page: Path) -> None:
-    """What was copied out of the address bar shows the same elsewhere."""
+    """A copied address shows the same view in another browser."""
     browser.show(page, "library=cuda.core&area=negotiation&severity=MUST&status=known")
 
     chosen = "return [...document.querySelectorAll('#filters :checked')].map((e) => e.value)"
@@ -192,7 +192,7 @@ def test_an_address_brings_its_filters(browser: Any, page: Path) -> None:
 
 
 def test_an_address_that_changes_is_followed(browser: Any, page: Path) -> None:
-    """Going back in the history brings the filters of then."""
+    """The back button restores the earlier filters."""
     browser.show(page, "library=NumPy")
 
     browser.run("location.hash = 'library=JAX&library=PyTorch'")
@@ -202,7 +202,7 @@ def test_an_address_that_changes_is_followed(browser: Any, page: Path) -> None:
 
 
 def test_an_address_of_nonsense_is_harmless(browser: Any, page: Path) -> None:
-    """Names that nothing has are passed over."""
+    """Unknown names are ignored."""
     browser.show(page, "library=&area=%00&open=../../x&expand=__proto__&%%%=1")
 
     assert browser.count("#libraries tbody tr") == 9
@@ -213,7 +213,7 @@ def test_an_address_of_nonsense_is_harmless(browser: Any, page: Path) -> None:
 
 
 def test_a_cell_opens_what_is_behind_it(browser: Any, page: Path) -> None:
-    """Rule, fix, source, claim, evidence, reason, link, releases, advice and command."""
+    """Rule, fix, source, claim, evidence, reason, link, releases, advice and command are shown."""
     browser.show(page, f"open={KNOWN_CELL}")
 
     told = browser.run(DETAILS)
@@ -233,7 +233,7 @@ def test_a_cell_opens_what_is_behind_it(browser: Any, page: Path) -> None:
 
 
 def test_a_rule_opens_what_every_library_does(browser: Any, page: Path) -> None:
-    """The head of a row shows all libraries side by side."""
+    """The header of a row shows all libraries side by side."""
     browser.show(page, "open=producer/negotiation/DLP-VER-3/MUST")
 
     heads = browser.texts("#details h3")
@@ -242,7 +242,7 @@ def test_a_rule_opens_what_every_library_does(browser: Any, page: Path) -> None:
 
 
 def test_an_area_opens_its_rules_the_worst_first(browser: Any, page: Path) -> None:
-    """A cell of an area shows all that it sums up."""
+    """A cell of an area shows all results that it sums up."""
     browser.show(page, "open=producer/streams//cuda.core")
 
     heads = browser.texts("#details .rule > h3")
@@ -258,7 +258,7 @@ def test_an_exchange_opens_its_evidence(browser: Any, page: Path) -> None:
 
 
 def test_the_address_names_what_is_open(browser: Any, page: Path) -> None:
-    """A link to a cell can be sent to somebody, and closing takes it away."""
+    """The address links to an open cell; closing the cell removes it."""
     browser.show(page, f"open={KNOWN_CELL}")
     opened = browser.fragment()
 

@@ -1,4 +1,4 @@
-"""Pages of HTML: whatever is in the facts is text, and a template that forgets one is an error."""
+"""HTML pages: all facts are escaped, and a template with a missing fact is an error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FACTS = {"title": "A title", "is_bad": False, "found": "It is well.", "facts": (
 
 
 def page_of(words):
-    """Return a page with words in every place that there is for them."""
+    """Return a page with a text in every place."""
     row = Row(words, words, [Cell("pass", words, words, [Fact(words, words, is_code=True)]), None])
     table = Exchanges(words, [("pass", words, words, words)], [words, words], [row])
     section = Section("grid", words, "exchanges.html", table)
@@ -25,7 +25,7 @@ def page_of(words):
 
 
 def test_text_is_no_markup():
-    """Hostile text makes no element and ends none; the style alone is not escaped."""
+    """Text with markup creates and ends no element; only the style is not escaped."""
     tags = re.compile(r"<[a-z/!][^>]*")
 
     shown = page_of(HOSTILE)
@@ -38,7 +38,7 @@ def test_text_is_no_markup():
 
 
 def test_text_hides_nothing():
-    """Wherever it stands: the whole page is written out."""
+    """Hidden characters are escaped everywhere on the page."""
     shown = page_of(f"a{HIDDEN}b")
 
     assert not set(HIDDEN) & set(shown)
@@ -47,13 +47,13 @@ def test_text_hides_nothing():
 
 
 def test_names_may_be_broken_after_their_dots():
-    """And are escaped between them."""
+    """The parts between the dots are escaped."""
     assert ">a&lt;b.<wbr>c</th>" in page_of("a<b.c")
 
 
 @pytest.mark.parametrize("fact", FACTS)
 def test_a_fact_that_is_forgotten_is_an_error(fact):
-    """A page does not come with a hole."""
+    """No page with missing facts is returned."""
     facts = {name: told for name, told in FACTS.items() if name != fact}
 
     with pytest.raises(UndefinedError, match=fact):
@@ -62,7 +62,7 @@ def test_a_fact_that_is_forgotten_is_an_error(fact):
 
 @pytest.mark.parametrize("cell", [None, Cell("pass", "●", "shared")])
 def test_a_cell_opens_where_there_is_something_behind_it(cell):
-    """An empty one has nothing in it, which the script of the kit's page looks for."""
+    """An empty cell has no contents, which the script of the kit's page relies on."""
     table = Exchanges("", (), ["c"], [Row("p", "", [cell])])
     section = Section("grid", "Grid", "exchanges.html", table)
 
@@ -74,7 +74,7 @@ def test_a_cell_opens_where_there_is_something_behind_it(cell):
 
 @pytest.mark.parametrize("missing", ["jinja2", "markupsafe"])
 def test_without_jinja2_it_is_said_what_to_install(run_isolated, missing):
-    """With the command of this interpreter."""
+    """The command uses the current interpreter."""
     program = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         "from interchange_conformance.reports.pages import why_no_pages\nprint(why_no_pages())"
@@ -88,7 +88,7 @@ def test_without_jinja2_it_is_said_what_to_install(run_isolated, missing):
 
 
 def test_nothing_loads_jinja2_before_a_page_is_made(run_isolated):
-    """Neither the command nor the module that makes pages."""
+    """Neither the command nor the module of pages loads it."""
     program = (
         "import sys, interchange_conformance.cli.options, interchange_conformance.reports.pages\n"
         "print([name for name in ('jinja2', 'markupsafe') if name in sys.modules])"

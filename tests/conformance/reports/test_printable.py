@@ -1,4 +1,4 @@
-"""What every report does to text: nothing is hidden."""
+"""All reports write out hidden characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interchange_conformance.reports import texts
 
 @given(st.text())
 def test_nothing_is_hidden(text: str) -> None:
-    """What is printed has no control, format or unassigned character but breaks and tabs."""
+    """Control, format and unassigned characters are escaped, except line breaks and tabs."""
     shown = texts.printable(text)
 
     hidden = {one for one in shown if unicodedata.category(one)[0] == "C"} - {"\n", "\t"}
@@ -21,7 +21,7 @@ def test_nothing_is_hidden(text: str) -> None:
 
 @given(st.text())
 def test_what_is_printed_has_an_encoding(text: str) -> None:
-    """Half a surrogate pair is written out."""
+    """A lone surrogate is escaped."""
     assert texts.printable(text).encode("utf-8") is not None
 
 
@@ -39,5 +39,5 @@ def test_what_is_printed_has_an_encoding(text: str) -> None:
     ],
 )
 def test_hidden_characters_are_written_out_as_in_python(text: str, shown: str) -> None:
-    """And all others stay."""
+    """All other characters are unchanged."""
     assert texts.printable(text) == shown

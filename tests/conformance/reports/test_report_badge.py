@@ -1,4 +1,4 @@
-"""The badge: what it says, and that shields.io can draw it."""
+"""The badge: its message, and its format for shields.io."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNEXPECTED: Any = "unexpected-failure"
 COLOURS = {
     "brightgreen", "green", "yellowgreen", "yellow", "orange", "red", "blue", "grey", "lightgrey",
 }  # fmt: skip
-"""The names that shields.io gives colours."""
+"""The names of colours in shields.io."""
 ENDPOINT = {
     "type": "object",
     "properties": {
@@ -42,7 +42,7 @@ ENDPOINT = {
     "required": ["schemaVersion", "label", "message"],
     "additionalProperties": False,
 }
-"""What shields.io takes of an endpoint; a key that it does not know is an error."""
+"""The keys that shields.io accepts; an unknown key is an error."""
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_it_counts_must_checks(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
     items: list[Any], words: str,
 ) -> None:  # fmt: skip
-    """A check with one bad case is one that fails, and known failures are failures."""
+    """A check with one failed case fails, and known failures count as failures."""
     report = make_small(*(judged(*item) for item in items))
 
     assert message_of(report, small_catalogue).text == words
@@ -72,7 +72,7 @@ def test_it_counts_must_checks(
 def test_a_subject_that_could_not_be_judged_is_told(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """It is neither ok nor failing."""
+    """The badge is neither ok nor failing."""
     report = make_small(broken="gone")
 
     assert message_of(report, small_catalogue).text == "could not be judged"
@@ -81,7 +81,7 @@ def test_a_subject_that_could_not_be_judged_is_told(
 def test_colours_tell_the_same(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Each message has one of its own, by a name that shields.io knows."""
+    """Each message has a different colour, with a name of shields.io."""
     reports = [
         make_small(judged(MUST)),
         make_small(judged(MUST, "fail")),
@@ -107,7 +107,7 @@ def test_it_is_what_an_endpoint_answers(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
     items: list[Any], is_error: bool,
 ) -> None:  # fmt: skip
-    """All that must be there, nothing that shields.io would refuse; a failure keeps its colour."""
+    """It has all required keys and no others; a failure keeps its colour."""
     report = make_small(*(judged(*item) for item in items))
 
     badge = json.loads(as_badge(report, small_catalogue))
@@ -119,7 +119,7 @@ def test_it_is_what_an_endpoint_answers(
 
 
 def test_it_needs_nothing_but_its_words(report: Report, catalogue: Catalogue) -> None:
-    """No address, no style: what is drawn is up to who draws it."""
+    """It has no address and no style, which are chosen by the renderer."""
     badge = json.loads(as_badge(report, catalogue))
 
     assert badge == {
@@ -132,7 +132,7 @@ def test_it_needs_nothing_but_its_words(report: Report, catalogue: Catalogue) ->
 
 
 def test_the_guide_shows_such_a_badge() -> None:
-    """And says what each colour means."""
+    """The guide explains each colour."""
     section = GUIDE.read_text(encoding="utf-8")
     section = section.partition("\n## A badge\n")[2].partition("\n## ")[0]
     (shown,) = re.findall(r"^```json\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The page as text: whole, self-contained, readable before any script, closed to hostile text."""
+"""The page as text: complete, self-contained, readable without a script, and escaped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE = "</script><script>x()</script><img src=x onerror=x()>\"'&lt;<!--\x00\u
 
 
 class Reader(HTMLParser):
-    """What a page holds: its elements, and the texts in them."""
+    """The contents of a page: its elements and their texts."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -38,22 +38,22 @@ class Reader(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        """Remember an element."""
+        """Record an element."""
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
             self.texts.setdefault(tag, []).append("")
 
     def handle_endtag(self, tag: str) -> None:
-        """End the innermost element, which must be that."""
+        """End the innermost element, which must have this name."""
         assert self.open.pop() == tag
 
     def handle_startendtag(self, tag: str, attrs: Any) -> None:
-        """Remember an element that has nothing in it."""
+        """Record an element without contents."""
         self.elements.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        """Add to the texts of the innermost element."""
+        """Add text to the innermost element."""
         if self.open:
             self.texts[self.open[-1]][-1] += data
 
@@ -70,7 +70,7 @@ def text(report: Report, catalogue: Catalogue) -> str:
 
 @pytest.fixture(scope="module")
 def page(text: str) -> Reader:
-    """What a browser would make of it."""
+    """The parsed page."""
     return Reader(text)
 
 
@@ -78,12 +78,12 @@ def page(text: str) -> Reader:
 
 
 def test_every_element_is_closed(page: Reader) -> None:
-    """In the order in which they were opened."""
+    """Elements are closed in reverse order."""
     assert page.open == []
 
 
 def test_ids_are_unique(page: Reader) -> None:
-    """So that links and labels lead somewhere."""
+    """Links and labels have unique targets."""
     ids = page.all_of("id")
 
     assert len(set(ids)) == len(ids)
@@ -92,12 +92,12 @@ def test_ids_are_unique(page: Reader) -> None:
 
 
 def test_it_is_not_too_big(text: str) -> None:
-    """A telephone loads it."""
+    """A telephone can load it."""
     assert len(text.encode("utf-8")) < 1_000_000
 
 
 def test_it_is_made_for_every_screen(page: Reader) -> None:
-    """Language, width and both colour schemes are told."""
+    """Language, width and both colour schemes are set."""
     names = {
         attrs.get("name"): attrs.get("content") for tag, attrs in page.elements if tag == "meta"
     }
@@ -111,7 +111,7 @@ def test_it_is_made_for_every_screen(page: Reader) -> None:
 
 
 def test_it_fetches_nothing(text: str, page: Reader) -> None:
-    """No element has an address to load from, and no style has one either."""
+    """Neither an element nor a style loads an address."""
     loaded = {"src", "srcset", "data", "poster", "action", "formaction", "background", "manifest"}
     style, *_ = page.texts["style"]
 
@@ -124,7 +124,7 @@ def test_it_fetches_nothing(text: str, page: Reader) -> None:
 
 
 def test_its_policy_knows_its_style_and_script_only(text: str, page: Reader) -> None:
-    """By their hashes: nothing else of the page may be run."""
+    """The policy has their hashes: nothing else on the page may run."""
     (policy,) = (attrs["content"] for _, attrs in page.elements if "http-equiv" in attrs)
     style, script = page.texts["style"][0], page.texts["script"][1]
 
@@ -138,17 +138,17 @@ def test_its_policy_knows_its_style_and_script_only(text: str, page: Reader) -> 
 
 
 def test_no_element_has_a_style_or_a_handler(page: Reader) -> None:
-    """The policy would not let them."""
+    """The policy would block them."""
     attributes = {name for _, attrs in page.elements for name in attrs}
 
     assert {name for name in attributes if name == "style" or name.startswith("on")} == set()
 
 
-# ---------------------------------------------------------------- before any script
+# ---------------------------------------------------------------- before scripts run
 
 
 def test_every_subject_has_its_row_and_columns(page: Reader, report: Report) -> None:
-    """In the table of libraries, two or three tables of rules, and the grid."""
+    """Each is in the table of libraries, in two or three tables of rules, and in the grid."""
     heads = [
         attrs["data-library"]
         for tag, attrs in page.elements
@@ -160,7 +160,7 @@ def test_every_subject_has_its_row_and_columns(page: Reader, report: Report) -> 
 
 
 def test_every_cell_says_in_a_word_how_it_went(text: str) -> None:
-    """Not by colour and symbol alone; symbols are not read out."""
+    """Colours and symbols are not sufficient, since symbols are not read out."""
     cells = re.findall(r'<td class="[\w-]+" data-state="[\w-]+" data-of="[\d/]+">(.*?)</td>', text)
 
     assert len(cells) > 2000
@@ -173,14 +173,14 @@ def test_every_cell_says_in_a_word_how_it_went(text: str) -> None:
 
 
 def test_filters_are_hidden_until_they_work(page: Reader) -> None:
-    """Without a script they would do nothing."""
+    """Without a script they would have no effect."""
     (form,) = (attrs for tag, attrs in page.elements if tag == "form")
 
     assert "hidden" in form
 
 
 def test_findings_are_there(text: str, page: Reader) -> None:
-    """Evidence, advice and command of what nobody expected, and reasons of what is known."""
+    """Unexpected failures have evidence, advice and command; known ones have reasons."""
     assert "signal 11 (SIGSEGV) while reading the elements" in " ".join(page.texts["pre"])
     assert "interchange check torch --only" in " ".join(page.texts["code"])
     assert "It accepts capsules of major version 2." in text
@@ -201,7 +201,7 @@ def test_it_says_how_the_run_went(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
     items: Any, words: str, verdict: str,
 ) -> None:  # fmt: skip
-    """At the top."""
+    """The result is at the top."""
     told = as_html(make_small(*(judged(*item) for item in items)), small_catalogue)
 
     assert re.sub("<a [^>]*>", "", told).count(f'<p class="found {verdict}"><span>{words}') == 1
@@ -210,7 +210,7 @@ def test_it_says_how_the_run_went(
 def test_a_page_of_one_library_has_its_name(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """In the title."""
+    """The name is in the title."""
     told = as_html(make_small(judged(ITEM)), small_catalogue)
 
     assert "<title>Conformance report: mylib</title>" in told
@@ -219,7 +219,7 @@ def test_a_page_of_one_library_has_its_name(
 def test_a_subject_that_could_not_be_judged_says_why(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """In its row; there is no table without columns."""
+    """The reason is in its row; tables without columns are left out."""
     told = as_html(make_small(broken="it is gone"), small_catalogue)
 
     assert "could not be judged:</span> it is gone</td>" in told
@@ -230,7 +230,7 @@ def test_a_subject_that_could_not_be_judged_says_why(
 
 
 def test_its_data_is_the_report(page: Reader, report: Report, catalogue: Catalogue) -> None:
-    """Every item, check and rule, so that details need nothing else."""
+    """It has every item, check and rule, so that details need no other source."""
     told = json.loads(page.texts["script"][0])["report"]
 
     texts = json.loads(page.texts["script"][0])["texts"]
@@ -243,7 +243,7 @@ def test_its_data_is_the_report(page: Reader, report: Report, catalogue: Catalog
 def test_hostile_text_makes_no_element(
     make_small: Callable[..., Report], judged: Callable[..., Judged]
 ) -> None:
-    """Wherever it stands: the page has the elements that it has without it."""
+    """The page has the same elements as without the text."""
 
     def tags(words: str) -> list[str]:
         check = CheckFacts("a", "X-1", "producer", "x", "MUST", words, words, words)
@@ -268,7 +268,7 @@ def test_hostile_text_makes_no_element(
 def test_the_data_cannot_end_its_element(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """It has no angle bracket at all."""
+    """The data contains no angle bracket."""
     item = judged(ITEM, "fail", "unexpected-failure", evidence="</script><!--<script>&")
 
     text = as_html(make_small(item), small_catalogue)

@@ -1,4 +1,4 @@
-"""A report as JSON: it comes back as it was, and its schema says all that is in it."""
+"""A report as JSON can be read back, and its schema describes all fields."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ ITEM = "capsules_are_named"
 
 @pytest.fixture(scope="module")
 def told(report: Report, catalogue: Catalogue) -> Any:
-    """What the JSON of the nine libraries holds."""
+    """The JSON of the nine libraries."""
     return json.loads(as_json(report, catalogue))
 
 
-# ---------------------------------------------------------------- there and back
+# ---------------------------------------------------------------- round trips
 
 
 def test_a_report_comes_back(report: Report, catalogue: Catalogue) -> None:
-    """Equal in every field, and so does what its checks and rules say."""
+    """All fields are equal, including those of checks and rules."""
     assert from_json(as_json(report, catalogue)) == (report, catalogue)
 
 
@@ -56,7 +56,7 @@ def test_a_report_comes_back(report: Report, catalogue: Catalogue) -> None:
 def test_any_text_comes_back(
     small_catalogue: Catalogue, texts: list[str], status: Any, seconds: float
 ) -> None:
-    """Whatever a library said, in any encoding or none."""
+    """Text of a library can contain any characters."""
     name, evidence, output, reason, link, releases, case = texts
     verdict = Verdict(name, f"{ITEM}[{case}]", status, evidence, output, seconds)
     judged = Judged(verdict, "as-expected", reason, link, releases)
@@ -71,12 +71,12 @@ def test_any_text_comes_back(
 
 
 def test_it_has_its_number_first(report: Report, catalogue: Catalogue) -> None:
-    """So that a reader can tell before it reads on."""
+    """A reader can check the version first."""
     assert as_json(report, catalogue).startswith(f'{{\n "schema": {SCHEMA},\n')
 
 
 def test_a_reader_needs_nothing_else(told: Any) -> None:
-    """Every result leads to a check, that to a rule and an area, all in the same document."""
+    """The document has the check of every result, and the rule and the area of every check."""
     results = [one for subject in told["subjects"] for one in subject["results"]]
 
     assert {one["check"] for one in results} == set(told["checks"])
@@ -85,14 +85,14 @@ def test_a_reader_needs_nothing_else(told: Any) -> None:
 
 
 def test_it_says_whether_a_run_passes(told: Any, report: Report) -> None:
-    """By the number of what nobody expected."""
+    """The number of unexpected results decides."""
     assert told["unexpected"] == report.unexpected == 12
 
 
 def test_texts_that_are_empty_are_left_out(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Most results are passes, of which there is nothing to say."""
+    """Most results are passes without text."""
     told = json.loads(as_json(make_small(judged(ITEM)), small_catalogue))
 
     assert told["subjects"][0]["results"] == [
@@ -110,7 +110,7 @@ def test_texts_that_are_empty_are_left_out(
 
 
 def test_the_schema_is_one() -> None:
-    """By the rules of its draft, and of the form that is written."""
+    """The schema is valid for its draft and for the current format."""
     jsonschema.Draft202012Validator.check_schema(schema())
 
     assert schema()["properties"]["schema"]["const"] == SCHEMA
@@ -122,7 +122,7 @@ def test_reports_are_as_the_schema_says(told: Any) -> None:
 
 
 def parts(told: Any, rule: Any, root: Any, where: str = "report") -> Iterator[tuple[str, Any, Any]]:
-    """Yield every object of a document with what the schema says of it."""
+    """Yield every object of a document with its schema."""
     rule = root["$defs"][rule["$ref"].rpartition("/")[2]] if "$ref" in rule else rule
     if isinstance(told, dict):
         yield where, told, rule
@@ -136,7 +136,7 @@ def parts(told: Any, rule: Any, root: Any, where: str = "report") -> Iterator[tu
 
 
 def test_every_field_is_in_the_schema(told: Any) -> None:
-    """With a description: nothing is written that nobody can look up."""
+    """Every field has a description."""
     unknown = {
         f"{where}.{key}"
         for where, part, rule in parts(told, schema(), schema())
@@ -149,7 +149,7 @@ def test_every_field_is_in_the_schema(told: Any) -> None:
 
 
 def described(rule: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every field that the schema knows."""
+    """Yield every field of the schema."""
     for name, part in rule.get("properties", {}).items():
         yield name, part
     for part in rule.get("$defs", {}).values():
@@ -157,7 +157,7 @@ def described(rule: Any) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_field_is_described() -> None:
-    """By itself, or by what it refers to."""
+    """The description may be in a referenced definition."""
     root = schema()
     silent = [
         name
@@ -169,7 +169,7 @@ def test_every_field_is_described() -> None:
 
 
 def test_the_schema_knows_the_words_of_the_kit() -> None:
-    """Statuses, standings, outcomes and the rest are those of the code."""
+    """Statuses, standings, outcomes and others are those of the code."""
     root = schema()
     words = {name: part["enum"] for name, part in described(root) if "enum" in part} | {
         name: part["enum"] for name, part in root["$defs"].items() if "enum" in part
@@ -187,11 +187,11 @@ def test_the_schema_knows_the_words_of_the_kit() -> None:
     ]
 
 
-# ---------------------------------------------------------------- what is no report
+# ---------------------------------------------------------------- invalid reports
 
 
 def test_a_later_form_is_refused(told: Any) -> None:
-    """By its number, and not by what happens to be missing."""
+    """The version decides, not a missing field."""
     later = {**told, "schema": SCHEMA + 1}
 
     with pytest.raises(UnreadableReportError, match=f"of form {SCHEMA + 1}, and this release"):
@@ -200,7 +200,7 @@ def test_a_later_form_is_refused(told: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "1", "null", "{}", '{"schema": "1"}'])
 def test_what_is_no_report_is_refused(text: str) -> None:
-    """With a sentence."""
+    """The error is a sentence."""
     with pytest.raises(UnreadableReportError, match=r"no JSON|no report"):
         from_json(text)
 
@@ -222,7 +222,7 @@ def test_what_is_no_report_is_refused(text: str) -> None:
     ],
 )
 def test_what_is_wrong_is_named(told: Any, path: Any, value: Any, words: str) -> None:
-    """By its place in the document."""
+    """The error has the location in the document."""
     wrong = copy.deepcopy(told)
     place = wrong
     for key in path[:-1]:

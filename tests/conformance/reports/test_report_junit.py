@@ -1,4 +1,4 @@
-"""A report as JUnit XML, as systems that run tests read it."""
+"""A report as JUnit XML, for CI systems."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ ALLOWED = {
     "error": ({"message", "type"}, []),
     "system-out": (set(), []),
 }
-"""Element -> its attributes, and what may be in it in which order: the part of junit-10.xsd."""
+"""Element -> its attributes, and its child elements in order: an extract of junit-10.xsd."""
 
 
 def parse(text: str) -> ET.Element:
-    """Return the root of what a reader sees."""
+    """Return the root of the parsed XML."""
     return ET.fromstring(text.encode("utf-8"))  # noqa: S314 - our own text
 
 
@@ -55,7 +55,7 @@ def root(report: Report, catalogue: Catalogue) -> ET.Element:
 
 
 def one_test(make_small: Callable[..., Report], catalogue: Catalogue, judged: Judged) -> ET.Element:
-    """Return the test of one item."""
+    """Return the test of a single item."""
     found = parse(as_junit(make_small(judged), catalogue)).find("testsuite/testcase")
     assert found is not None
     return found
@@ -65,7 +65,7 @@ def one_test(make_small: Callable[..., Report], catalogue: Catalogue, judged: Ju
 
 
 def test_elements_are_those_of_the_schema(root: ET.Element) -> None:
-    """With the attributes and in the order that readers know."""
+    """Attributes and order are those that readers expect."""
     for element in root.iter():
         attributes, order = ALLOWED[element.tag]
         places = [order.index(child.tag) for child in element]
@@ -74,7 +74,7 @@ def test_elements_are_those_of_the_schema(root: ET.Element) -> None:
 
 
 def test_there_is_a_suite_per_subject_and_a_test_per_item(root: ET.Element, report: Report) -> None:
-    """In the order of the report, and one for the grid, with a test per pair."""
+    """The order is that of the report, with one suite for the grid, which has a test per pair."""
     suites = {suite.get("name"): len(suite.findall("testcase")) for suite in root}
 
     due = {subject.name: len(subject.judged) for subject in report.subjects}
@@ -82,7 +82,7 @@ def test_there_is_a_suite_per_subject_and_a_test_per_item(root: ET.Element, repo
 
 
 def test_counts_are_those_of_the_tests(root: ET.Element) -> None:
-    """In every suite, and over all."""
+    """The counts are correct in every suite and in total."""
     for element in [root, *root]:
         tests = list(element.iter("testcase"))
         assert int(element.attrib["tests"]) == len(tests)
@@ -92,19 +92,19 @@ def test_counts_are_those_of_the_tests(root: ET.Element) -> None:
 
 
 def test_failures_and_errors_are_what_nobody_expected(root: ET.Element, report: Report) -> None:
-    """So that a system calls a run broken just when the kit does."""
+    """A CI system fails a run if and only if the kit does."""
     assert int(root.attrib["failures"]) + int(root.attrib["errors"]) == report.unexpected
 
 
 def test_times_are_seconds(root: ET.Element) -> None:
-    """With a point, and three digits after it at most."""
+    """Times have a decimal point, and at most three digits after it."""
     times = [element.attrib["time"] for element in root.iter() if "time" in element.attrib]
 
     assert all(re.fullmatch(r"\d+\.\d{1,3}", time) for time in times)
 
 
 def test_a_suite_takes_as_long_as_its_subject(root: ET.Element, report: Report) -> None:
-    """Tests run side by side, so that it is not the sum of theirs; all suites take their sum."""
+    """Items run in parallel, so it is not their sum; the total is the sum of the suites."""
     times = {suite.get("name"): float(suite.attrib["time"]) for suite in root}
 
     due = {subject.name: round(subject.seconds, 3) for subject in report.subjects}
@@ -113,7 +113,7 @@ def test_a_suite_takes_as_long_as_its_subject(root: ET.Element, report: Report) 
 
 
 def test_a_suite_says_what_ran_on_what(root: ET.Element, report: Report) -> None:
-    """As properties of it; the grid is of many subjects."""
+    """They are properties; the grid has many subjects, and none."""
     told = [{one.get("name"): one.get("value") for one in suite.iter("property")} for suite in root]
 
     about = {"kit": report.kit, "python": report.python, "platform": report.platform}
@@ -125,13 +125,13 @@ def test_a_suite_says_what_ran_on_what(root: ET.Element, report: Report) -> None
 
 
 def test_names_are_unique(root: ET.Element) -> None:
-    """Systems follow a test through time by class and name."""
+    """CI systems track a test by class and name."""
     names = [(test.get("classname"), test.get("name")) for test in root.iter("testcase")]
 
     assert len(set(names)) == len(names)
 
 
-# ---------------------------------------------------------------- how a test ends
+# ---------------------------------------------------------------- test outcomes
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_test_ends_as_its_item(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
     status: str, standing: str, ends: Any,
 ) -> None:  # fmt: skip
-    """Failures are what a check found, errors what came out of the library."""
+    """Failures are findings of a check, and errors are exceptions of the library."""
     test = one_test(make_small, small_catalogue, judged(ITEM, status, standing))
 
     assert [(child.tag, child.get("type")) for child in test] == ends
@@ -163,7 +163,7 @@ def test_a_test_ends_as_its_item(
 def test_a_failure_says_all(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Who sees only the XML knows what to do."""
+    """The XML alone is sufficient to act on a failure."""
     item = judged(ITEM, "fail", "unexpected-failure", evidence="named\nx", output="said")
 
     test = one_test(make_small, small_catalogue, item)
@@ -179,7 +179,7 @@ def test_a_failure_says_all(
 def test_a_known_failure_says_why(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """In the message of what is skipped."""
+    """The reason is in the message of the skipped test."""
     item = judged(ITEM, "fail", reason="it is old", link="https://a")
 
     skipped = one_test(make_small, small_catalogue, item).find("skipped")
@@ -191,7 +191,7 @@ def test_a_known_failure_says_why(
 def test_a_subject_that_could_not_be_judged_is_an_error(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """Else a suite without tests would pass."""
+    """Otherwise a suite without tests would pass."""
     root = parse(as_junit(make_small(broken="no module"), small_catalogue))
 
     assert (root.get("tests"), root.get("errors")) == ("1", "1")
@@ -205,7 +205,7 @@ def test_a_subject_that_could_not_be_judged_is_an_error(
 def test_any_text_is_xml(
     make_small: Callable[..., Report], small_catalogue: Catalogue, text: str
 ) -> None:
-    """Whatever a library said, a parser reads it."""
+    """A parser can read the XML for all texts of a library."""
     standing: Any = "unexpected-failure"
     verdict = Verdict("mylib", f"{ITEM}[{text}]", "fail", text, text or "x")
     report = make_small(Judged(verdict, standing, text, text), name=text, spec=text, version=text)
@@ -223,7 +223,7 @@ def test_what_xml_cannot_hold_is_written_out(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
     text: str, shown: str,
 ) -> None:  # fmt: skip
-    """It is evidence, and not left out."""
+    """Such characters are part of the evidence, and not left out."""
     item = judged(ITEM, "pass", output=text)
 
     assert one_test(make_small, small_catalogue, item).findtext("system-out") == shown
@@ -231,7 +231,7 @@ def test_what_xml_cannot_hold_is_written_out(
 
 @pytest.mark.isolated
 def test_the_library_is_imported_for_this_report_only() -> None:
-    """A run without ``--junit`` needs no junitparser."""
+    """A run without ``--junit`` does not need junitparser."""
     program = (
         "import sys, interchange_conformance.cli.command as command\n"
         "from interchange_conformance.reports import as_json, badge, markdown, terminal\n"
@@ -263,7 +263,7 @@ def test_the_library_is_imported_for_this_report_only() -> None:
 def test_an_exchange_ends_as_a_test(
     make_small: Callable[..., Report], small_catalogue: Catalogue, status: Any, tag: str | None
 ) -> None:
-    """To refuse an array is an answer; to lose it is none."""
+    """A refused array passes; a wrong one fails."""
     report = make_small(grid=(Exchange("a.b", "mylib", status, "what came"),))
 
     test = parse(as_junit(report, small_catalogue)).find("testsuite[@name='the grid']/testcase")

@@ -1,4 +1,4 @@
-"""A report as Markdown: tables that render, text that stays text."""
+"""A report as Markdown: valid tables, and escaped text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text(report: Report, catalogue: Catalogue) -> str:
 
 
 def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
-    """Else it is no table."""
+    """Otherwise it would not be a table."""
     widths = [{len(row) for row in table} for table in tables_of(text)]
 
     assert len(widths) > 20
@@ -47,7 +47,7 @@ def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
 
 
 def test_it_has_every_part(text: str) -> None:
-    """Each under a heading of the second level."""
+    """Each part has a heading of the second level."""
     assert re.findall("^## (.*)$", text, re.MULTILINE) == [
         "Unexpected",
         "Producers by rule",
@@ -59,24 +59,24 @@ def test_it_has_every_part(text: str) -> None:
 
 
 def test_it_says_how_it_was_made(text: str) -> None:
-    """First of all, so that nobody edits it."""
+    """The first line says that the file is generated."""
     assert text.startswith("<!-- Written by: interchange check numpy array-api-strict torch")
 
 
 def test_the_summary_counts(text: str) -> None:
-    """A row per library."""
+    """Each library has a row."""
     assert tables_of(text)[0][2] == ["**NumPy**", "2.4.6", "0", "2", "0", "278", "227"]
 
 
 def test_every_rule_has_its_row(text: str, catalogue: Catalogue) -> None:
-    """Its id bare, so that the docs can link it."""
+    """The id is not marked up, so that the documentation can link it."""
     rules = set(re.findall(r"^\| ([A-Z]+(?:-[A-Z0-9]+)+): ", text, re.MULTILINE))
 
     assert rules == {check.rule for check in catalogue.checks.values()}
 
 
 def test_a_known_failure_has_reason_link_releases_and_checks(text: str) -> None:
-    """In the table of its library."""
+    """It is in the table of its library."""
     known = text[text.index("## Known failures") :]
 
     assert "### cuda.core" in known
@@ -88,7 +88,7 @@ def test_a_known_failure_has_reason_link_releases_and_checks(text: str) -> None:
 
 
 def test_what_nobody_expected_is_a_list(text: str) -> None:
-    """With evidence, command and the number of cases."""
+    """It has evidence, command and the number of cases."""
     assert (
         "- ✗ crash: **PyTorch**, DLP-STREAM-1 (MUST). A producer without streams takes stream=None"
         " only, and is passed nothing else. signal 11 (SIGSEGV) while reading the elements on the "
@@ -98,7 +98,7 @@ def test_what_nobody_expected_is_a_list(text: str) -> None:
 
 
 def test_the_grid_has_words(text: str) -> None:
-    """Beside every symbol."""
+    """There is a word beside every symbol."""
     part = text[text.index("## Producers by consumers") : text.index("## Known failures")]
     cells = [cell for row in tables_of(part)[0][2:] for cell in row[1:]]
 
@@ -108,7 +108,7 @@ def test_the_grid_has_words(text: str) -> None:
 def test_what_there_is_not_has_no_heading(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """A run without surprises, grid and known failures is short."""
+    """A run without unexpected results, grid and known failures is short."""
     told = as_markdown(make_small(judged(ITEM)), small_catalogue)
 
     assert re.findall("^##.*$", told, re.MULTILINE) == ["## Producers by rule", "### Capsule form"]
@@ -117,7 +117,7 @@ def test_what_there_is_not_has_no_heading(
 def test_a_subject_that_could_not_be_judged_says_why(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """In the summary, and among what nobody expected."""
+    """The reason is in the summary and in the list of unexpected results."""
     told = as_markdown(make_small(broken="it is gone"), small_catalogue)
 
     assert told.count("could not be judged: it is gone") == 2
@@ -126,7 +126,7 @@ def test_a_subject_that_could_not_be_judged_says_why(
 def test_an_array_that_did_not_arrive_is_unexpected(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """With the evidence, which the grid has not."""
+    """The list has the evidence, which the grid does not show."""
     grid = (Exchange("mylib", "other", "crash", "SIGSEGV ended the process"),)
 
     told = as_markdown(make_small(grid=grid), small_catalogue)
@@ -137,7 +137,7 @@ def test_an_array_that_did_not_arrive_is_unexpected(
 def test_hostile_text_stays_text(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """It is on one line, and nothing in it is markup."""
+    """The text is on one line, without markup."""
     told = as_markdown(
         make_small(
             judged(ITEM, "fail", UNEXPECTED, evidence=HOSTILE),
@@ -156,7 +156,7 @@ def test_hostile_text_stays_text(
 def test_a_link_that_is_none_is_text(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Only the web is linked."""
+    """Only web addresses are linked."""
     judged_item = judged(ITEM, "fail", reason="old", link="javascript:x()")
 
     told = as_markdown(make_small(judged_item), small_catalogue)

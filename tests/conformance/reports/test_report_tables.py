@@ -1,4 +1,4 @@
-"""What results are shown as, and how they are put into tables."""
+"""The states of results, and their tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CAPSULE, COPY, ERROR = "capsules_are_named", "copies_are_copies", "errors_are_ki
 def test_every_result_has_a_state(
     judged: Callable[..., Judged], status: str, standing: str
 ) -> None:
-    """It is unexpected just when the standing says so."""
+    """A state is unexpected if and only if the standing is."""
     state = states.state_of(judged(CAPSULE, status, standing))
 
     wrong = standing != "as-expected" and (status in BAD or standing == "unexpected-pass")
@@ -38,19 +38,19 @@ def test_every_result_has_a_state(
 
 
 def test_a_failure_that_is_expected_is_known(judged: Callable[..., Judged]) -> None:
-    """Whatever way it ended."""
+    """This holds for all kinds of failures."""
     assert {states.state_of(judged(CAPSULE, status)).key for status in BAD} == {"known"}
 
 
 def test_no_two_states_look_alike() -> None:
-    """Each has a word of its own, so that neither symbol nor colour stands alone."""
+    """Each has a different word, so that no information depends on symbols or colours."""
     words = [state.word for state in states.STATES]
 
     assert len(set(words)) == len(words)
 
 
 def test_the_worst_wins() -> None:
-    """A crash is worse than a failure, that than a known one, that than a pass, that than n/a."""
+    """The order is crash, failure, known failure, pass, not applicable."""
     order = ["crash", "fail", "known", "pass", "not-applicable"]
     found = [states.worst(states.BY_KEY[key] for key in order[at:]) for at in range(len(order))]
 
@@ -63,7 +63,7 @@ def test_the_worst_of_nothing_is_none() -> None:
 
 
 def test_counts_have_every_group(judged: Callable[..., Judged]) -> None:
-    """Those of nothing too."""
+    """Empty groups are counted as well."""
     counts = states.count([judged(CAPSULE), judged(COPY, "fail")])
 
     assert counts == {
@@ -79,7 +79,7 @@ def test_counts_have_every_group(judged: Callable[..., Judged]) -> None:
 
 
 def test_a_table_per_role(report: Report, catalogue: Catalogue) -> None:
-    """In the order of the registry, each with the subjects that were judged so."""
+    """The order is that of the registry, each with the subjects of the role."""
     found = {table.role: table for table in tabulating.tables(report, catalogue)}
 
     assert list(found) == ["producer", "consumer", "arrow_producer"]
@@ -88,7 +88,7 @@ def test_a_table_per_role(report: Report, catalogue: Catalogue) -> None:
 
 
 def test_every_item_is_counted_once(report: Report, catalogue: Catalogue) -> None:
-    """The cells of all tables together have the passes of the report."""
+    """The passes of all tables are those of the report."""
     cells = [
         cell
         for table in tabulating.tables(report, catalogue)
@@ -102,7 +102,7 @@ def test_every_item_is_counted_once(report: Report, catalogue: Catalogue) -> Non
 
 
 def test_an_area_sums_up_its_rows(report: Report, catalogue: Catalogue) -> None:
-    """Passes and applicable items are added, and its state is the worst."""
+    """Passes and applicable items are added; the state is the worst one."""
     for table in tabulating.tables(report, catalogue):
         for block in table.blocks:
             for at, cell in enumerate(block.cells):
@@ -113,7 +113,7 @@ def test_an_area_sums_up_its_rows(report: Report, catalogue: Catalogue) -> None:
 
 
 def test_severities_of_a_rule_are_rows(report: Report, catalogue: Catalogue) -> None:
-    """The gravest first, so that a filter by severity hides rows and no half cells."""
+    """The most severe is first, so that a filter by severity hides whole rows."""
     block = tabulating.tables(report, catalogue)[0].blocks[0]
 
     assert [row.severity for row in block.rows if row.rule.id == "DLP-CAP-1"] == ["MUST", "SHOULD"]
@@ -122,7 +122,7 @@ def test_severities_of_a_rule_are_rows(report: Report, catalogue: Catalogue) -> 
 def test_what_was_not_run_has_no_state(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """A subject that one check was not run of has an empty cell."""
+    """A subject for which a check was not run has an empty cell."""
     first = make_small(judged(CAPSULE), name="a")
     second = make_small(judged(COPY), name="b")
     both = first._replace(subjects=first.subjects + second.subjects)
@@ -139,7 +139,7 @@ def test_what_was_not_run_has_no_state(
 def test_cases_that_end_alike_are_one_finding(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Other evidence, or another check, is another; the worst comes first, then the gravest."""
+    """Other evidence or another check is a separate finding; the worst come first."""
     unexpected: Any = "unexpected-failure"
     report = make_small(
         judged(ERROR, "fail", unexpected, evidence="x"),
@@ -159,7 +159,7 @@ def test_cases_that_end_alike_are_one_finding(
 def test_checks_that_fail_for_one_reason_share_a_line(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """With the number of cases of each."""
+    """Each has its number of cases."""
     why = {"reason": "it is old", "link": "https://example.org", "releases": "<2"}
     report = make_small(
         judged(f"{CAPSULE}[a]", "fail", **why), judged(f"{CAPSULE}[b]", "crash", **why)
@@ -171,7 +171,7 @@ def test_checks_that_fail_for_one_reason_share_a_line(
 
 
 def test_the_grid_has_the_order_of_its_exchanges(make_small: Callable[..., Report]) -> None:
-    """Pairs that nobody tried are missing."""
+    """Pairs that were not run are missing."""
     report = make_small(grid=(Exchange("b", "a", "shared"), Exchange("a", "b", "refused", "no")))
 
     grid = tabulating.grid_of(report)
@@ -185,7 +185,7 @@ def test_the_grid_has_the_order_of_its_exchanges(make_small: Callable[..., Repor
 def test_a_catalogue_has_what_a_report_needs(
     make_small: Callable[..., Report], judged: Callable[..., Judged]
 ) -> None:
-    """The checks that have a result, their rules and their areas, and no more."""
+    """It has the checks with results, their rules and their areas, and no others."""
     check = next(iter(load_checks().values()))
     report = make_small(*(judged(item) for item in check.items()))
 
@@ -198,6 +198,6 @@ def test_a_catalogue_has_what_a_report_needs(
 def test_a_check_that_is_not_there_is_named(
     make_small: Callable[..., Report], judged: Callable[..., Judged]
 ) -> None:
-    """A report of another release takes the catalogue of its JSON."""
+    """A report of another release uses the catalogue in its JSON."""
     with pytest.raises(KeyError, match="no_such_check"):
         catalogue_of(make_small(judged("no_such_check[a]")))

@@ -1,4 +1,4 @@
-"""A report on a terminal: the summary, what to look at, how to run it again."""
+"""A report on a terminal: the summary, the findings, and the commands to run them again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNEXPECTED: Any = "unexpected-failure"
 
 
 def test_a_line_per_subject(report: Report, catalogue: Catalogue) -> None:
-    """With its release and its counts, what is unexpected first."""
+    """The line has its release and its counts, with unexpected results first."""
     lines = as_text(report, catalogue).split("\n\n")[0].splitlines()
 
     assert len(lines) == 9
@@ -36,7 +36,7 @@ def test_a_line_per_subject(report: Report, catalogue: Catalogue) -> None:
 def test_an_array_that_did_not_arrive_is_told(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """With the command that hands it over again; a refusal is no finding."""
+    """The command of the exchange is printed; a refusal is not a finding."""
     grid = (
         Exchange("mylib", "other", "wrong", "it reads [1]"),
         Exchange("other", "mylib", "refused", "not today"),
@@ -52,7 +52,7 @@ def test_an_array_that_did_not_arrive_is_told(
 
 
 def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:
-    """How many there were, and on what."""
+    """It has the totals and the environment."""
     count = sum(len(subject.judged) for subject in report.subjects)
 
     assert as_text(report, catalogue).splitlines()[-1] == (
@@ -64,7 +64,7 @@ def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:
 def test_a_finding_has_all_that_is_needed(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Status, subject, item, rule, claim, evidence, output, advice, source and command."""
+    """They are status, subject, item, rule, claim, evidence, output, advice, source and command."""
     told = {"evidence": "it is named x\nin two lines", "output": "y"}
     report = make_small(
         judged(f"{ITEM}[a]", "fail", UNEXPECTED, **told),
@@ -90,7 +90,7 @@ FAIL        mylib 1.0: capsules_are_named[a] [DLP-CAP-1, MUST]
 def test_a_failure_that_happens_no_more_says_what_to_do(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """It is good news, and still has to be written down."""
+    """The entry must be removed from the file."""
     reason = "it was old"
     report = make_small(judged(ITEM, "pass", "unexpected-pass", reason=reason, link="http://a"))
 
@@ -103,7 +103,7 @@ def test_a_failure_that_happens_no_more_says_what_to_do(
 def test_a_known_failure_is_counted_only(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Nobody has to look at it."""
+    """It needs no action."""
     told = as_text(make_small(judged(ITEM, "fail", reason="old")), small_catalogue)
 
     assert told.splitlines() == [
@@ -116,7 +116,7 @@ def test_a_known_failure_is_counted_only(
 def test_a_subject_that_could_not_be_judged_says_why(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """On its line."""
+    """The reason is on its line."""
     told = as_text(make_small(broken="no module\nnamed mylib"), small_catalogue)
 
     assert told.startswith("mylib 1.0  could not be judged: no module named mylib\n")
@@ -126,14 +126,14 @@ def test_a_subject_that_could_not_be_judged_says_why(
 def test_nothing_to_judge_is_said(
     make_small: Callable[..., Report], small_catalogue: Catalogue
 ) -> None:
-    """An empty run is none that passed."""
+    """An empty run does not pass."""
     assert as_text(make_small(), small_catalogue).startswith("mylib 1.0  nothing to judge")
 
 
 def test_a_release_that_nobody_knows_is_left_out(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """The name stands alone."""
+    """Only the name is shown."""
     told = as_text(make_small(judged(ITEM), version="unknown"), small_catalogue)
 
     assert told.startswith("mylib  1 pass")
@@ -141,7 +141,7 @@ def test_a_release_that_nobody_knows_is_left_out(
 
 @pytest.mark.parametrize("width", [50, 80, 200])
 def test_texts_keep_to_the_width(report: Report, catalogue: Catalogue, width: int) -> None:
-    """But for what is to be copied, and the line of a subject or an item."""
+    """Exceptions are texts to copy, and the line of a subject or an item."""
     told = as_text(report, catalogue, width=width)
     wrapped = [line for line in told.splitlines() if re.match(r"  (?!again)\S* +", line)]
 
@@ -152,13 +152,13 @@ def test_texts_keep_to_the_width(report: Report, catalogue: Catalogue, width: in
 def test_evidence_cannot_move_the_cursor(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Escape sequences of a library are written out."""
+    """Escape sequences of a library are escaped."""
     report = make_small(judged(ITEM, "fail", UNEXPECTED, evidence="\x1b[2J\x1b]0;title\x07"))
 
     assert "\\x1b[2J\\x1b]0;title\\x07" in as_text(report, small_catalogue)
 
 
-# ---------------------------------------------------------------- where it goes
+# ---------------------------------------------------------------- terminals and files
 
 
 def test_it_is_plain_where_there_is_no_terminal(
@@ -176,7 +176,7 @@ def test_it_is_plain_where_there_is_no_terminal(
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let standard output say that it is a terminal, of 100 columns with colours."""
+    """Replace standard output by a terminal of 100 columns with colours."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -189,7 +189,7 @@ def test_a_terminal_has_colours(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The words are the same."""
+    """The words are the same as without."""
     pretend(monkeypatch)
 
     show(report, catalogue)
@@ -205,7 +205,7 @@ def test_it_needs_no_rich(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without it a terminal has no colours."""
+    """Without rich, a terminal has no colours."""
     pretend(monkeypatch)
     monkeypatch.setitem(sys.modules, "rich.console", None)
 
@@ -216,7 +216,7 @@ def test_it_needs_no_rich(
 
 @pytest.mark.parametrize("columns", ["", "0", "wide"])
 def test_a_width_of_nonsense_is_none(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
-    """There is a width for those who do not know theirs."""
+    """The default width is used."""
     monkeypatch.setenv("COLUMNS", columns)
 
     assert terminal.terminal_width() >= 40

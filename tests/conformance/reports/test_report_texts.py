@@ -1,4 +1,4 @@
-"""What every format does to text: sentences, commands that a shell takes, links."""
+"""Texts of all formats: sentences, shell commands and links."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_rules_become_sentences(words: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("item", ["plain", "check[0-d]", "check[a b]", "check['$(x)`]"])
 def test_a_shell_gives_the_item_back(item: str) -> None:
-    """Whatever stands in the brackets."""
+    """All characters in the brackets are quoted."""
     assert shlex.split(texts.again("my lib:x", item)) == [
         "interchange", "check", "my lib:x", "--only", item,
     ]  # fmt: skip
@@ -36,16 +36,16 @@ def test_a_shell_gives_the_item_back(item: str) -> None:
     "link", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "x", "", "http:// a"]
 )
 def test_only_the_web_is_linked(link: str) -> None:
-    """Anything else is no link."""
+    """Other addresses are not linked."""
     assert texts.safe_link(link) == ""
 
 
 def test_the_web_is_linked() -> None:
-    """As it was written down."""
+    """The address is unchanged."""
     assert texts.safe_link("https://example.org/1?a=b#c") == "https://example.org/1?a=b#c"
 
 
 @pytest.mark.parametrize(("number", "words"), [(0, ""), (1, " (1 case)"), (3, " (3 cases)")])
 def test_cases_are_counted(number: int, words: str) -> None:
-    """A check without cases has none to count."""
+    """Checks without cases have no count."""
     assert texts.cases(number) == words

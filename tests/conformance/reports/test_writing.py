@@ -1,4 +1,4 @@
-"""A report is written whole, or not at all, and says which and why."""
+"""A report is written completely or not at all, and errors name the file and the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ needs_rights = pytest.mark.skipif(os.geteuid() == 0, reason="root may write ever
 
 
 def test_a_file_is_written(tmp_path: Path) -> None:
-    """In UTF-8, as any other file of its owner."""
+    """The encoding is UTF-8, and the permissions are the default."""
     path = tmp_path / "report.txt"
 
     write(str(path), "✓ größer\n")
@@ -32,7 +32,7 @@ def test_a_file_is_written(tmp_path: Path) -> None:
 
 
 def test_what_was_there_is_replaced(tmp_path: Path) -> None:
-    """Its permissions stay, and nothing is left beside it."""
+    """The permissions are kept, and no other file is left."""
     path = tmp_path / "report.txt"
     path.write_text("a long text of an earlier run")
     path.chmod(0o640)
@@ -45,7 +45,7 @@ def test_what_was_there_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    """What it leads to is written."""
+    """The target of the link is written."""
     (tmp_path / "real").mkdir()
     link, real = tmp_path / "link.txt", tmp_path / "real" / "report.txt"
     link.symlink_to(real)
@@ -57,7 +57,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_text_without_an_encoding_is_written_out(tmp_path: Path) -> None:
-    """Half a surrogate pair is no reason to lose a report."""
+    """A lone surrogate is escaped."""
     path = tmp_path / "report.txt"
 
     write(str(path), "a\ud800b")
@@ -67,7 +67,7 @@ def test_text_without_an_encoding_is_written_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("act", [check_writable, lambda name: write(name, "x")])
 def test_a_missing_directory_is_named(tmp_path: Path, act: Callable[[str], object]) -> None:
-    """Before anything is run, and when it went away meanwhile."""
+    """The directory is checked before the run, and again when the report is written."""
     folder = tmp_path / "nowhere"
 
     with pytest.raises(ReportError, match=f"cannot write .*: there is no directory {folder}"):
@@ -76,14 +76,14 @@ def test_a_missing_directory_is_named(tmp_path: Path, act: Callable[[str], objec
 
 @pytest.mark.parametrize("act", [check_writable, lambda name: write(name, "x")])
 def test_a_directory_is_no_file(tmp_path: Path, act: Callable[[str], object]) -> None:
-    """It is said so."""
+    """The error says so."""
     with pytest.raises(ReportError, match="it is a directory"):
         act(str(tmp_path))
 
 
 @pytest.mark.parametrize("act", [check_writable, lambda name: write(name, "x")])
 def test_a_file_is_no_directory(tmp_path: Path, act: Callable[[str], object]) -> None:
-    """Nothing can be written below it."""
+    """The path is below a file."""
     (tmp_path / "file").touch()
 
     with pytest.raises(ReportError, match="there is no directory"):
@@ -91,14 +91,14 @@ def test_a_file_is_no_directory(tmp_path: Path, act: Callable[[str], object]) ->
 
 
 def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    """With what the system says."""
+    """The error contains the message of the system."""
     with pytest.raises(ReportError, match=os.strerror(errno.ENAMETOOLONG)):
         check_writable(str(tmp_path / ("x" * 300)))
 
 
 @needs_rights
 def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    """Before anything is run."""
+    """The error precedes the run."""
     tmp_path.chmod(0o500)
 
     with pytest.raises(ReportError, match="is not writable"):
@@ -106,7 +106,7 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_error_is_an_os_error() -> None:
-    """So that callers who know nothing of us catch it."""
+    """Callers can catch it without importing the kit."""
     assert issubclass(ReportError, OSError)
 
 
@@ -124,7 +124,7 @@ except ReportError as error:
 
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, run_isolated: Callable[..., str]) -> None:
-    """What was there stays as it was, and nothing is beside it."""
+    """The existing file is unchanged, and no other file is left."""
     path = tmp_path / "report.txt"
     path.write_text("of an earlier run")
 
@@ -139,7 +139,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, run_isolated: Callable[
 def test_whatever_fails_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """Disks say at different steps that they are full."""
+    """A full disk can be reported by different calls."""
 
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -153,14 +153,14 @@ def test_whatever_fails_nothing_is_left(
 
 @needs_full
 def test_a_full_device_is_an_error_and_stays_a_device() -> None:
-    """It is written to, and never replaced by a file."""
+    """The device is written, and never replaced by a file."""
     with pytest.raises(ReportError, match="No space left on device"):
         write("/dev/full", "x")
     assert Path("/dev/full").is_char_device()
 
 
 def test_a_pipe_is_written_to(tmp_path: Path) -> None:
-    """It is not replaced by a file, either."""
+    """The pipe is not replaced by a file either."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -177,7 +177,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    """It can always be named."""
+    """``-`` is accepted for every report."""
     check_writable("-")
     write("-", "text\n")
 
@@ -185,7 +185,7 @@ def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_standard_output_writes_what_its_encoding_has(run_isolated: Callable[..., str]) -> None:
-    """And writes out what it has not."""
+    """Other characters are escaped."""
     script = "from interchange_conformance.reports.files import write\nwrite('-', '✓ ok')"
 
     assert run_isolated(script, env={"PYTHONIOENCODING": "ascii"}) == "\\u2713 ok"
@@ -206,7 +206,7 @@ except BrokenPipeError:
 
 @needs_full
 def test_standard_output_that_is_full_is_one_error(run_child: Callable[..., object]) -> None:
-    """It is told once, and the end of the process does not fail again."""
+    """The error is reported once, and the exit of the process does not fail again."""
     program = (
         "import subprocess, sys\n"
         "with open('/dev/full', 'w') as full:\n"
@@ -222,7 +222,7 @@ def test_standard_output_that_is_full_is_one_error(run_child: Callable[..., obje
 
 
 def test_nobody_reading_is_no_error_of_the_report(run_child: Callable[..., object]) -> None:
-    """As when somebody pipes it into head: the caller may end in silence, and so does Python."""
+    """With a closed pipe, as with head, the caller and Python may end without a message."""
     program = (
         "import subprocess, sys\n"
         "done = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.PIPE,"

@@ -1,4 +1,4 @@
-"""A child's end is part of its verdict where that is asked for, and its last note is evidence."""
+"""The exit of a child is part of its result if requested, and its last note is evidence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ print(json.dumps(run_in_child(work, 1.0, ends={ends})), flush=True)
 
 @pytest.fixture
 def end_of(run_isolated):
-    """Return a function that does some work in a child, and returns the verdict."""
+    """Return a function that runs work in a child, and returns the verdict."""
 
     def run(body, *, ends=True):
         text = _SCRIPT.format(
@@ -36,14 +36,14 @@ PASSES = "return 'pass', ''"
 
 
 def test_a_good_end_is_a_pass(end_of):
-    """What is registered to run at exit runs, and the verdict stands."""
+    """Functions that are registered with atexit run, and the result is kept."""
     verdict = end_of(f"atexit.register(print, 'at exit')\n{PASSES}")
 
     assert (verdict["status"], verdict["output"]) == ("pass", "at exit\n")
 
 
 def test_where_no_end_is_asked_for_none_comes(end_of):
-    """Then the process is gone as soon as the work is done."""
+    """The process is terminated as soon as the work is done."""
     verdict = end_of(f"atexit.register(print, 'at exit')\n{PASSES}", ends=False)
 
     assert (verdict["status"], verdict["output"]) == ("pass", "")
@@ -59,7 +59,7 @@ def test_where_no_end_is_asked_for_none_comes(end_of):
     ],
 )
 def test_a_bad_end_after_a_pass_is_the_verdict(end_of, at_exit, status, evidence):
-    """The interpreter did not end as it ought to."""
+    """The interpreter did not exit properly."""
     verdict = end_of(f"{at_exit}\n{PASSES}")
 
     assert verdict["status"] == status
@@ -67,7 +67,7 @@ def test_a_bad_end_after_a_pass_is_the_verdict(end_of, at_exit, status, evidence
 
 
 def test_a_bad_end_after_a_failure_hides_nothing(end_of):
-    """What was found stays the verdict."""
+    """The failure that was found is kept."""
     verdict = end_of("atexit.register(os._exit, 3)\nreturn 'fail', 'found'")
 
     assert (verdict["status"], verdict["evidence"]) == ("fail", "found")
@@ -82,14 +82,14 @@ def test_a_bad_end_after_a_failure_hides_nothing(end_of):
     ],
 )
 def test_the_last_note_is_evidence(end_of, end, evidence):
-    """It says what the work was about to do when the process ended."""
+    """The note has the step during which the process ended."""
     verdict = end_of(f"note('making')\nnote('reading')\n{end}", ends=False)
 
     assert verdict["evidence"] == evidence
 
 
 def test_notes_may_be_anything(end_of):
-    """Long ones, lines and lone surrogates break nothing."""
+    """Long notes, line breaks and lone surrogates are accepted."""
     verdict = end_of("note('{\"status\": 1}\\n\\udc80' * 100000)\nos._exit(1)", ends=False)
 
     assert verdict["status"] == "exit"
@@ -97,14 +97,14 @@ def test_notes_may_be_anything(end_of):
 
 
 def test_notes_without_end_take_no_memory(end_of):
-    """Only the last one is kept."""
+    """Only the last note is kept."""
     verdict = end_of("while True: note('x' * 500)", ends=False)
 
     assert verdict["status"] == "hang"
 
 
 def test_children_of_the_child_say_nothing(end_of):
-    """Their notes are not the child's."""
+    """Their notes are ignored."""
     body = """
         note("mine")
         if os.fork() == 0:
@@ -118,7 +118,7 @@ def test_children_of_the_child_say_nothing(end_of):
 
 
 def test_an_error_of_ours_is_no_verdict_of_pass(end_of):
-    """Work that raises, which it must not, has no verdict."""
+    """Work must not raise; if it does, it has no verdict."""
     verdict = end_of("raise RuntimeError('of the kit')", ends=False)
 
     assert verdict["status"] == "exit"

@@ -1,4 +1,4 @@
-"""Whatever a library does while a check runs is a verdict on that check, and on no other."""
+"""All behaviour of a library during a check only affects the result of this check."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ QUICK = 0.05  # of a check's time limit, so that it is half a second
     ],
 )
 def test_how_a_process_ends_is_its_verdict(pool_of, in_make, status, evidence):
-    """A crash, an exit and an exception are told apart, and told."""
+    """A crash, an exit and an exception are different results."""
     verdict = pool_of(in_make).run_one(ITEM)
 
     assert verdict.status == status
@@ -55,7 +55,7 @@ def test_how_a_process_ends_is_its_verdict(pool_of, in_make, status, evidence):
     ],
 )
 def test_a_hang_is_cut_after_its_time(pool_of, in_make):
-    """A process that goes on, sleeps, stops or floods us is ended when its time is over, twice."""
+    """A process that loops, sleeps, stops or floods the output is killed after its time, twice."""
     pool = pool_of(in_make, patience=QUICK)
     began = time.monotonic()
 
@@ -66,7 +66,7 @@ def test_a_hang_is_cut_after_its_time(pool_of, in_make):
 
 
 def test_a_hang_that_does_not_come_again_accuses_nobody(pool_of, tmp_path):
-    """A library that was late for once is asked again, and judged by its answer."""
+    """The item is run again, and the second result counts."""
     in_make = """
         if not (HERE / "was-slow").exists():
             (HERE / "was-slow").touch()
@@ -80,14 +80,14 @@ def test_a_hang_that_does_not_come_again_accuses_nobody(pool_of, tmp_path):
 
 
 def test_a_hang_shows_where(pool_of):
-    """What is printed ends with the stack of the process that was cut."""
+    """The output ends with the stack of the killed process."""
     verdict = pool_of("time.sleep(60)", patience=QUICK).run_one(ITEM)
 
     assert " in make" in verdict.output
 
 
 def test_a_crash_shows_where(pool_of):
-    """What is printed has the stack of the process that crashed."""
+    """The output has the stack of the crashed process."""
     verdict = pool_of("ctypes.string_at(0)").run_one(ITEM)
 
     assert "Segmentation fault" in verdict.output
@@ -95,7 +95,7 @@ def test_a_crash_shows_where(pool_of):
 
 
 def test_the_others_are_unharmed(pool_of):
-    """A crash for one element type is the verdict on that, and the rest pass."""
+    """The crash for one element type is its result, and the others pass."""
     pool = pool_of("if dtype == 'int64': os.abort()", jobs=2)
     cases = ["float32", "float64", "int64", "uint8", "bool"]
     items = [f"make_gives_the_dtype_that_it_was_asked_for[{case}]" for case in cases]
@@ -106,11 +106,11 @@ def test_the_others_are_unharmed(pool_of):
     assert [verdict.status for verdict in verdicts] == ["pass", "pass", "crash", "pass", "pass"]
 
 
-# ---------------------------------------------------------------- what is printed
+# ---------------------------------------------------------------- output
 
 
 def test_megabytes_of_output_are_cut(pool_of):
-    """A flood does no harm, and its end is kept."""
+    """The end of the output is kept."""
     verdict = pool_of("print('x' * 50_000_000); print('the end')").run_one(ITEM)
 
     assert verdict.status == "pass"
@@ -119,11 +119,11 @@ def test_megabytes_of_output_are_cut(pool_of):
 
 
 def test_output_that_is_no_text_is_made_text(pool_of):
-    """Bytes that are not UTF-8, and control characters, are written as escapes."""
+    """Invalid UTF-8 and control characters are escaped."""
     verdict = pool_of(r"os.write(1, b'\xff\x00\x1b[31mred\n')").run_one(ITEM)
 
     assert verdict.output.endswith("\\x00\\x1b[31mred\n")
-    assert verdict.output.encode().isascii() is False  # the replacement character
+    assert verdict.output.encode().isascii() is False  # U+FFFD
     assert all(one.isprintable() or one == "\n" for one in verdict.output)
 
 
@@ -138,7 +138,7 @@ def test_output_that_is_no_text_is_made_text(pool_of):
     ],
 )
 def test_evidence_is_text_that_any_report_can_hold(pool_of, words):
-    """What an exception says breaks no line of ours, encodes, and is of a limited length."""
+    """The text of an exception has no line breaks, can be encoded, and is limited in length."""
     verdict = pool_of(f"raise ValueError({words})").run_one(ITEM)
 
     assert verdict.status == "broken-subject"
@@ -147,7 +147,7 @@ def test_evidence_is_text_that_any_report_can_hold(pool_of, words):
 
 
 def test_an_exception_without_a_text_is_a_verdict(pool_of):
-    """One whose ``__str__`` raises is told by its class."""
+    """An exception whose ``__str__`` raises is reported by its class."""
     in_make = """
         class Mute(Exception):
             def __str__(self): raise RuntimeError
@@ -164,7 +164,7 @@ def test_an_exception_without_a_text_is_a_verdict(pool_of):
 
 
 def test_a_fork_gives_one_verdict(pool_of):
-    """A child of the child that returns from make(), too, says nothing."""
+    """A fork that also returns from make() is ignored."""
     pool = pool_of("os.fork()")
 
     verdicts = pool.run([ITEM, "make_prints_nothing", ITEM])
@@ -189,7 +189,7 @@ def test_a_fork_gives_one_verdict(pool_of):
     ids=["child", "daemon", "program", "session"],
 )
 def test_what_is_left_running_is_ended(pool_of, tmp_path, is_gone, leave):
-    """A process that a check leaves behind keeps nobody waiting, and does not outlive it."""
+    """A process that a check leaves behind is not waited for, and is killed."""
     pool = pool_of(leave, "def left(): (HERE / 'left').write_text(str(os.getpid()))")
     began = time.monotonic()
 
@@ -212,7 +212,7 @@ def test_what_is_left_running_is_ended(pool_of, tmp_path, is_gone, leave):
     ],
 )
 def test_damage_to_the_process_ends_with_it(pool_of, in_make):
-    """Threads, directories, handlers and streams are the child's own."""
+    """Threads, directories, handlers and streams belong to the child."""
     pool = pool_of(in_make)
 
     verdicts = pool.run([ITEM, ITEM, "make_gives_the_shape_that_it_was_asked_for[none]"])
@@ -221,7 +221,7 @@ def test_damage_to_the_process_ends_with_it(pool_of, in_make):
 
 
 def test_nothing_is_written_into_a_file_of_the_library(pool_of, tmp_path):
-    """Where a library closes our pipe and opens a file in its place, that file stays its own."""
+    """If a library closes our pipe and opens a file with that descriptor, it is not written to."""
     in_make = """
         os.closerange(3, 256)
         for number in range(20): os.open(HERE / 'theirs', os.O_CREAT | os.O_WRONLY)

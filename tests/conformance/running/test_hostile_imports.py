@@ -1,4 +1,4 @@
-"""Whatever a library does when it is imported is a verdict on that subject, or does no harm."""
+"""All behaviour of a library at import only affects the results of this subject."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ITEMS = [ITEM, "make_prints_nothing", "make_gives_the_shape_that_it_was_asked_fo
     ],
 )
 def test_an_import_that_fails_is_told(pool_of, at_import, words):
-    """Nothing can be judged, and the reason is said once, for every item the same."""
+    """No item can be judged, and all have the same reason."""
     pool = pool_of("", at_import)
 
     verdicts = pool.run(ITEMS)
@@ -46,7 +46,7 @@ def test_an_import_that_fails_is_told(pool_of, at_import, words):
 
 @pytest.mark.parametrize("at_import", ["time.sleep(60)", "os.kill(os.getpid(), signal.SIGSTOP)"])
 def test_an_import_that_hangs_is_cut(pool_of, at_import):
-    """It is ended after its time."""
+    """The import is killed after its time."""
     began = time.monotonic()
 
     pool = pool_of("", at_import, patience=0.01)
@@ -78,7 +78,7 @@ def test_an_import_that_hangs_is_cut(pool_of, at_import):
     ],
 )
 def test_an_import_that_changes_its_process_does_no_harm(pool_of, at_import):
-    """The items are judged as ever."""
+    """The items are judged normally."""
     pool = pool_of("", at_import)
 
     verdicts = pool.run(ITEMS)
@@ -87,7 +87,7 @@ def test_an_import_that_changes_its_process_does_no_harm(pool_of, at_import):
 
 
 def test_descriptors_beyond_a_thousand_do_no_harm(pool_of):
-    """Pipes are watched by poll(), which takes any number."""
+    """Pipes are watched with poll(), which accepts all descriptors."""
     at_import = """
         import resource
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -102,7 +102,7 @@ def test_descriptors_beyond_a_thousand_do_no_harm(pool_of):
 
 @pytest.mark.parametrize("daemon", [True, False])
 def test_threads_at_import_give_each_item_an_interpreter(pool_of, daemon):
-    """A process with threads cannot be forked safely: each item imports the library anew."""
+    """A process with threads cannot be forked safely: each item imports the library again."""
     at_import = f"""
         threading.Thread(target=time.sleep, args=(60,), daemon={daemon}).start()
         (HERE / "imports").open("a").write("x")
@@ -116,7 +116,7 @@ def test_threads_at_import_give_each_item_an_interpreter(pool_of, daemon):
 
 
 def test_every_item_of_a_library_with_threads_imports_it(pool_of, tmp_path):
-    """Once to see what it is, and once for each item."""
+    """The library is imported once for its description, and once for each item."""
     at_import = """
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
         with open(HERE / "imports", "a") as file: file.write("x")
@@ -129,7 +129,7 @@ def test_every_item_of_a_library_with_threads_imports_it(pool_of, tmp_path):
 
 
 def test_the_time_of_an_import_is_not_that_of_a_check(pool_of):
-    """Where each item imports the library: it takes none of that, and hides no hang."""
+    """If each item imports the library, the import neither uses its time nor hides a hang."""
     at_import = """
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
         time.sleep(0.8)
@@ -145,7 +145,7 @@ def test_the_time_of_an_import_is_not_that_of_a_check(pool_of):
 
 
 def test_a_library_that_can_be_imported_once_only(pool_of):
-    """Its items are broken when another process is needed, and each is told why at once."""
+    """Its items are broken if another process is needed, and each reports the reason at once."""
     at_import = """
         if (HERE / "mark").exists(): raise RuntimeError("twice")
         (HERE / "mark").touch()

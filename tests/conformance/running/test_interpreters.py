@@ -1,4 +1,4 @@
-"""A library is judged in the environment that has it, which need not have the kit."""
+"""A library is judged in its own environment, which does not need the kit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ numpy = Subject("numpy", make=make, preload=("numpy",))
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory):
-    """Return the interpreter of an environment with one library, and nothing else."""
+    """Return the interpreter of an environment with one library only."""
     folder = tmp_path_factory.mktemp("theirs")
     venv.create(folder, symlinks=True)
     site = next(folder.glob("lib/python3*/site-packages"))
@@ -37,7 +37,7 @@ def theirs(tmp_path_factory):
 
 
 def test_what_is_only_there_is_judged(check, theirs, tmp_path):
-    """With the release that it has there, on the Python of that environment."""
+    """The release and the Python version are those of that environment."""
     report = tmp_path / "report.json"
     given = ("theirs:subject", "--only", "make_returns_an_array", "--json", report)
 
@@ -51,7 +51,7 @@ def test_what_is_only_there_is_judged(check, theirs, tmp_path):
 
 
 def test_what_is_only_here_is_not_there(check, theirs):
-    """The libraries of this environment are not lent, or its NumPy would be judged."""
+    """Libraries of this environment are not available there, such as its NumPy."""
     code, _, err = check("theirs:numpy", "--only", "subject", "--python", theirs)
 
     assert code == 2
@@ -59,7 +59,7 @@ def test_what_is_only_here_is_not_there(check, theirs):
 
 
 def test_known_failures_are_of_the_release_that_is_there(check, theirs, tmp_path):
-    """Not of one that is installed here."""
+    """The release installed here is not used."""
     path, item = tmp_path / "known.toml", "make_returns_an_array"
     entry = f"[[failure]]\ncheck = '{item}'\nreleases = '{{}}'\nreason = 'so it is'\n"
     given = ("theirs:subject", "--only", item, "--python", theirs, "--expected", path)
@@ -71,13 +71,13 @@ def test_known_failures_are_of_the_release_that_is_there(check, theirs, tmp_path
 
 
 def test_all_is_what_is_installed_there(theirs):
-    """An empty environment has none of the kit's libraries."""
+    """An empty environment has no library that the kit knows."""
     assert judge.installed(str(theirs)) == []
     assert "numpy" in judge.installed()
 
 
 def test_an_environment_with_none_of_all_is_2(check, theirs):
-    """Nothing would be judged, and all be well."""
+    """Otherwise a run without items would succeed."""
     code, out, err = check("all", "--python", theirs)
 
     assert (code, out) == (2, "")
@@ -85,7 +85,7 @@ def test_an_environment_with_none_of_all_is_2(check, theirs):
 
 
 def test_the_kit_is_lent_and_nothing_else(theirs):
-    """By links; this interpreter needs none."""
+    """The kit is linked; its own interpreter needs no links."""
     import os
     from pathlib import Path
 
@@ -99,7 +99,7 @@ def test_the_kit_is_lent_and_nothing_else(theirs):
 
 
 def test_the_processes_of_the_kit_import_no_numpy(run_isolated):
-    """So that whichever is there can be judged, or none."""
+    """The environment may have any NumPy or none."""
     text = (
         "import sys, interchange_conformance.running.fork_server\n"
         "from interchange_conformance.registry import load_checks; load_checks()\n"
@@ -110,7 +110,7 @@ def test_the_processes_of_the_kit_import_no_numpy(run_isolated):
 
 
 def test_the_oldest_interpreter_is_that_of_interchange():
-    """As its metadata have it."""
+    """The metadata has the version."""
     oldest = ".".join(map(str, interpreters._OLDEST))
 
     for name in ("array-interchange", "array-interchange-conformance"):
@@ -118,7 +118,7 @@ def test_the_oldest_interpreter_is_that_of_interchange():
 
 
 def test_an_interpreter_that_is_too_old_is_refused(monkeypatch):
-    """The kit is written for newer ones."""
+    """The kit requires a newer version."""
     monkeypatch.setattr(interpreters, "_asked", lambda *_: ("3.9.1", "CPython", []))
 
     with pytest.raises(interpreters.NoInterpreterError, match=r"CPython 3\.9\.1; CPython 3\.10 is"):

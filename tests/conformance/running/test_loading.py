@@ -1,4 +1,4 @@
-"""From a text to a subject: what cannot be one is refused in words that say what to write."""
+"""Loading a subject from a spec, and the errors for invalid specs."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ USUAL = (2, 3), "float32", "cpu", False
 
 
 def make(shape, dtype, device, readonly):
-    """Make nothing."""
+    """Make no array."""
 
 
 def needs(size):
-    """Make nothing of that size."""
+    """Make no array of the given size."""
 
 
 def needs_in_its_place(shape, /):
-    """Make nothing of that shape, which cannot be named."""
+    """Make no array of the given shape, a positional-only parameter."""
 
 
 def test_a_subject_is_found(module):
-    """By the name of its module and its own."""
+    """The spec has the names of its module and of the subject."""
     module.subject = Subject("mine", make=make)
 
     assert load_subject("mylib:subject") is module.subject
 
 
 def test_a_name_may_have_dots(module):
-    """An attribute of a class, say."""
+    """It may be an attribute of a class, for example."""
     module.Testing = type("Testing", (), {"subject": Subject("mine", make=make)})
 
     assert load_subject("mylib:Testing.subject").name == "mine"
 
 
 def test_a_function_is_a_subject(module):
-    """One that makes arrays."""
+    """The function makes arrays."""
     module.make_array = lambda shape, dtype: (shape, dtype)
 
     subject = load_subject("mylib:make_array")
@@ -62,7 +62,7 @@ def test_a_function_is_a_subject(module):
 
 
 def test_what_a_function_takes_not_it_cannot_make(module):
-    """It is asked for the usual array only, and refuses nothing of that."""
+    """Only the usual array is requested, and other requests are not errors of the function."""
     module.make_array = lambda: 5
     subject = load_subject("mylib:make_array")
 
@@ -73,7 +73,7 @@ def test_what_a_function_takes_not_it_cannot_make(module):
 
 
 def test_what_a_function_refuses_it_cannot_make(module):
-    """Whatever it raises, unless it was asked for the usual array."""
+    """All exceptions count, except for the usual array."""
     module.make_array = lambda dtype: 1 / (dtype == "int8")
     subject = load_subject("mylib:make_array")
 
@@ -84,7 +84,7 @@ def test_what_a_function_refuses_it_cannot_make(module):
 
 
 def test_variables_are_set_unless_they_are(module, monkeypatch):
-    """A user's own setting wins."""
+    """The user's values have priority."""
     monkeypatch.setenv("MYLIB_ONE", "theirs")
     monkeypatch.delenv("MYLIB_TWO", raising=False)
     wanted = {"MYLIB_ONE": "ours", "MYLIB_TWO": "ours"}
@@ -112,7 +112,7 @@ def test_variables_are_set_unless_they_are(module, monkeypatch):
     ],
 )
 def test_what_is_no_subject_is_refused(module, found, words):
-    """With what is wrong, and the spec."""
+    """The error has the reason, and the spec."""
     module.subject = found
 
     with pytest.raises(BrokenSubjectError) as raised:
@@ -136,7 +136,7 @@ def test_what_is_no_subject_is_refused(module, found, words):
 )
 @pytest.mark.usefixtures("module")
 def test_what_is_not_there_is_refused(spec, words):
-    """With what was looked for."""
+    """The error has the name that was searched for."""
     with pytest.raises(BrokenSubjectError) as raised:
         load_subject(spec)
 
@@ -144,7 +144,7 @@ def test_what_is_not_there_is_refused(spec, words):
 
 
 def test_a_module_may_refuse_in_any_way(module):
-    """An attribute that raises, even what would end the process, is told."""
+    """The error of an attribute is reported, even if it would end the process."""
     module.__getattr__ = sys.exit
 
     with pytest.raises(BrokenSubjectError, match="SystemExit: subject"):
@@ -152,7 +152,7 @@ def test_a_module_may_refuse_in_any_way(module):
 
 
 def test_shipped_subjects_have_names_of_their_own():
-    """A dash may be written as an underscore."""
+    """A hyphen may be written as an underscore."""
     names = shipped()
 
     assert "numpy" in names

@@ -1,4 +1,4 @@
-"""The pool hands items out, collects the verdicts, and leaves nothing behind."""
+"""The pool distributes items, collects their results, and leaves no resources behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPES = [
 
 
 def test_verdicts_come_in_the_order_of_the_items(pool_of):
-    """Whatever order they end in."""
+    """The order in which they end does not matter."""
     pool = pool_of("time.sleep(0.2 if dtype == 'float32' else 0)", jobs=3)
 
     verdicts = pool.run(TYPES)
@@ -32,7 +32,7 @@ def test_verdicts_come_in_the_order_of_the_items(pool_of):
 
 
 def test_each_verdict_is_told_once(pool_of):
-    """As it comes."""
+    """It is reported as it arrives."""
     told = []
 
     verdicts = pool_of(jobs=2).run(TYPES, tell=told.append)
@@ -41,7 +41,7 @@ def test_each_verdict_is_told_once(pool_of):
 
 
 def test_nothing_is_begun_after_enough(pool_of, tmp_path):
-    """Where the one who is told returns True, no other item is started."""
+    """No other item is started after the callback returned True."""
     pool = pool_of("(HERE / dtype).touch()")
 
     verdicts = pool.run(TYPES, tell=lambda _: True)
@@ -51,7 +51,7 @@ def test_nothing_is_begun_after_enough(pool_of, tmp_path):
 
 
 def test_an_error_of_the_one_who_is_told_comes_out(pool_of):
-    """It ends the run, and what is under way is not waited for."""
+    """It ends the run, and running items are not waited for."""
 
     def tell(verdict):
         raise ZeroDivisionError(verdict.item)
@@ -62,7 +62,7 @@ def test_an_error_of_the_one_who_is_told_comes_out(pool_of):
 
 
 def test_jobs_run_at_a_time(pool_of):
-    """Three that wait for each other all end."""
+    """Three items that wait for each other all end."""
     in_make = """
         (HERE / dtype).touch()
         while len(list(HERE.glob("*64"))) < 3: time.sleep(0.01)
@@ -75,13 +75,13 @@ def test_jobs_run_at_a_time(pool_of):
 
 
 def test_an_unknown_item_is_an_error(pool_of):
-    """It is none of the subject's fault."""
+    """The error is not attributed to the subject."""
     with pytest.raises(KeyError):
         pool_of().run(["there_is_no_such_check"])
 
 
 def test_items_are_those_of_the_roles(pool_of):
-    """A subject that only makes arrays is asked nothing about taking them."""
+    """A subject that only makes arrays is not run as a consumer."""
     checks = load_checks()
 
     items = items_for(pool_of().about)
@@ -95,18 +95,18 @@ def test_items_are_those_of_the_roles(pool_of):
 
 
 def test_items_can_be_named(pool_of):
-    """By their checks."""
+    """Items are selected by their checks."""
     assert items_for(pool_of().about, [ITEM, "make_prints_nothing"]) == [
         ITEM,
         "make_prints_nothing",
     ]
 
 
-# ---------------------------------------------------------------- fork servers that end
+# ---------------------------------------------------------------- fork server failures
 
 
 def test_a_fork_server_that_was_killed_is_replaced(pool_of):
-    """Between two items, by somebody else: nobody notices."""
+    """It was killed between two items by another process."""
     pool = pool_of("(HERE / 'server').write_text(str(os.getppid()))")
     pool.run_one(ITEM)
     spec_folder = Path(sys.path[0])
@@ -116,7 +116,7 @@ def test_a_fork_server_that_was_killed_is_replaced(pool_of):
 
 
 def test_a_check_whose_fork_server_is_killed_is_run_again(pool_of):
-    """It may not have been its own fault: the second run counts."""
+    """The check may not have caused it: the second run counts."""
     in_make = """
         if not (HERE / "mark").exists():
             (HERE / "mark").touch(); os.kill(os.getppid(), 9); time.sleep(60)
@@ -126,7 +126,7 @@ def test_a_check_whose_fork_server_is_killed_is_run_again(pool_of):
 
 
 def test_a_check_that_kills_its_fork_server_twice_has_crashed(pool_of):
-    """Then it is to blame, and the next one is judged as ever."""
+    """The check has crashed, and the next one is judged normally."""
     pool = pool_of("if shape == (5,): os.kill(os.getppid(), 9); time.sleep(60)")
     shapes = "make_gives_the_shape_that_it_was_asked_for"
 
@@ -137,7 +137,7 @@ def test_a_check_that_kills_its_fork_server_twice_has_crashed(pool_of):
 
 
 def test_a_fork_server_that_stops_is_given_up(pool_of, monkeypatch):
-    """One that says nothing is killed when the time of the check is well over."""
+    """A server that does not answer is killed some time after the limit of the check."""
     monkeypatch.setattr("interchange_conformance.running.client._SLACK", 0.5)
     pool = pool_of("os.kill(os.getppid(), signal.SIGSTOP)", patience=0.05)
 
@@ -148,7 +148,7 @@ def test_a_fork_server_that_stops_is_given_up(pool_of, monkeypatch):
 
 
 def test_children_end_with_their_fork_server(pool_of, tmp_path, is_gone):
-    """A check whose fork server is killed does not go on alone."""
+    """The check is killed as well."""
     in_make = """
         (HERE / "child").write_text(str(os.getpid()))
         os.kill(os.getppid(), 9)
@@ -161,12 +161,12 @@ def test_children_end_with_their_fork_server(pool_of, tmp_path, is_gone):
     assert is_gone(int((tmp_path / "child").read_text()))
 
 
-# ---------------------------------------------------------------- nothing is left
+# ---------------------------------------------------------------- leaks
 
 
 @pytest.mark.slow
 def test_nothing_is_left_open(pool_of):
-    """A run, crashes included, leaves this process the descriptors and children it had."""
+    """The process has the same descriptors and children after a run with crashes."""
 
     def held():
         return len(list(Path("/proc/self/fd").iterdir())), len(kernel.children())
@@ -182,7 +182,7 @@ def test_nothing_is_left_open(pool_of):
 
 
 def test_a_fork_server_keeps_nothing_open(pool_of, tmp_path):
-    """After many items it has as many descriptors as after the first, and no zombies."""
+    """The number of descriptors does not grow with items, and no zombies are left."""
     in_make = """
         time.sleep(0.02)  # for the fork server to close its ends of the pipes
         server = f"/proc/{os.getppid()}"
@@ -213,7 +213,7 @@ with Pool(sys.argv[1], 2) as pool:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_ends_its_processes(write_subject, tmp_path, is_gone, how):
-    """Ctrl-C and a kill of the command leave no process running, and keep nobody waiting."""
+    """Ctrl-C and SIGKILL leave no process running, and the run ends at once."""
     spec = write_subject("(HERE / dtype).write_text(str(os.getpid())); time.sleep(60)")
     command = [sys.executable, "-c", _INTERRUPTED, spec, str(tmp_path), *TYPES[:2]]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Memory that a library only describes is read and written: shape, strides, type, address."""
+"""Memory that a library only describes is read and written by shape, strides, type and address."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READABLE = (*_common.PLAIN, "bfloat16")
 @pytest.mark.parametrize("strides", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dtype", READABLE)
 def test_elements_are_read_in_c_order(dtype, strides):
-    """Whatever the strides, from the address of the first."""
+    """All strides are supported, from the address of the first element."""
     source = host((2, 3), dtype, strides=strides)
 
     found = _common.elements(source.said.data, (2, 3), strides, dtype)
@@ -32,14 +32,14 @@ def test_elements_are_read_in_c_order(dtype, strides):
 
 
 def test_no_strides_are_c_order():
-    """As in the older structs."""
+    """The older structs have no strides."""
     source = host((2, 3), "int16")
 
     assert _common.elements(source.said.data, (2, 3), None, "int16") == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_scalar_has_one_element():
-    """And its empty neighbour none, of which nothing is read."""
+    """For an empty array nothing is read."""
     source = host((), "float64")
 
     assert _common.elements(source.said.data, (), (), "float64") == [0.0]
@@ -47,7 +47,7 @@ def test_a_scalar_has_one_element():
 
 
 def test_memory_is_loaded_once_and_no_more_than_it_takes():
-    """From the lowest element to the end of the highest."""
+    """The range is from the lowest element to the end of the highest."""
     asked = []
 
     def load(address, nbytes):
@@ -60,14 +60,14 @@ def test_memory_is_loaded_once_and_no_more_than_it_takes():
 
 
 def test_unknown_numbers_are_no_verdict():
-    """A check that reads them does not apply."""
+    """A check that reads them is not applicable."""
     with pytest.raises(NotApplicable, match="float8_e5m2"):
         _common.elements(0, (1,), (1,), "float8_e5m2")
 
 
 @pytest.mark.parametrize("dtype", READABLE)
 def test_one_is_one(dtype):
-    """The bytes that are written are those that are read as 1."""
+    """The bytes that are written are read as 1."""
     block = ctypes.create_string_buffer(_common.one(dtype))
 
     assert _common.elements(ctypes.addressof(block), (), (), dtype) == [1]
@@ -75,13 +75,13 @@ def test_one_is_one(dtype):
 
 @pytest.mark.parametrize("dtype", READABLE)
 def test_sizes_of_elements_are_those_of_dlpack(dtype):
-    """Bits and lanes, in bytes."""
+    """The size is computed from bits and lanes, in bytes."""
     _, bits, lanes = ELEMENTS[dtype]
 
     assert _common.itemsize(dtype) == bits * lanes // 8
 
 
 def test_too_many_axes_cannot_be_made():
-    """NumPy has 64 at most."""
+    """NumPy supports at most 64."""
     with pytest.raises(CannotMakeError, match="65 axes"):
         _common.numpy_array((1,) * 65, "float32")

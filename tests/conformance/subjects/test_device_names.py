@@ -1,4 +1,4 @@
-"""A subject can name memory of every kind that dlpack.h has."""
+"""A subject can name memory of every device type in dlpack.h."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WITH_A_DRIVER = {"cpu": "cpu", "cuda": "cuda", "cuda_host": "pinned", "cuda_mana
 
 
 def test_every_kind_of_dlpack_has_a_name():
-    """That of a device which the kit has a driver for, or that of its kind."""
+    """The name is that of a device for which the kit has a driver, or that of a kind of memory."""
     named = {DLDeviceType[f"kDL{name}"] for name in ("CPU", "CUDA", "CUDAHost", "CUDAManaged")}
 
     assert named | set(KINDS.values()) == set(DLDeviceType)
@@ -20,7 +20,7 @@ def test_every_kind_of_dlpack_has_a_name():
 
 @pytest.mark.parametrize("kind", DLDeviceType)
 def test_names_are_those_of_interchange(kind):
-    """But for those that the kit had first."""
+    """Names that the kit introduced earlier are exceptions."""
     name = NAMES[kind]
 
     assert WITH_A_DRIVER.get(name, name) in DEVICES

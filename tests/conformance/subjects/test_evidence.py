@@ -1,4 +1,4 @@
-"""What a library breaks of a MUST was done by hand, and is done again where it can be."""
+"""Each MUST that a library breaks was reproduced manually, and is reproduced again if possible."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NEEDED = {
     "paddle": "paddle",
     "pydlpack": "dlpack",
 }
-"""Name of a description -> what has to be installed to do its evidence again."""
+"""Name of a description -> the package that is needed to reproduce its evidence."""
 STRANGERS = (*NEEDED, "duckdb", "pandas", "pillow", "polars", "pyarrow_table")
 DONE = re.compile(r"^(?:def (\w+)|(\w+) = \w+$)", re.MULTILINE)
-PATIENCE = 60.0  # with what hangs [seconds]
+PATIENCE = 60.0  # timeout of hanging lines [seconds]
 
 RUN = """
 import importlib, sys
@@ -35,14 +35,14 @@ getattr(module, sys.argv[2])()
 
 
 def _done(name):
-    """Return what was done by hand for a library, in the order of its module."""
+    """Return the manual reproductions for a library, in the order of its module."""
     path = FOLDER / f"{name}.py"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return [function or alias for function, alias in DONE.findall(text)]
 
 
 def _accused(name):
-    """Return the checks of severity MUST by which a library is known to fail."""
+    """Return the checks of severity MUST that are known to fail for a library."""
     entries = expectations.read(expectations.shipped_file(name))
     checks = {one.check.partition("[")[0] for one in entries}
     return {check for check in checks if CHECKS[check].severity == "MUST"}
@@ -50,7 +50,7 @@ def _accused(name):
 
 @pytest.mark.parametrize("name", STRANGERS)
 def test_no_stranger_is_accused_of_a_must_that_nobody_saw(name):
-    """Each has five lines, and five lines are there for what is reported only."""
+    """Each known failure of a MUST has a manual reproduction, and the other way round."""
     assert set(_done(name)) == _accused(name)
 
 
@@ -60,7 +60,7 @@ def test_no_stranger_is_accused_of_a_must_that_nobody_saw(name):
     ("name", "check"), [(name, check) for name in NEEDED for check in _done(name)]
 )
 def test_what_was_seen_by_hand_is_seen_again(need, name, check):
-    """The lines end as their module says: as others do, by a signal, or not at all."""
+    """The lines end as documented: normally, by a signal, or not at all."""
     need(NEEDED[name])
     ends = re.search(rf'"{check}": "(\w+)"', (FOLDER / f"{name}.py").read_text(encoding="utf-8"))
 

@@ -1,4 +1,4 @@
-"""The files of known failures are about libraries, checks and cases that there are."""
+"""The files of known failures refer to existing libraries, checks and cases."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
 
 def _items():
-    """Return every item that there is."""
+    """Return every item."""
     return [item for check in load_checks().values() for item in check.items()]
 
 
 def test_every_file_is_of_a_description():
-    """None is left over from a library that is judged no more."""
+    """No file belongs to a library that is no longer judged."""
     assert [file.stem for file in FILES if file.stem not in SPECS] == []
 
 
 @every_file
 def test_every_entry_speaks_of_a_check_that_there_is(file):
-    """With wildcards only where they match."""
+    """Wildcards are only used if they match."""
     items = _items()
 
     idle = [one.check for one in expectations.read(file) if not any(map(one.is_of, items))]
@@ -40,7 +40,7 @@ def test_every_entry_speaks_of_a_check_that_there_is(file):
 
 @every_file
 def test_no_item_has_two_entries_for_one_run(file):
-    """Which of two would count is not for the order of a file to say."""
+    """The result must not depend on the order of entries."""
     entries = expectations.read(file)
     twice = [
         item
@@ -54,7 +54,7 @@ def test_no_item_has_two_entries_for_one_run(file):
 
 @every_file
 def test_reasons_are_sentences_of_their_own(file):
-    """What the library does, without a full stop, and in the present tense of a third person."""
+    """A reason is a clause in the present tense about the library, without a full stop."""
     reasons = {one.reason for one in expectations.read(file)}
 
     assert [
@@ -64,21 +64,21 @@ def test_reasons_are_sentences_of_their_own(file):
 
 @every_file
 def test_entries_say_how_it_ends(file):
-    """A crash is not taken for a failed check, nor the other way round."""
+    """A crash does not match a failed check, and vice versa."""
     entries = expectations.read(file)
 
     assert [one.check for one in entries if len(one.statuses) > 2] == []
     assert [one.check for one in entries if "broken-subject" in one.statuses] == []
 
 
-# ---------------------------------------------------------------- what happens now and then
+# ---------------------------------------------------------------- intermittent failures
 
 
 ENTRY = '[[failure]]\ncheck = "exports_are_capsules"\nreason = "does so now and then"\n'
 
 
 def _expected(tmp_path, text):
-    """Return the known failures of a file with an entry."""
+    """Return the known failures of a file with one entry."""
     file = tmp_path / "known.toml"
     file.write_text(ENTRY + text, encoding="utf-8")
     return expectations.Expected(expectations.read(file), "1.0", "none")
@@ -89,7 +89,7 @@ def _expected(tmp_path, text):
     [("sometimes = true", "as-expected"), ("sometimes = false", "unexpected-pass")],
 )
 def test_a_pass_of_what_fails_sometimes_is_as_expected(tmp_path, more, standing):
-    """Else it is the sign of a fix."""
+    """Otherwise a pass means that the failure was fixed."""
     expected = _expected(tmp_path, more)
 
     judged = expected.judge(Verdict("a library", "exports_are_capsules", "pass"))
@@ -98,7 +98,7 @@ def test_a_pass_of_what_fails_sometimes_is_as_expected(tmp_path, more, standing)
 
 
 def test_a_failure_of_what_fails_sometimes_is_as_expected(tmp_path):
-    """With its reason."""
+    """The entry has a reason."""
     expected = _expected(tmp_path, "sometimes = true")
 
     judged = expected.judge(Verdict("a library", "exports_are_capsules", "fail"))
@@ -107,6 +107,6 @@ def test_a_failure_of_what_fails_sometimes_is_as_expected(tmp_path):
 
 
 def test_sometimes_is_true_or_false(tmp_path):
-    """A word is a mistake."""
+    """Other values are errors."""
     with pytest.raises(expectations.ExpectationsError, match="sometimes is 'often'"):
         _expected(tmp_path, 'sometimes = "often"')

@@ -1,4 +1,4 @@
-"""The descriptions of libraries that ship with the kit do what they promise."""
+"""The descriptions of libraries in the kit are correct."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interchange_conformance.running.loading import load_subject, roles_of, ship
 from interchange_conformance.zoo import ELEMENTS, host
 
 DESCRIBED = subjects.described()
-HERE = ("array-api-strict", "interchange", "numpy")  # installed wherever tests run
+HERE = ("array-api-strict", "interchange", "numpy")  # installed in every test environment
 OF_ARRAYS = [name for name, subject in DESCRIBED.items() if subject.make is not None]
 OF_COLUMNS = [name for name, subject in DESCRIBED.items() if subject.make_arrow is not None]
 DEVICES = ("cuda", "cuda:1", "managed", "pinned", "rocm")
@@ -22,7 +22,7 @@ every_name = pytest.mark.parametrize("name", DESCRIBED)
 
 
 def _libraries(names):
-    """Return a mark with each of some names, of which some need libraries."""
+    """Return a parametrize mark with names, some of which need libraries."""
     return pytest.mark.parametrize(
         "name",
         [
@@ -122,25 +122,25 @@ for values, dtype, start, chunks in (
         print(dtype, start, chunks, found)
 print("done")
 '''
-UNWRITTEN = {"jax": "TypeError", "pyarrow-array": "TypeError"}  # whose arrays never change
+UNWRITTEN = {"jax": "TypeError", "pyarrow-array": "TypeError"}  # whose arrays are immutable
 
 
 # ---------------------------------------------------------------- every description
 
 
 def test_the_descriptions_are_those_that_a_command_line_finds():
-    """Each module has one, and none is left out."""
+    """Each module has one description, and all are listed."""
     assert set(DESCRIBED) == set(shipped())
 
 
 def test_reading_them_imports_no_library(run_isolated):
-    """Not until an array is asked for."""
+    """The library is imported when an array is requested."""
     assert run_isolated(LOADING) == "[] []\n"
 
 
 @every_name
 def test_a_description_can_be_judged(name):
-    """It has a role, a name of its own, and says what its release is found under."""
+    """It has a role, a unique name, and the distribution of its release."""
     subject = DESCRIBED[name]
 
     assert roles_of(subject)
@@ -150,7 +150,7 @@ def test_a_description_can_be_judged(name):
 
 @every_name
 def test_a_description_says_where_it_is_from(name):
-    """Its module names the library's own documentation: a page, or of this repository a folder."""
+    """Its module cites the library's documentation: a page, or a folder in a repository."""
     module = importlib.import_module(shipped()[name])
     source = "its API reference (``docs/api``)" if name == "interchange" else "https://"
 
@@ -160,7 +160,7 @@ def test_a_description_says_where_it_is_from(name):
 
 @pytest.mark.parametrize("name", OF_ARRAYS)
 def test_devices_are_refused_first(name):
-    """Where there is no driver, before the library is asked for anything."""
+    """Without a driver, the device is refused before the library is used."""
     subject = DESCRIBED[name]
 
     for device in ("nowhere", *(one for one in DEVICES if one != "rocm")):
@@ -170,19 +170,19 @@ def test_devices_are_refused_first(name):
 
 @every_name
 def test_hooks_are_listed_in_order(name):
-    """As the documentation has them."""
+    """The order is that of the documentation."""
     hooks = subjects.hooks_of(DESCRIBED[name])
 
     assert sorted(hooks, key=subjects.HOOKS.index) == list(hooks)
     assert hooks[0] == ("make" if name in OF_ARRAYS else "make_arrow")
 
 
-# ---------------------------------------------------------------- and what they promise
+# ---------------------------------------------------------------- guarantees
 
 
 @_libraries(OF_ARRAYS)
 def test_arrays_are_what_was_asked_for(name, need, run_isolated):
-    """Shapes and elements, and what is taken is read and written as it is."""
+    """Shapes and elements are as requested, and imported arrays can be read and written."""
     for module in DESCRIBED[name].preload:
         need(module)
     if name == "mlx":  # whose wheel for Linux imports only beside another that has its library
@@ -197,7 +197,7 @@ def test_arrays_are_what_was_asked_for(name, need, run_isolated):
 
 @_libraries(OF_COLUMNS)
 def test_columns_are_what_was_asked_for(name, need, run_isolated):
-    """What is made is taken, and read as it was."""
+    """A column can be imported by the same library, and has the same values."""
     for module in DESCRIBED[name].preload:
         need(module)
 
@@ -207,7 +207,7 @@ def test_columns_are_what_was_asked_for(name, need, run_isolated):
 @pytest.mark.parametrize("name", HERE)
 @pytest.mark.parametrize("dtype", ["float32", "bool", "complex64"])
 def test_read_only_memory_refuses_writes(name, dtype):
-    """Where a library can have such memory."""
+    """This applies to libraries with read-only memory."""
     subject = load_subject(name)
     x = subject.make((2, 3), dtype, "cpu", readonly=True)
 
@@ -217,7 +217,7 @@ def test_read_only_memory_refuses_writes(name, dtype):
 
 @pytest.mark.parametrize("name", HERE)
 def test_writing_sets_the_first_element_to_1(name):
-    """In the memory of whoever made the array."""
+    """The memory of the producer changes."""
     subject = load_subject(name)
     source = host((2, 3), "int32")
     y = subject.take(source)
@@ -229,7 +229,7 @@ def test_writing_sets_the_first_element_to_1(name):
 
 @pytest.mark.parametrize("dtype", ELEMENTS)
 def test_interchange_makes_every_element_type(dtype):
-    """That the zoo has."""
+    """These are the element types of the zoo."""
     x = load_subject("interchange").make((2, 3), dtype, "cpu", readonly=False)
 
     assert (x.shape, x.dtype.name) == ((2, 3), dtype)

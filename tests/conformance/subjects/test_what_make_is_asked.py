@@ -1,4 +1,4 @@
-"""What the checks ask a description for is what the guide says."""
+"""The guide documents the arguments that checks pass to make()."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "conformance" / "describe-a-library
 
 @pytest.fixture(scope="module")
 def asked():
-    """Return what each check asks for first, of a library that has nothing."""
+    """Return the first request of each check to a library that refuses everything."""
     found = []
 
     def make(*wanted):
@@ -35,7 +35,7 @@ def asked():
 
 
 def test_no_array_is_larger_than_the_guide_says(asked):
-    """4 MiB, images where nothing smaller is there, and otherwise next to nothing."""
+    """The limit is 4 MiB for images if nothing smaller exists; other arrays are tiny."""
     sizes = {
         Form(shape, dtype).nbytes
         for shape, dtype, *_ in asked
@@ -51,7 +51,7 @@ def test_no_array_is_larger_than_the_guide_says(asked):
 
 
 def test_no_array_has_more_axes_than_the_guide_says(asked):
-    """64, of one element."""
+    """The limit is 64, with one element."""
     shapes = {shape for shape, *_ in asked}
 
     assert max(map(len, shapes)) == 64
@@ -60,12 +60,12 @@ def test_no_array_has_more_axes_than_the_guide_says(asked):
 
 
 def test_devices_are_those_of_the_table(asked):
-    """And no other name."""
+    """Other names are not used."""
     assert {device for *_, device, _ in asked} <= set(DEVICES)
 
 
 def test_element_types_that_dlpack_has_no_words_for_are_in_the_guide(asked):
-    """Somebody's make() would raise for them what is no `CannotMakeError`."""
+    """A make() that does not know them must raise `CannotMakeError`."""
     row = re.search(r"^\| `dtype` \|.*$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)[0]
     others = {dtype for _, dtype, *_ in asked if isinstance(dtype, str)} - set(ELEMENTS)
 

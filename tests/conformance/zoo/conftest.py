@@ -1,4 +1,4 @@
-"""Readers that know nothing of the zoo: what a struct says, taken from its address."""
+"""Readers that are independent of the zoo: the fields of a struct, read from its address."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _said(address, *, versioned):
 
 @pytest.fixture
 def read_capsule():
-    """Return what the struct in an unconsumed capsule says."""
+    """Return the fields of the struct in an unconsumed capsule."""
 
     def read(capsule):
         name = capsules.capsule_name(capsule)

@@ -1,4 +1,4 @@
-"""Structs of Arrow say what they are told to say, and their ledgers what became of them."""
+"""Arrow structs have the requested fields, and their ledgers record how they are used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Release = capsules.Deleter
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    """Skip where no compiler is."""
+    """Skip the test if there is no compiler."""
     try:
         arrow.numbers().__arrow_c_array__()
     except CannotBuildError as error:
@@ -40,7 +40,7 @@ def struct_in(capsule):
 
 
 def taken(capsule):
-    """Return a copy of the struct of a capsule, moved as consumers do."""
+    """Return a copy of the struct of a capsule, moved as by a consumer."""
     there = struct_in(capsule)
     copy = type(there)()
     ctypes.memmove(ctypes.byref(copy), ctypes.byref(there), ctypes.sizeof(there))
@@ -54,17 +54,17 @@ def release(struct):
 
 
 def call(function, *structs):
-    """Return what a callback of a stream returns."""
+    """Return the result of a callback of a stream."""
     return capsules.Prototype(ctypes.c_int, *[ctypes.c_void_p] * len(structs))(function)(
         *(ctypes.addressof(one) for one in structs)
     )
 
 
-# ---------------------------------------------------------------- what they say
+# ---------------------------------------------------------------- contents
 
 
 def test_an_honest_column_says_what_it_is():
-    """Every field of both structs."""
+    """Every field of both structs is as described."""
     source = arrow.numbers("int16", 4, offset=2, nulls=[1]).but(name="x", metadata=b"\0\0\0\0")
     pair = source.__arrow_c_array__()
     schema, array = map(struct_in, pair)
@@ -79,7 +79,7 @@ def test_an_honest_column_says_what_it_is():
 
 
 def test_lists_stand_on_their_child():
-    """Which has every element, those before the offset too."""
+    """The child has every element, including those before the offset."""
     pair = arrow.lists("int8", (2, 3), offset=1).__arrow_c_array__()
     schema, array = map(struct_in, pair)
     child = array.children[0].contents
@@ -91,7 +91,7 @@ def test_lists_stand_on_their_child():
 
 
 def test_what_a_device_says_is_behind_the_array():
-    """Its type, its number and the event."""
+    """The fields are the device type, the device id and the event."""
     source = arrow.numbers().as_device_array(arrow.Place(2, 3, 4096))
     _, capsule = source.__arrow_c_device_array__()
     struct = struct_in(capsule)
@@ -112,7 +112,7 @@ LIES = {
 
 @pytest.mark.parametrize("name", LIES)
 def test_a_lie_is_told_as_it_was_meant(name):
-    """And the honest producer says otherwise."""
+    """The changed field has the given value, and the honest producer has another."""
     changes, look = LIES[name]
     lying = arrow.numbers().but(**changes).__arrow_c_array__()
     honest = arrow.numbers().__arrow_c_array__()
@@ -122,7 +122,7 @@ def test_a_lie_is_told_as_it_was_meant(name):
 
 
 def test_a_lie_may_be_told_below():
-    """In one struct alone."""
+    """Only one of the nested structs is changed."""
     source = arrow.lists("int8", (2, 2, 3)).at((0, 0), field={"name": "n"}, length=1)
     pair = source.__arrow_c_array__()
     schema, array = map(struct_in, pair)
@@ -133,16 +133,16 @@ def test_a_lie_may_be_told_below():
 
 
 def test_what_nothing_has_cannot_be_changed():
-    """A misspelt change is a mistake of the test."""
+    """A misspelt field is an error of the test."""
     with pytest.raises(TypeError, match="lenght"):
         arrow.numbers().but(lenght=3)
 
 
-# ---------------------------------------------------------------- what became of them
+# ---------------------------------------------------------------- releases
 
 
 def test_capsules_that_nobody_takes_release():
-    """Once, children too, which were not asked by themselves."""
+    """Each is released once, including children, whose callbacks are not called separately."""
     source = arrow.lists()
     capsules_ = source.__arrow_c_array__()
     before = source.counts
@@ -154,7 +154,7 @@ def test_capsules_that_nobody_takes_release():
 
 
 def test_what_was_moved_is_released_where_it_is():
-    """And not by the destructor of its capsule."""
+    """The destructor of its capsule does not release it."""
     source = arrow.lists()
     schema, array = source.__arrow_c_array__()
     moved = taken(schema), taken(array)
@@ -169,7 +169,7 @@ def test_what_was_moved_is_released_where_it_is():
 
 
 def test_children_that_were_moved_out_live_on():
-    """The parent's release does not reach them."""
+    """The parent's release does not release them."""
     source = arrow.lists()
     _, array = source.__arrow_c_array__()
     parent = taken(array)
@@ -183,7 +183,7 @@ def test_children_that_were_moved_out_live_on():
 
 
 def test_a_second_release_is_counted():
-    """Memory of the struct is kept."""
+    """The memory of the struct is kept for this."""
     source = arrow.numbers().but(sets_release=False)
     _, array = source.__arrow_c_array__()
     moved = taken(array)
@@ -194,7 +194,7 @@ def test_a_second_release_is_counted():
 
 
 def test_children_may_be_forgotten():
-    """By a callback that is told so."""
+    """The callback does this on request."""
     source = arrow.lists().but(releases_below=False)
     source.__arrow_c_array__()
 
@@ -203,7 +203,7 @@ def test_children_may_be_forgotten():
 
 
 def test_memory_may_be_spoiled_by_its_release():
-    """Who reads it later reads something else."""
+    """A later read returns other values."""
     source = arrow.numbers("uint8", 4)
     address = source.chunks[0].buffers[1]
     source.but(spoils=(address, 2)).__arrow_c_array__()
@@ -212,7 +212,7 @@ def test_memory_may_be_spoiled_by_its_release():
 
 
 def test_the_order_of_releases_is_known():
-    """Over all structs."""
+    """The order includes all structs."""
     source = arrow.numbers()
     first, second = source.__arrow_c_array__(), source.__arrow_c_array__()
     del second
@@ -224,7 +224,7 @@ def test_the_order_of_releases_is_known():
 
 
 def test_an_exception_in_flight_stays_and_is_noticed():
-    """A capsule that dies as one is raised."""
+    """The capsule is freed while an exception is raised."""
     source = arrow.numbers()
 
     def raising():
@@ -239,7 +239,7 @@ def test_an_exception_in_flight_stays_and_is_noticed():
 
 
 def test_a_release_without_the_gil_is_noticed():
-    """As a thread of C does it: here a call that lets go of the GIL."""
+    """This emulates a thread of C with a call that releases the GIL."""
     source = arrow.numbers()
     array = taken(source.__arrow_c_array__()[1])
     function = ctypes.CDLL(compiled.load("arrow_structs.c")._name).release_array
@@ -249,7 +249,7 @@ def test_a_release_without_the_gil_is_noticed():
 
 
 def test_structs_may_be_forgotten():
-    """And the producer goes on."""
+    """The producer can still be used."""
     source = arrow.lists()
     for _ in range(3):
         source.__arrow_c_array__()
@@ -262,14 +262,14 @@ def test_structs_may_be_forgotten():
 
 
 def _stream(source, method="__arrow_c_stream__"):
-    """Return the stream of a producer, taken, and its ledger."""
+    """Return the moved stream of a producer, and its ledger."""
     stream = taken(getattr(source, method)())
     (ledger,) = source.streams
     return stream, ledger
 
 
 def test_a_stream_gives_its_chunks_and_then_a_released_one():
-    """And its schema as often as it is asked."""
+    """The schema can be requested repeatedly."""
     source = arrow.chunked(arrow.numbers("int8", 2), arrow.numbers("int8", 3)).as_stream()
     stream, ledger = _stream(source)
     schemas, chunks = [ArrowSchema(), ArrowSchema()], [ArrowArray() for _ in range(3)]
@@ -285,7 +285,7 @@ def test_a_stream_gives_its_chunks_and_then_a_released_one():
 
 
 def test_a_stream_fails_when_it_is_told_to():
-    """With its errno and its words."""
+    """The error has its errno and its message."""
     source = arrow.chunked(arrow.numbers(), arrow.numbers()).as_stream()
     stream, ledger = _stream(source.but(next_error=5, fails_at=1))
     first, second = ArrowArray(), ArrowArray()
@@ -298,7 +298,7 @@ def test_a_stream_fails_when_it_is_told_to():
 
 
 def test_calls_that_must_not_be_are_counted():
-    """On a released stream, and for words where nothing failed."""
+    """These are calls on a released stream, and requests for messages without an error."""
     stream, ledger = _stream(arrow.numbers().as_stream())
     get_next, chunk = stream.get_next, ArrowArray()
     call(stream.get_last_error, stream)
@@ -309,7 +309,7 @@ def test_calls_that_must_not_be_are_counted():
 
 
 def test_streams_of_devices_give_arrays_of_devices():
-    """Their callbacks are found behind the type."""
+    """The device type precedes the callbacks in the struct."""
     source = arrow.numbers().as_device_stream(arrow.Place(1, 7))
     stream, ledger = _stream(source, "__arrow_c_device_stream__")
     schema, chunks = ArrowSchema(), [ARROW_STRUCTS[ARROW_DEVICE_ARRAY]() for _ in range(2)]
@@ -321,14 +321,14 @@ def test_streams_of_devices_give_arrays_of_devices():
 
 
 def test_a_stream_that_nobody_takes_releases_itself():
-    """And none of what it did not give."""
+    """Chunks that it did not return are not released."""
     source = arrow.numbers().as_stream()
     source.__arrow_c_stream__()
 
     assert source.counts == (1,)
 
 
-# ---------------------------------------------------------------- how they are handed out
+# ---------------------------------------------------------------- distribution of items
 
 
 METHODS = {
@@ -342,7 +342,7 @@ METHODS = {
 
 @pytest.mark.parametrize("kind", METHODS)
 def test_a_producer_has_one_method(kind):
-    """Whose capsules have the right names, and which logs."""
+    """Its capsules have the right names, and calls are logged."""
     method, names = METHODS[kind]
     source = getattr(arrow.numbers(), kind)()
     given = getattr(source, method)()
@@ -354,7 +354,7 @@ def test_a_producer_has_one_method(kind):
 
 
 def test_a_producer_may_have_every_method():
-    """For what tries one after the other."""
+    """This is for consumers that try several methods."""
     source = arrow.numbers().as_everything()
 
     assert {method for method, _ in METHODS.values()} == {
@@ -363,7 +363,7 @@ def test_a_producer_may_have_every_method():
 
 
 def test_devices_refuse_what_they_do_not_know():
-    """Unless it is None."""
+    """The value None is accepted."""
     source = arrow.numbers().as_device_array()
 
     source.__arrow_c_device_array__(sooner=None)
@@ -372,7 +372,7 @@ def test_devices_refuse_what_they_do_not_know():
 
 
 def test_answers_can_be_wrong():
-    """Names, what is returned, and the same capsules again."""
+    """Names and results can be wrong, and capsules can be repeated."""
     schema, array = arrow.numbers().but(array_name=b"dltensor").__arrow_c_array__()
     again = arrow.numbers().but(repeat=True)
 

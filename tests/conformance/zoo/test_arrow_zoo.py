@@ -1,4 +1,4 @@
-"""The tables of producers of Arrow: what is legal is read right by a stranger."""
+"""The tables of Arrow producers: legal cases are read correctly by an independent library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METHODS = ("array", "stream", "device_array", "device_stream")
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    """Skip where no compiler is."""
+    """Skip the test if there is no compiler."""
     try:
         arrow.numbers().__arrow_c_array__()
     except CannotBuildError as error:
@@ -24,14 +24,14 @@ def built():
 
 
 def ask(source):
-    """Return what the first method of a producer returns."""
+    """Return the result of the first method of a producer."""
     methods = [f"__arrow_c_{one}__" for one in METHODS]
     return getattr(source, next(one for one in methods if hasattr(source, one)))()
 
 
 @pytest.mark.parametrize("name", ZOO)
 def test_a_case_breaks_a_rule_that_there_is(name):
-    """And what nobody takes is released as often as is due."""
+    """Structs that are not consumed are released as often as expected."""
     case = ZOO[name]
     source = case.make()
     ask(source)
@@ -45,7 +45,7 @@ def test_a_case_breaks_a_rule_that_there_is(name):
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_what_is_legal_is_released_too(name):
-    """And breaks no rule."""
+    """A legal case breaks no rule."""
     case = LEGAL[name]
     source = case.make()
     ask(source)
@@ -56,14 +56,14 @@ def test_what_is_legal_is_released_too(name):
 
 
 def test_producers_are_fresh():
-    """Their logs are their own."""
+    """Their logs are separate."""
     first, second = (ZOO["nulls"].make() for _ in range(2))
     ask(first)
 
     assert (len(first.log), len(second.log)) == (1, 0)
 
 
-# ---------------------------------------------------------------- read by a stranger
+# ---------------------------------------------------------------- read by another library
 
 
 def _read(pa, source):
@@ -78,13 +78,13 @@ def _tuples(values):
     return tuple(map(_tuples, values)) if isinstance(values, list | tuple) else values
 
 
-UNREAD = {"stream-on-the-host", "everything"}  # pyarrow reads no stream of devices
+UNREAD = {"stream-on-the-host", "everything"}  # pyarrow does not read device streams
 
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", sorted(set(LEGAL) - UNREAD))
 def test_what_is_legal_is_read_right(need, name):
-    """By pyarrow, which releases it once."""
+    """pyarrow reads the case, and releases it once."""
     need("pyarrow")
     import pyarrow as pa
 

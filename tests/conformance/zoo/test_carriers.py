@@ -1,4 +1,4 @@
-"""Producers with an exchange table: honest where nothing is changed, and found by the letter."""
+"""Producers with an exchange table: honest if nothing is changed, and found as specified."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.isolated
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    """Skip where no compiler is."""
+    """Skip the test if there is no compiler."""
     try:
         make_table()
     except CannotBuildError as error:
@@ -41,7 +41,7 @@ def producer():
 
 
 def test_the_table_of_a_carrier_is_found_on_its_type(producer):
-    """By the exact type, which nobody else has."""
+    """The table is found on the exact type."""
     table = exchange_table(type(producer))
 
     assert table.version == (1, 3)
@@ -49,7 +49,7 @@ def test_the_table_of_a_carrier_is_found_on_its_type(producer):
 
 
 def test_a_table_on_an_object_is_not_found_on_its_type():
-    """It hangs where it ought not to."""
+    """An instance attribute is in the wrong place."""
     producer = carrying(host(), make_table(), on_instance=True)
 
     assert exchange_table(type(producer)) is None
@@ -57,7 +57,7 @@ def test_a_table_on_an_object_is_not_found_on_its_type():
 
 
 def test_the_table_exports_what_the_producer_does(producer):
-    """The struct of the capsule, consumed."""
+    """The exported struct is that of the capsule, consumed."""
     address = exchange_table(type(producer)).managed_from(producer)
 
     assert address == producer.loans[0].address
@@ -66,7 +66,7 @@ def test_the_table_exports_what_the_producer_does(producer):
 
 
 def test_the_table_lends_a_description(producer):
-    """Its fields are the producer's, and no struct is owed."""
+    """Its fields are the producer's, and it is not released."""
     tensor = exchange_table(type(producer)).tensor_from(producer)
 
     assert (tensor.ndim, tensor.shape[0], tensor.shape[1]) == (2, 2, 3)
@@ -75,7 +75,7 @@ def test_the_table_lends_a_description(producer):
 
 
 def test_the_table_takes_a_tensor_over(producer):
-    """By the taker, which may consume the capsule, or let it go."""
+    """The function may consume the capsule, or not."""
     source = host()
     source.__dlpack__(max_version=(1, 3))
     loan = source.loans[0]
@@ -96,7 +96,7 @@ def test_the_table_takes_a_tensor_over(producer):
     [("from_object_refusing", BufferError), ("from_object_breaking", ValueError)],
 )
 def test_a_table_can_fail_with_an_error(function, error):
-    """The error comes through ctypes, as it was set in C."""
+    """ctypes raises the error that was set in C."""
     broken = make_table(managed_tensor_from_py_object_no_sync=function)
     producer = carrying(host(), broken)
 
@@ -105,7 +105,7 @@ def test_a_table_can_fail_with_an_error(function, error):
 
 
 def test_an_error_of_the_producer_comes_through():
-    """What the method that gives capsules raises is set when the function returns -1."""
+    """The exception of the method is set when the function returns -1."""
     producer = carrying(host().but(raises=BufferError("not now")), make_table())
 
     with pytest.raises(BufferError, match="not now"):
@@ -113,7 +113,7 @@ def test_an_error_of_the_producer_comes_through():
 
 
 def test_members_can_be_null_and_versions_anything():
-    """None stands for NULL."""
+    """None means NULL."""
     older = make_table(version=(1, 2))
     table = DLPackExchangeAPI.from_address(
         make_table(version=(7, 1), prev=older, current_work_stream=None)
@@ -125,12 +125,12 @@ def test_members_can_be_null_and_versions_anything():
 
 
 def test_every_honest_function_is_there():
-    """Under its name, in the compiled source."""
+    """The compiled source has all functions under their names."""
     assert all(map(function_address, HONEST.values()))
 
 
 def test_the_capsule_of_a_table_has_its_name():
-    """And another where that is asked for."""
+    """Another name can be requested."""
     address = make_table()
 
     assert capsules.capsule_name(table_capsule(address)) == capsules.EXCHANGE_API
@@ -138,7 +138,7 @@ def test_the_capsule_of_a_table_has_its_name():
 
 
 def test_without_a_compiler_it_is_said_how_to_get_one():
-    """And nothing is guessed."""
+    """The error has the fix."""
     child = (
         "from interchange_conformance.zoo.carriers import make_table\n"
         "from interchange_conformance.emucuda.building import CannotBuildError\n"

@@ -1,4 +1,4 @@
-"""Helpers in C: compiled once per user, and loaded from files of this user's alone."""
+"""Helpers in C are compiled once per user, and loaded from files that only this user can write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCE = "exchange_table.c"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Give a test an empty cache, and return its folder; a compiler is there."""
+    """Use an empty cache, and return its folder; skip the test if there is no compiler."""
     try:
         find_compiler()
     except CannotBuildError as error:
@@ -22,14 +22,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def loaded(folder):
-    """Load the helper as a new process does, and return its one file."""
+    """Load the helper as in a new process, and return its only file."""
     compiled.load.__wrapped__(SOURCE)
     (library,) = folder.iterdir()
     return library
 
 
 def test_a_helper_is_compiled_once(folder):
-    """The second load finds the file of the first."""
+    """The second load uses the file of the first."""
     first = loaded(folder).stat()
 
     assert loaded(folder).stat().st_ino == first.st_ino
@@ -38,7 +38,7 @@ def test_a_helper_is_compiled_once(folder):
 
 @pytest.mark.parametrize("planted", ["writable", "link"])
 def test_what_another_user_may_have_planted_is_not_loaded(folder, planted):
-    """It is compiled again, and takes the place of the other file."""
+    """The helper is compiled again, and replaces the other file."""
     library = loaded(folder)
     stranger = folder.parent / "planted.so"
     stranger.write_text("no library")
@@ -56,7 +56,7 @@ def test_what_another_user_may_have_planted_is_not_loaded(folder, planted):
 
 @pytest.mark.usefixtures("folder")
 def test_a_folder_that_others_can_write_is_not_used(folder, monkeypatch, tmp_path):
-    """Another folder is, and the error names the first where there is none."""
+    """Another folder is used; the error names the first one if there is none."""
     folder.mkdir(parents=True)
     folder.chmod(0o777)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

@@ -1,4 +1,4 @@
-"""How often a deleter ran, and what becomes of capsules that nobody consumes."""
+"""The number of deleter calls, and the release of unconsumed capsules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_call_of_a_deleter_is_counted(generation, times):
 
 @GENERATIONS
 def test_each_struct_counts_for_itself(generation):
-    """Of three structs the one that was released twice says 2."""
+    """Of three structs, the one that was released twice has the count 2."""
     source = host().but(generation=generation)
     claims = [Claim(source.__dlpack__()) for _ in range(3)]
 
@@ -49,7 +49,7 @@ def test_each_struct_counts_for_itself(generation):
     [("deleter", None), ("manager_ctx", 4096), ("ndim", 1), ("byte_offset", 4), ("*strides", 7)],
 )
 def test_what_is_written_into_a_struct_is_told(generation, field, value):
-    """By the name of the field; what the deleter writes is not."""
+    """The field is named; changes by the deleter itself are not reported."""
     source = host().but(generation=generation)
     Claim(source.__dlpack__()).release()
     loan = source.loans[0]
@@ -65,7 +65,7 @@ def test_what_is_written_into_a_struct_is_told(generation, field, value):
 
 @GENERATIONS
 def test_where_the_deleter_counts_a_consumer_that_writes_is_told(generation):
-    """A number that no thousand calls lead to is none of the deleter's, and is not counted."""
+    """A value that no thousand calls produce is not counted as calls."""
     source = host().but(generation=generation)
     loan = Claim(source.__dlpack__()) and source.loans[0]
     counted = "version" if generation == "versioned" else "data"
@@ -78,7 +78,7 @@ def test_where_the_deleter_counts_a_consumer_that_writes_is_told(generation):
 
 @GENERATIONS
 def test_a_deleter_changes_nothing_but_the_first_bytes(generation):
-    """What follows the first six bytes is as it was."""
+    """Bytes after the first six are unchanged."""
     source = host().but(generation=generation)
     claim = Claim(source.__dlpack__())
     before = bytes(claim.managed)
@@ -90,7 +90,7 @@ def test_a_deleter_changes_nothing_but_the_first_bytes(generation):
 
 
 def test_a_deleter_called_on_a_copy_is_not_counted():
-    """A consumer that copies the struct and releases the copy has released nothing (P16)."""
+    """A consumer that releases a copy of the struct has not released the original (P16)."""
     source = host().but(generation="versioned")
     claim = Claim(source.__dlpack__())
     copy = DLManagedTensorVersioned.from_buffer_copy(claim.managed)
@@ -102,7 +102,7 @@ def test_a_deleter_called_on_a_copy_is_not_counted():
 
 @GENERATIONS
 def test_a_struct_without_data_counts_too(generation):
-    """NULL data of an empty array leaves room to count."""
+    """NULL data of an empty array leaves space for the count."""
     source = host((0, 3)).but(generation=generation)
 
     Claim(source.__dlpack__()).release()
@@ -126,7 +126,7 @@ def test_deleters_called_from_threads_are_counted():
 
 @pytest.mark.parametrize("data", [0x7FFF_C000_0000, 2**31, 2**32 - 1, 2**48 - 1, 2**64 - 1])
 def test_calls_are_counted_whatever_address_data_is(data):
-    """Also where CPython 3.14 takes an object of such a number for an immortal one."""
+    """This includes addresses for which CPython 3.14 would find an immortal object."""
     source = host().but(generation="legacy", data=data)
     claim = Claim(source.__dlpack__())
 
@@ -142,7 +142,7 @@ def test_calls_are_counted_whatever_address_data_is(data):
 @GENERATIONS
 @pytest.mark.parametrize("destructor", ["held", "numpy"])
 def test_a_dropped_capsule_runs_the_deleter_once(generation, destructor):
-    """An unconsumed capsule is released when it dies, and not before (DLP-LIFE-2)."""
+    """An unconsumed capsule is released when it is freed, and not before (DLP-LIFE-2)."""
     source = host().but(generation=generation, destructor=destructor)
     capsule = source.__dlpack__()
 
@@ -154,7 +154,7 @@ def test_a_dropped_capsule_runs_the_deleter_once(generation, destructor):
 
 @pytest.mark.parametrize("destructor", ["held", "numpy"])
 def test_a_consumed_capsule_runs_nothing_when_it_dies(destructor):
-    """Once renamed, the struct is the consumer's (P2)."""
+    """After renaming, the struct belongs to the consumer (P2)."""
     source = host().but(destructor=destructor)
     capsule = source.__dlpack__()
     name = capsules.capsule_name(capsule)
@@ -166,7 +166,7 @@ def test_a_consumed_capsule_runs_nothing_when_it_dies(destructor):
 
 
 def test_a_capsule_without_destructor_leaks():
-    """destructor=None is the producer that frees no unconsumed capsule (P5)."""
+    """With destructor=None the producer never frees an unconsumed capsule (P5)."""
     source = host().but(destructor=None)
 
     source.__dlpack__()
@@ -179,14 +179,14 @@ def test_a_capsule_without_destructor_leaks():
     ("destructor", "expected"), [("held", True), ("numpy", True), (None, False)]
 )
 def test_which_capsules_have_a_destructor(destructor, expected):
-    """A consumer finds a destructor to clear, unless there is to be none."""
+    """Unless disabled, the capsule has a destructor, which a consumer may clear."""
     source = host().but(destructor=destructor)
 
     assert (capsules.capsule_destructor(source.__dlpack__()) is not None) == expected
 
 
 def test_whether_the_destructor_was_cleared_can_be_seen():
-    """A held capsule tells what the consumer did to it (DLP-CAP-5)."""
+    """A capsule that is kept shows what the consumer did to it (DLP-CAP-5)."""
     source = host().but(generation="versioned")
     capsule = source.__dlpack__()
     before = source.loans[0].destructor_cleared, source.loans[0].name
@@ -199,7 +199,7 @@ def test_whether_the_destructor_was_cleared_can_be_seen():
 
 
 def test_a_capsule_without_deleter_is_dropped_in_peace():
-    """With a NULL deleter nothing is called (DLP-LIFE-5)."""
+    """With a NULL deleter no function is called (DLP-LIFE-5)."""
     source = host().but(deleter=False)
 
     source.__dlpack__()
@@ -209,7 +209,7 @@ def test_a_capsule_without_deleter_is_dropped_in_peace():
 
 @GENERATIONS
 def test_a_pending_exception_survives_a_native_destructor(generation):
-    """NumPy refuses a device and drops the capsule with its error set: the error arrives (P18)."""
+    """NumPy refuses a device and frees the capsule with an error set: the error is raised (P18)."""
     np = pytest.importorskip("numpy")
     source = claiming((99, 0)).but(generation=generation, destructor="numpy")
 
@@ -220,7 +220,7 @@ def test_a_pending_exception_survives_a_native_destructor(generation):
 
 
 def run_in_child(*lines):
-    """Run a script in a process of its own; return its exit status and what it printed."""
+    """Run a script in a separate process; return its exit status and its output."""
     child = [sys.executable, "-c", "\n".join(lines)]
     done = subprocess.run(child, check=False, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
@@ -228,7 +228,7 @@ def run_in_child(*lines):
 
 @pytest.mark.isolated
 def test_exit_with_everything_still_out_is_clean():
-    """A process may end with consumed, unconsumed and unowned structs of every kind."""
+    """Consumed, unconsumed and unowned structs of every kind may exist at exit."""
     outcome = run_in_child(
         "from interchange.testing import Claim, host",
         "import numpy as np",
@@ -246,7 +246,7 @@ def test_exit_with_everything_still_out_is_clean():
 
 @pytest.mark.isolated
 def test_the_zoo_needs_no_array_library():
-    """Importing the zoo, making every case and asking it imports no NumPy."""
+    """Importing the zoo, making every case and calling it does not import NumPy."""
     outcome = run_in_child(
         "import sys",
         "from interchange.testing import Claim, host, legal, zoo",
@@ -258,13 +258,13 @@ def test_the_zoo_needs_no_array_library():
     assert outcome == (0, "[]\n", "")
 
 
-# ---------------------------------------------------------------- a consumer that is not ours
+# ---------------------------------------------------------------- foreign consumer
 
 
 @GENERATIONS
 @pytest.mark.parametrize("destructor", ["held", "numpy"])
 def test_numpy_dtypess_what_it_took_once(generation, destructor):
-    """The counters agree with a consumer that is known to be right."""
+    """The counters agree with a consumer that is known to be correct."""
     np = pytest.importorskip("numpy")
     source = host((2, 3), "int32", strides=(-3, 1)).but(
         generation=generation, destructor=destructor
@@ -280,7 +280,7 @@ def test_numpy_dtypess_what_it_took_once(generation, destructor):
 
 @pytest.mark.parametrize("name", sorted(producers.SIGNATURES))
 def test_numpy_takes_every_signature(name):
-    """Each signature is one that an existing consumer copes with."""
+    """Each signature is supported by an existing consumer."""
     np = pytest.importorskip("numpy")
     source = host(kind=producers.SIGNATURES[name])
 

@@ -1,4 +1,4 @@
-"""The function of the C library that counts deleter calls, and how its number is read."""
+"""The function of the C library that counts deleter calls, and its state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBERS = st.integers(0, 2**48 - 1)
 
 
 def stepped(number, calls):
-    """Step a number as POSIX says that jrand48 does."""
+    """Advance a state as POSIX specifies for jrand48."""
     for _ in range(calls):
         number = (0x5DEECE66D * number + 0xB) % 2**48
     return number
@@ -24,17 +24,17 @@ def stepped(number, calls):
 
 @given(start=NUMBERS, calls=st.integers(0, 300))
 def test_a_count_is_read_from_two_numbers(start, calls):
-    """calls_between says how many steps of POSIX's formula lie between, wherever they begin."""
+    """calls_between returns the number of steps between two states, for all start values."""
     assert counting.calls_between(start, stepped(start, calls)) == calls
 
 
 @given(start=NUMBERS, end=NUMBERS)
 def test_every_number_is_some_steps_from_every_other(start, end):
-    """No pair of numbers is left without an answer: the steps go through all of them."""
+    """Every pair of states has an answer, since the steps have a full period."""
     calls = counting.calls_between(start, end)
     factor, addend, number = 1, 0, start
     step_factor, step_addend = 0x5DEECE66D, 0xB
-    for bit in range(48):  # the steps done at once: composed, and doubled
+    for bit in range(48):  # composed steps, doubled in each iteration
         if calls >> bit & 1:
             factor, addend = factor * step_factor, addend * step_factor + step_addend
         step_factor, step_addend = step_factor**2 % 2**48, step_addend * (step_factor + 1) % 2**48
@@ -43,7 +43,7 @@ def test_every_number_is_some_steps_from_every_other(start, end):
 
 
 def test_the_counting_function_needs_no_interpreter():
-    """The deleter is of the C library: a call that gives up the GIL counts as any other does."""
+    """The deleter is in the C library, so a call without the GIL counts as well."""
     number = (ctypes.c_uint64 * 1)(5)
     library = ctypes.CDLL(None)  # whose functions are called without the GIL
     library.jrand48.argtypes = (ctypes.c_void_p,)
@@ -55,7 +55,7 @@ def test_the_counting_function_needs_no_interpreter():
 
 
 def test_a_function_that_does_not_count_is_refused():
-    """Where jrand48 is something else, the kit says so before it accuses anybody of a leak."""
+    """If jrand48 behaves differently, the kit raises an error instead of reporting a leak."""
     nothing = capsules.python_function("PyErr_CheckSignals", None, ctypes.c_void_p)
     address = ctypes.cast(nothing, ctypes.c_void_p).value
 
@@ -66,7 +66,7 @@ def test_a_function_that_does_not_count_is_refused():
 @pytest.mark.isolated
 @pytest.mark.parametrize("missing", ["AttributeError", "OSError", "TypeError"])
 def test_a_c_library_without_the_function_is_refused(missing):
-    """The import says what is missing and what to do, not that a symbol was not found."""
+    """The import error has the missing function and the fix, not only the symbol."""
     script = f"""
 import ctypes
 real = ctypes.CDLL

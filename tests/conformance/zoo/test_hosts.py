@@ -1,4 +1,4 @@
-"""Host memory by its older names: it says what it is told."""
+"""Host memory by buffers and records has the requested fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FLOATS = struct.pack("=6f", *range(6))
 
 
 def test_a_view_says_what_it_is_told():
-    """Field by field."""
+    """All fields are as given."""
     found = view(kept(FLOATS), (3, 2), (4, 12), "f", 4, readonly=True)
 
     assert (found.shape, found.strides, found.format, found.itemsize, found.readonly) == (
@@ -23,7 +23,7 @@ def test_a_view_says_what_it_is_told():
 
 
 def test_a_view_may_have_rows_that_lie_apart():
-    """Python follows the pointers."""
+    """Python follows the pointers of suboffsets."""
     rows = [kept(FLOATS[:12]), kept(FLOATS[12:])]
     pointers = kept(struct.pack("2P", *rows))
 
@@ -33,14 +33,14 @@ def test_a_view_may_have_rows_that_lie_apart():
 
 
 def test_a_view_may_have_a_format_that_python_does_not_know():
-    """Which other libraries do."""
+    """Other libraries know such formats."""
     found = view(kept(FLOATS), (3,), (8,), "Zf", 8)
 
     assert np.asarray(found).tolist() == [1j, 2 + 3j, 4 + 5j]
 
 
 def test_memory_that_is_kept_stays():
-    """Whoever else allocates."""
+    """Later allocations do not overwrite it."""
     address = kept(FLOATS)
     others = [kept(bytes(range(24))) for _ in range(100)]
 
@@ -49,7 +49,7 @@ def test_memory_that_is_kept_stays():
 
 
 def test_a_record_is_fresh_each_time():
-    """A consumer cannot change it for others."""
+    """A consumer cannot change the record of other consumers."""
     x = Interfaced(shape=(1,), version=3)
     x.__array_interface__["shape"] = (2,)
 
@@ -58,7 +58,7 @@ def test_a_record_is_fresh_each_time():
 
 
 def test_a_record_has_no_other_protocol():
-    """What is learnt of it comes from the record."""
+    """Consumers can only use the record."""
     x = Interfaced(shape=(6,), typestr="<f4", data=(kept(FLOATS), False), version=3)
 
     assert not hasattr(x, "__dlpack__")

@@ -1,4 +1,4 @@
-"""The zoo's producer of device memory: its table of streams, its waits, its copies."""
+"""The zoo's producer of device memory: valid streams, waits and copies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CUDA, PINNED, ROCM, MANAGED = 2, 3, 10, 13
 
 @pytest.fixture
 def somewhere():
-    """Return what makes a producer of host memory that says it is elsewhere; nothing is ordered."""
+    """Return a function that makes a producer of host memory with another device, without order."""
 
     def make(kind):
         memory = Memory(6, ELEMENTS["float32"])
@@ -35,7 +35,7 @@ def somewhere():
     ],
 )
 def test_legal_streams_are_taken(somewhere, kind, streams):
-    """Each device type has its own."""
+    """The valid streams depend on the device type."""
     x = somewhere(kind)
 
     opened = [OpenedCapsule(x.__dlpack__(stream=stream, max_version=(1, 3))) for stream in streams]
@@ -51,26 +51,26 @@ def test_legal_streams_are_taken(somewhere, kind, streams):
     + [(PINNED, stream) for stream in (-1, 0, 1)],
 )
 def test_other_numbers_are_value_errors(somewhere, kind, stream):
-    """None of them names a stream there."""
+    """They are not streams of this device."""
     with pytest.raises(ValueError, match=f"stream={stream}"):
         somewhere(kind).__dlpack__(stream=stream)
 
 
 @pytest.mark.parametrize("stream", ["1", 1.0, True, (1,)])
 def test_what_is_no_int_is_a_type_error(somewhere, stream):
-    """Truth values too."""
+    """This includes bools."""
     with pytest.raises(TypeError, match="is no int"):
         somewhere(CUDA).__dlpack__(stream=stream)
 
 
 def test_another_device_is_a_buffer_error(somewhere):
-    """It names both."""
+    """The error names both devices."""
     with pytest.raises(BufferError, match=r"\(8, 0\).*\(2, 0\)"):
         somewhere(CUDA).__dlpack__(dl_device=(8, 0))
 
 
 def test_requests_are_logged(somewhere):
-    """In order, with the keywords that came."""
+    """The log has the order and the keywords."""
     x = somewhere(CUDA)
     x.__dlpack_device__()
     x.__dlpack__(stream=1)
@@ -83,7 +83,7 @@ def test_requests_are_logged(somewhere):
 
 @pytest.mark.parametrize("asked", [None, (0, 8), (1, 0), (1, 3)])
 def test_the_struct_is_as_new_as_was_asked(somewhere, asked):
-    """Versioned from 1.0 on."""
+    """It is versioned from 1.0 on."""
     opened = OpenedCapsule(somewhere(CUDA).__dlpack__(max_version=asked))
 
     assert opened.versioned == (asked is not None and asked >= (1, 0))
@@ -104,7 +104,7 @@ def make(kind="cuda", stream=None):
 
 @pytest.fixture
 def on_device(run_isolated, cuda_driver):
-    """Return what runs a program on the chosen driver."""
+    """Return a function that runs a program on the chosen driver."""
 
     def run(program):
         return run_isolated(BEGIN + textwrap.dedent(program), env=environment(cuda_driver)).split()
@@ -115,7 +115,7 @@ def on_device(run_isolated, cuda_driver):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_the_host_gets_a_copy_of_device_memory_and_the_rest_as_it_is(on_device):
-    """Flagged where it is one; the numbers are those that were put there."""
+    """A copy has the flag, and the values are the expected ones."""
     printed = on_device(
         """
         import struct
@@ -139,7 +139,7 @@ def test_the_host_gets_a_copy_of_device_memory_and_the_rest_as_it_is(on_device):
 @pytest.mark.gpu
 @pytest.mark.parametrize("copy", [None, True])
 def test_a_consumer_waits_for_the_work(on_device, copy):
-    """For a copy, too, which is made on its stream."""
+    """This also holds for a copy, which is made on the consumer's stream."""
     printed = on_device(
         f"""
         own, consumer = cuda.stream(), cuda.stream()
@@ -156,7 +156,7 @@ def test_a_consumer_waits_for_the_work(on_device, copy):
 @pytest.mark.emulated
 @pytest.mark.gpu
 def test_a_stream_that_captures_is_refused(on_device):
-    """Before it is made to wait, so that the capture is whole."""
+    """The refusal precedes the wait, so the capture stays valid."""
     printed = on_device(
         """
         own, consumer = cuda.stream(), cuda.stream()

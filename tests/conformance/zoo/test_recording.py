@@ -1,4 +1,4 @@
-"""The recorder: everything arrives, everything is logged."""
+"""The recorder passes everything on, and logs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from interchange.testing import Recorder, host
 
 
 def test_keywords_are_forwarded_and_logged():
-    """The array is asked exactly what the recorder was asked."""
+    """The array receives the arguments of the recorder."""
     source = host()
     recorder = Recorder(source)
 
@@ -24,7 +24,7 @@ def test_keywords_are_forwarded_and_logged():
 
 
 def test_answers_come_back_unchanged():
-    """Device and capsule are the array's own."""
+    """Device and capsule are those of the array."""
     source = host().but(repeat=True, advertises=(2, 7))
     recorder = Recorder(source)
 
@@ -33,7 +33,7 @@ def test_answers_come_back_unchanged():
 
 
 def test_errors_come_back_unchanged_and_are_logged():
-    """A refusal is the array's own, and the request stays in the log."""
+    """The error is that of the array, and the request stays in the log."""
     error = BufferError("own")
     recorder = Recorder(host().but(raises=error))
 
@@ -45,7 +45,7 @@ def test_errors_come_back_unchanged_and_are_logged():
 
 
 def test_a_recorded_numpy_array_is_imported_by_numpy():
-    """NumPy sends what its version sends, and shares the memory."""
+    """NumPy sends the keywords of its version, and shares the memory."""
     np = pytest.importorskip("numpy")
     x = np.arange(6.0)
     recorder = Recorder(x)
@@ -58,7 +58,7 @@ def test_a_recorded_numpy_array_is_imported_by_numpy():
 
 
 def test_the_recorder_keeps_no_capsule():
-    """A consumer of a recorded array is alone with its capsule."""
+    """The consumer of a recorded array has the only reference to its capsule."""
     source = host()
     recorder = Recorder(source)
 

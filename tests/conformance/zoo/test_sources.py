@@ -1,4 +1,4 @@
-"""Producers of the zoo: what their structs say, what they log, how they answer."""
+"""Producers of the zoo: their structs, their logs and their results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ GENERATIONS = pytest.mark.parametrize("generation", ["legacy", "versioned"])
 NAMES = {"legacy": capsules.LEGACY, "versioned": capsules.VERSIONED}
 
 
-# ---------------------------------------------------------------- what is said
+# ---------------------------------------------------------------- fields of structs
 
 
 @GENERATIONS
 def test_an_honest_struct_says_what_is_there(generation, read_capsule, read_numbers):
-    """Every field is that of a C-ordered array of host memory."""
+    """The fields are those of a C-ordered array in host memory."""
     source = host((2, 3), "int16").but(generation=generation)
 
     said = read_capsule(source.__dlpack__())
@@ -34,7 +34,7 @@ def test_an_honest_struct_says_what_is_there(generation, read_capsule, read_numb
 
 
 def test_an_honest_struct_is_of_the_newest_version(read_capsule):
-    """The versioned struct says 1.3 and no flags, unless told otherwise."""
+    """The versioned struct has version 1.3 and no flags by default."""
     said = read_capsule(host().__dlpack__(max_version=(1, 3)))
 
     assert (said["version"], said["flags"]) == ((1, 3), 0)
@@ -62,7 +62,7 @@ def test_an_honest_struct_is_of_the_newest_version(read_capsule):
     ids=str,
 )
 def test_every_field_can_be_made_to_lie(generation, field, value, read_capsule):
-    """What the description says is what is found in the struct, and nothing else changes."""
+    """The field has the value of the description, and the others are unchanged."""
     source = host((), "int16").but(generation=generation)
     honest = read_capsule(source.__dlpack__())
 
@@ -78,7 +78,7 @@ def test_every_field_can_be_made_to_lie(generation, field, value, read_capsule):
 @pytest.mark.parametrize("field", ["shape", "strides"])
 @pytest.mark.parametrize("value", [(2**63 - 1, -(2**63)), (0, -1), (7,) * 65], ids=str)
 def test_extents_and_steps_can_be_any_64_bits(generation, field, value, read_capsule, read_numbers):
-    """Shape and strides point to the numbers given."""
+    """Shape and strides point to the given numbers."""
     source = host().but(generation=generation, **{field: value})
 
     said = read_capsule(source.__dlpack__())
@@ -88,7 +88,7 @@ def test_extents_and_steps_can_be_any_64_bits(generation, field, value, read_cap
 
 @pytest.mark.parametrize(("field", "value"), [("version", (7, 99)), ("flags", 2**64 - 1)])
 def test_the_versioned_fields_can_be_made_to_lie(field, value, read_capsule):
-    """Version and flags are written as given."""
+    """Version and flags have the given values."""
     source = host().but(generation="versioned", **{field: value})
 
     assert read_capsule(source.__dlpack__())[field] == value
@@ -116,7 +116,7 @@ def test_the_deleter_can_be_null(generation, read_capsule):
     ids=str,
 )
 def test_a_lie_that_does_not_fit_is_refused(field, value):
-    """A value that the C field would cut is refused, so that no case tests something else."""
+    """A value that the C field would truncate is refused, so that no case tests something else."""
     source = host().but(**{field: value})
 
     with pytest.raises(ValueError, match=f"{field}=.* does not fit"):
@@ -130,7 +130,7 @@ def test_an_unknown_change_is_refused():
 
 
 def test_a_variant_leaves_the_original_alone():
-    """but() changes a copy of the description and shares the memory."""
+    """but() changes a copy of the description, which shares the memory."""
     source = host()
 
     other = source.but(ndim=7, repeat=True)
@@ -160,7 +160,7 @@ def test_a_variant_leaves_the_original_alone():
     ids=str,
 )
 def test_element_n_holds_n(dtype, expected):
-    """Memory is numbered, whatever the element type."""
+    """Elements are numbered in all element types."""
     assert host((3,), dtype).values() == expected
 
 
@@ -179,14 +179,14 @@ def test_element_n_holds_n(dtype, expected):
 )
 @pytest.mark.parametrize("byte_offset", [0, 4, 12])
 def test_values_follow_the_strides(shape, strides, expected, byte_offset):
-    """values() lists what a consumer reads, in C order."""
+    """values() returns the elements that a consumer reads, in C order."""
     source = host(shape, "float32", strides=strides, byte_offset=byte_offset)
 
     assert source.values() == expected
 
 
 def test_an_offset_moves_data_and_not_the_first_element():
-    """data plus byte_offset is where element 0 is."""
+    """data plus byte_offset is the address of element 0."""
     source = host((2,), "int32", byte_offset=8)
 
     first = source.said.data + source.said.byte_offset
@@ -196,20 +196,20 @@ def test_an_offset_moves_data_and_not_the_first_element():
 
 
 def test_an_empty_array_has_no_address():
-    """An honest producer sends NULL for an empty array."""
+    """An honest producer exports NULL for an empty array."""
     assert host((2, 0)).said.data is None
 
 
 @pytest.mark.parametrize("changes", [{"shape": None}, {"strides": 8}, {"data": None}], ids=str)
 def test_what_cannot_be_read_has_no_values(changes):
-    """values() refuses a description that no consumer could follow."""
+    """values() refuses a description that a consumer could not read."""
     with pytest.raises(ValueError, match="has no"):
         host().but(**changes).values()
 
 
 @pytest.mark.parametrize("count", [1, 3, 1000])
 def test_memory_is_aligned(count):
-    """Blocks begin at a multiple of 64 bytes, so that no consumer has a reason to copy."""
+    """Blocks are aligned to 64 bytes, so that no consumer has a reason to copy."""
     memory = producers.Memory(count, (0, 8, 1))
 
     assert memory.address % 64 == 0
@@ -217,7 +217,7 @@ def test_memory_is_aligned(count):
 
 
 def test_memory_can_be_written_through_its_view():
-    """view() is the memory itself."""
+    """view() returns the memory itself."""
     memory = producers.Memory(4, (1, 8, 1))
 
     memory.view()[2] = 200
@@ -225,11 +225,11 @@ def test_memory_can_be_written_through_its_view():
     assert ctypes.string_at(memory.address, 4) == bytes([0, 1, 200, 3])
 
 
-# ---------------------------------------------------------------- what is logged
+# ---------------------------------------------------------------- logs
 
 
 def test_requests_are_logged_as_they_came():
-    """Method, keywords and order are kept; what was left out is not in the log."""
+    """Method, keywords and order are logged; omitted keywords are not."""
     source = host()
 
     source.__dlpack_device__()
@@ -244,7 +244,7 @@ def test_requests_are_logged_as_they_came():
 
 
 def test_the_order_of_keywords_is_seen_by_the_kind_that_takes_any():
-    """AnyKeyword logs keywords in the order they came."""
+    """AnyKeyword logs keywords in the order of the call."""
     source = host(kind=producers.AnyKeyword)
 
     source.__dlpack__(copy=None, stream=None, max_version=None)
@@ -253,7 +253,7 @@ def test_the_order_of_keywords_is_seen_by_the_kind_that_takes_any():
 
 
 def test_a_refused_request_is_logged_too():
-    """A producer that raises has still been asked."""
+    """The log includes requests for which the producer raises."""
     source = host().but(raises=KeyError("no"))
 
     with pytest.raises(KeyError):
@@ -276,21 +276,21 @@ def test_a_refused_request_is_logged_too():
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_signature_can_be_read(kind, expected):
-    """Inspection finds the keywords of the kind."""
+    """`inspect.signature` returns the keywords of the kind."""
     method = host(kind=kind).__dlpack__
 
     assert list(inspect.signature(method).parameters) == expected
 
 
 def test_the_opaque_signature_cannot_be_read():
-    """Inspection fails, as with compiled code."""
+    """`inspect.signature` fails, as for compiled code."""
     with pytest.raises(ValueError, match="signature"):
         inspect.signature(host(kind=producers.Opaque).__dlpack__)
 
 
 @pytest.mark.parametrize("kind", [producers.StreamOnly, producers.Bare, producers.Opaque])
 def test_an_unknown_keyword_is_a_type_error(kind):
-    """Old signatures refuse new keywords as Python does, and log nothing."""
+    """Old signatures refuse new keywords as in Python, and log nothing."""
     source = host(kind=kind)
 
     with pytest.raises(TypeError, match="unexpected keyword argument"):
@@ -300,7 +300,7 @@ def test_an_unknown_keyword_is_a_type_error(kind):
 
 
 def test_kinds_lack_what_they_say_they_lack():
-    """Speechless has no __dlpack__, Deviceless no __dlpack_device__, and Source neither."""
+    """Speechless has no __dlpack__, Deviceless has no __dlpack_device__, and Source has neither."""
     has = {
         kind.__name__: (hasattr(kind, "__dlpack__"), hasattr(kind, "__dlpack_device__"))
         for kind in (producers.Speechless, producers.Deviceless, Source)
@@ -315,11 +315,11 @@ def test_kinds_lack_what_they_say_they_lack():
 
 @pytest.mark.parametrize("kind", [*producers.SIGNATURES.values(), producers.Deviceless])
 def test_a_kind_is_a_stranger_to_who_looks_at_modules(kind):
-    """Consumers that know libraries by their module do not take the zoo for one of them."""
+    """Consumers that identify libraries by module do not recognise the zoo."""
     assert kind.__module__ == "stranger"
 
 
-# ---------------------------------------------------------------- answers
+# ---------------------------------------------------------------- results
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_a_kind_is_a_stranger_to_who_looks_at_modules(kind):
     [(None, "legacy"), ((0, 8), "legacy"), ((1, 0), "versioned"), ((2, 5), "versioned")],
 )
 def test_auto_answers_by_max_version(max_version, expected):
-    """The struct is the newest that the consumer knows."""
+    """The struct is the newest one that the consumer knows."""
     capsule = host().__dlpack__(max_version=max_version)
 
     assert capsules.capsule_name(capsule) == NAMES[expected]
@@ -336,14 +336,14 @@ def test_auto_answers_by_max_version(max_version, expected):
 @GENERATIONS
 @pytest.mark.parametrize("max_version", [None, (1, 3)])
 def test_a_fixed_generation_ignores_max_version(generation, max_version):
-    """legacy and versioned are answered whatever was asked (P90)."""
+    """legacy and versioned are returned for all requests (P90)."""
     capsule = host().but(generation=generation).__dlpack__(max_version=max_version)
 
     assert capsules.capsule_name(capsule) == NAMES[generation]
 
 
 def test_every_call_gives_a_fresh_capsule_and_struct():
-    """Unless told to repeat itself, a producer shares nothing between calls (DLP-CAP-6)."""
+    """By default a producer shares nothing between calls (DLP-CAP-6)."""
     source = host()
 
     first, second = source.__dlpack__(), source.__dlpack__()
@@ -353,7 +353,7 @@ def test_every_call_gives_a_fresh_capsule_and_struct():
 
 
 def test_a_repeating_producer_gives_the_same_capsule():
-    """repeat=True answers every call with the capsule of the first."""
+    """repeat=True returns the capsule of the first call."""
     source = host().but(repeat=True)
 
     assert source.__dlpack__() is source.__dlpack__()
@@ -362,13 +362,13 @@ def test_a_repeating_producer_gives_the_same_capsule():
 
 @pytest.mark.parametrize("name", [b"wrong", b"", None, b"used_dltensor"])
 def test_a_capsule_can_have_any_name(name):
-    """name= names the capsule, None for NULL."""
+    """name= is the name of the capsule, None for NULL."""
     assert capsules.capsule_name(host().but(name=name).__dlpack__()) == name
 
 
 @pytest.mark.parametrize("answer", [None, 7, (), "capsule"])
 def test_anything_can_be_returned(answer):
-    """returns= is the answer of __dlpack__, and no struct is made."""
+    """returns= is the result of __dlpack__, and no struct is created."""
     source = host().but(returns=answer)
 
     assert source.__dlpack__() == answer
@@ -377,12 +377,12 @@ def test_anything_can_be_returned(answer):
 
 @pytest.mark.parametrize("answer", [None, 1, (1, None), [1, 0], (2, 3)], ids=str)
 def test_any_device_can_be_advertised(answer):
-    """advertises= is the answer of __dlpack_device__, whatever the struct says."""
+    """advertises= is the result of __dlpack_device__, whatever the struct has."""
     assert host().but(advertises=answer).__dlpack_device__() == answer
 
 
 def test_the_device_is_advertised_as_it_is():
-    """Unless told otherwise both places say the same."""
+    """By default both places have the same device."""
     assert host().but(device=(10, 3)).__dlpack_device__() == (10, 3)
 
 
@@ -393,7 +393,7 @@ def test_the_device_is_advertised_as_it_is():
     ids=["shallow", "deep"],
 )
 def test_an_error_is_raised_as_it_is(name, deep, frames):
-    """raises= is raised by __dlpack__ itself, or from two calls further down when deep."""
+    """raises= is raised in __dlpack__, or two calls below it with deep."""
     error = TypeError("own")
     source = host(kind=producers.SIGNATURES[name]).but(raises=error, deep=deep)
 
@@ -406,7 +406,7 @@ def test_an_error_is_raised_as_it_is(name, deep, frames):
 
 
 def test_the_device_question_can_fail():
-    """device_raises= is raised by __dlpack_device__ alone."""
+    """device_raises= is raised by __dlpack_device__ only."""
     error = RuntimeError("own")
     source = host().but(device_raises=error)
 
@@ -418,7 +418,7 @@ def test_the_device_question_can_fail():
 
 
 def test_copy_true_copies(read_capsule):
-    """The copy has other memory, the same bytes and the flag; it may be written."""
+    """The copy has other memory, the same bytes and the flag, and is writable."""
     source = host(strides=(-3, 1)).but(generation="versioned", flags=1)
 
     said = read_capsule(source.__dlpack__(copy=True))
@@ -439,7 +439,7 @@ def test_no_copy_is_made_unasked(copy, read_capsule):
 
 
 def test_the_own_device_may_be_asked_for(read_capsule):
-    """dl_device= of where the memory is changes nothing."""
+    """dl_device= of the memory's own device has no effect."""
     source = claiming((2, 1))
 
     said = read_capsule(source.__dlpack__(dl_device=(2, 1)))
@@ -448,7 +448,7 @@ def test_the_own_device_may_be_asked_for(read_capsule):
 
 
 def test_a_fake_device_copies_to_the_host(read_capsule):
-    """dl_device=(1, 0) gives a flagged copy that says host."""
+    """dl_device=(1, 0) returns a flagged copy on the host."""
     source = claiming((2, 1)).but(generation="versioned")
 
     said = read_capsule(source.__dlpack__(dl_device=(1, 0)))
@@ -459,7 +459,7 @@ def test_a_fake_device_copies_to_the_host(read_capsule):
 
 @pytest.mark.parametrize(("dl_device", "copy"), [((2, 0), None), ((1, 1), None), ((1, 0), False)])
 def test_a_move_that_cannot_be_is_a_buffer_error(dl_device, copy):
-    """Other devices, and copies that are forbidden, are refused (DLP-DEV-5, DLP-COPY-1)."""
+    """Other devices, and forbidden copies, are refused (DLP-DEV-5, DLP-COPY-1)."""
     source = claiming((2, 1))
 
     with pytest.raises(BufferError, match="dl_device"):
@@ -467,7 +467,7 @@ def test_a_move_that_cannot_be_is_a_buffer_error(dl_device, copy):
 
 
 def test_a_deaf_producer_takes_keywords_and_ignores_them(read_capsule):
-    """deaf=True shares the memory whatever was asked."""
+    """deaf=True shares the memory for all requests."""
     source = host().but(deaf=True)
 
     said = read_capsule(source.__dlpack__(dl_device=(2, 0), copy=True))
@@ -476,7 +476,7 @@ def test_a_deaf_producer_takes_keywords_and_ignores_them(read_capsule):
 
 
 def test_a_description_can_be_written_by_hand(read_capsule):
-    """A producer needs no memory to say something."""
+    """A producer does not need memory for its fields."""
     said = Description((3,), (1,), data=4096, dtype=(4, 16, 1))
 
     found = read_capsule(producers.Producer(said).__dlpack__())
@@ -486,7 +486,7 @@ def test_a_description_can_be_written_by_hand(read_capsule):
 
 @pytest.mark.parametrize("device", [(2, 0), (10, 1), (13, 0), (99, -1)])
 def test_host_memory_can_claim_any_device(device, read_capsule):
-    """claiming() says the device in both places, over memory that the host can read."""
+    """claiming() sets the device in both places, for memory that the host can read."""
     source = claiming(device, (3,), "uint8")
 
     said = read_capsule(source.__dlpack__())

@@ -1,4 +1,4 @@
-"""The tables: each case is what its name says, and a right consumer can tell."""
+"""The tables: each case is as its name says, and a correct consumer can detect it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def broken_by_place(said, shape, strides):
 
 
 def broken_by(said, read_numbers):
-    """Return the rule that a struct breaks, or None: a judge that shares no code with anybody."""
+    """Return the rule that a struct breaks, or None, with code independent of the library."""
     rule = broken_by_kind(said)
     if rule is not None:
         return rule
@@ -101,7 +101,7 @@ STRUCTS = [
 
 
 def test_the_tables_cover_the_bad_input_that_capsules_can_hold():
-    """Every rule about what __dlpack__ hands out has a case that breaks it."""
+    """Every rule about results of __dlpack__ has a case that breaks it."""
     assert {case.rule for case in ZOO.values() if case.rule} >= {
         "DLP-CAP-1",
         "DLP-CAP-2",
@@ -125,7 +125,7 @@ def test_the_tables_cover_the_bad_input_that_capsules_can_hold():
 
 @each(ZOO.values())
 def test_a_case_cites_a_rule_or_raises(case):
-    """A rule is a row of the rule book; without one the producer has an error of its own."""
+    """A rule is in the rule book; without a rule the producer raises an error."""
     manners = case.make().manners
     raises = manners.raises is not None or manners.device_raises is not None
 
@@ -134,7 +134,7 @@ def test_a_case_cites_a_rule_or_raises(case):
 
 @each([*ZOO.values(), *LEGAL.values()])
 def test_a_case_is_made_afresh(case):
-    """Two producers of a case share no log and no memory."""
+    """Two producers of a case share neither log nor memory."""
     first, second = case.make(), case.make()
 
     assert first is not second
@@ -143,7 +143,7 @@ def test_a_case_is_made_afresh(case):
 
 @each(STRUCTS)
 def test_a_struct_breaks_the_rule_of_its_case(case, read_capsule, read_numbers):
-    """Read back from its address, the struct breaks that rule before any other."""
+    """The struct, read from its address, breaks this rule before any other."""
     said = read_capsule(case.make().__dlpack__(max_version=(1, 3)))
 
     assert broken_by(said, read_numbers) == case.rule
@@ -151,7 +151,7 @@ def test_a_struct_breaks_the_rule_of_its_case(case, read_capsule, read_numbers):
 
 @each(STRUCTS)
 def test_a_broken_struct_comes_in_an_ordinary_way(case):
-    """Name and advertised device are right, so that nothing but the struct can be refused."""
+    """Name and advertised device are correct, so that only the struct can be refused."""
     source = case.make()
     capsule = source.__dlpack__(max_version=(1, 3))
     ending = case.name.endswith("-legacy")
@@ -162,7 +162,7 @@ def test_a_broken_struct_comes_in_an_ordinary_way(case):
 
 @each([case for case in ZOO.values() if case.releases == 1])
 def test_a_dropped_case_is_released_once(case):
-    """A consumer that looks and lets go has the deleter run as often as the table says."""
+    """If it is freed unconsumed, the deleter runs as often as the table states."""
     source = case.make()
 
     source.__dlpack__(max_version=(1, 3))
@@ -172,7 +172,7 @@ def test_a_dropped_case_is_released_once(case):
 
 @each([case for case in ZOO.values() if case.rule == "DLP-CAP-1"])
 def test_a_wrong_name_is_wrong(case):
-    """The name is none of the four that a consumer knows."""
+    """The name is not one of the four that a consumer knows."""
     name = capsules.capsule_name(case.make().__dlpack__())
 
     assert name not in {*capsules.USED_NAME, *capsules.USED_NAME.values()}
@@ -180,7 +180,7 @@ def test_a_wrong_name_is_wrong(case):
 
 @each([case for case in ZOO.values() if case.rule == "DLP-CAP-2"])
 def test_a_consumed_capsule_has_a_used_name(case):
-    """The name says that somebody else owns the struct."""
+    """The name means that the struct has another owner."""
     source = case.make()
 
     assert capsules.capsule_name(source.__dlpack__()) in capsules.USED_NAME.values()
@@ -189,13 +189,13 @@ def test_a_consumed_capsule_has_a_used_name(case):
 
 @each([case for case in ZOO.values() if case.rule == "DLP-CAP-3"])
 def test_what_is_no_capsule_is_none(case):
-    """The answer is another type."""
+    """The result has another type."""
     assert type(case.make().__dlpack__()) is not capsules.PyCapsule
 
 
 @each([case for case in ZOO.values() if case.rule == "DLP-DEV-2"])
 def test_an_odd_device_is_no_tuple_of_two_ints(case):
-    """The answer is not what the standard asks for."""
+    """The result is not of the type that the standard requires."""
     answer = case.make().__dlpack_device__()
 
     is_pair = type(answer) is tuple and len(answer) == 2 and {*map(type, answer)} == {int}
@@ -223,13 +223,13 @@ def test_what_lacks_a_method_is_of_a_kind_without_it(name, kind):
 
 
 def is_legal_struct(case):
-    """Whether a legal case is about a struct that the judge below knows."""
+    """Return whether the checker below supports the struct of a legal case."""
     return not case.name.startswith("signature-")
 
 
 @each([case for case in LEGAL.values() if is_legal_struct(case)])
 def test_a_legal_struct_breaks_no_rule(case, read_capsule, read_numbers):
-    """Read back from its address, the struct breaks nothing."""
+    """The struct, read from its address, breaks no rule."""
     said = read_capsule(case.make().__dlpack__(max_version=(1, 3)))
 
     assert broken_by(said, read_numbers) is None
@@ -237,7 +237,7 @@ def test_a_legal_struct_breaks_no_rule(case, read_capsule, read_numbers):
 
 @each([case for case in LEGAL.values() if is_legal_struct(case)])
 def test_a_dropped_legal_case_is_released_as_often_as_it_says(case):
-    """Once, or never where the deleter is NULL."""
+    """The deleter runs once, or never if it is NULL."""
     source = case.make()
 
     source.__dlpack__(max_version=(1, 3))
@@ -259,5 +259,5 @@ def test_a_dropped_legal_case_is_released_as_often_as_it_says(case):
     ],
 )
 def test_a_legal_case_knows_its_elements(name, expected):
-    """values() is what a consumer should read."""
+    """values() returns the elements that a consumer should read."""
     assert LEGAL[name].make().values() == expected

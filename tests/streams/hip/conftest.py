@@ -1,4 +1,4 @@
-"""The driver of ROCm, on HIP functions that the emulated CUDA driver carries out."""
+"""The driver of ROCm, on HIP functions that are implemented with the emulated CUDA driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = ("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", 
 
 
 class Rocm:
-    """The driver under test, and the functions of HIP that the tests need beside it."""
+    """The driver under test, and additional functions of HIP for the tests."""
 
     def __init__(self, shim, emulator):
         self.emulator = emulator
@@ -35,7 +35,7 @@ class Rocm:
         self._memory = []
 
     def do(self, function, *args):
-        """Call a function of the runtime, which is to go well."""
+        """Call a function of the runtime, which must succeed."""
         assert (function, getattr(self.runtime, function)(*args)) == (function, 0)
 
     @contextlib.contextmanager
@@ -47,7 +47,7 @@ class Rocm:
         self.do("hipSetDevice", before)
 
     def stream(self, device=0, flags=NON_BLOCKING):
-        """Return the handle of a fresh stream."""
+        """Return the handle of a new stream."""
         found = c_void_p()
         with self.device(device):
             self.do("hipStreamCreateWithFlags", byref(found), c_uint(flags))
@@ -60,7 +60,7 @@ class Rocm:
         self.do("hipStreamDestroy", c_void_p(stream))
 
     def memory(self, device=0, size=SIZE, *, pinned=False):
-        """Return the address of fresh memory."""
+        """Return the address of new memory."""
         make = self.driver.allocate_pinned if pinned else self.driver.allocate
         found = make(size, device, CALL)
         self._memory.append((found, device, pinned))
@@ -68,7 +68,7 @@ class Rocm:
 
     @contextlib.contextmanager
     def capture(self, *streams):
-        """Let streams capture one graph each, which is to end well."""
+        """Capture one graph on each stream, and end the captures successfully."""
         for stream in streams:
             self.do("hipStreamBeginCapture", c_void_p(stream), THREAD_LOCAL)
         yield
@@ -77,23 +77,23 @@ class Rocm:
             self.do("hipStreamEndCapture", c_void_p(stream), byref(graph))
 
     def last_error(self):
-        """Return what the runtime keeps of the thread's last error."""
+        """Return the last error that the runtime keeps for the thread."""
         return self.runtime.hipPeekAtLastError()
 
     def events(self):
-        """Return how many events there are."""
+        """Return the number of events."""
         return self.emulator.live().events
 
     @contextlib.contextmanager
     def calls(self):
-        """Give the names of the driver calls that say who waits, while the block runs."""
+        """Record the names of the driver calls that wait or record events while the block runs."""
         names = []
         with self.emulator.trace() as trace:
             yield names
         names += [name for name in trace.names if name in WAITS]
 
     def close(self):
-        """Give back what the test has made."""
+        """Free all resources of the test."""
         self.driver.synchronize_device(0, CALL)
         self.driver.synchronize_device(1, CALL)
         for stream in tuple(self._streams):
@@ -104,7 +104,7 @@ class Rocm:
 
 @pytest.fixture(scope="session")
 def build_runtime(tmp_path_factory):
-    """Return a function that builds the runtime, to be known to the loader by a name."""
+    """Return a function that builds the runtime under a name that the loader finds."""
 
     def build_named(name):
         made = tmp_path_factory.mktemp("hip") / name
@@ -118,14 +118,14 @@ def build_runtime(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def shim(build_runtime):
-    """Build the runtime under a name that no test of this process finds later."""
+    """Build the runtime under a name that no other test of this process finds."""
     return build_runtime("libhip_shim.so")
 
 
 @pytest.fixture
 def rocm(emulator, request, monkeypatch):
-    """Give the driver, with streams and memory that are gone when the test is."""
-    shim = request.getfixturevalue("shim")  # not before it is known that there is an emulator
+    """Return the driver; its streams and memory are freed after the test."""
+    shim = request.getfixturevalue("shim")  # only after the emulator is known to be available
     monkeypatch.setenv(library.VARIABLE, str(shim))
     found = Rocm(shim, emulator)
     yield found
@@ -134,7 +134,7 @@ def rocm(emulator, request, monkeypatch):
 
 @pytest.fixture(params=VERSIONS)
 def rocm_of_each_version(request, rocm):
-    """Give the driver once per numbering of memory types."""
+    """Return the driver for each numbering of memory types."""
     rocm.runtime.shim_set_version(request.param)
     rocm.driver = open_driver(CALL)
     yield rocm

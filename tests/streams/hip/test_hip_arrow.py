@@ -1,4 +1,4 @@
-"""ROCm, columns of Arrow: the event is waited for, and what comes in is given back once."""
+"""ROCm, columns of Arrow: the event is waited for, and imported columns are released once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROCM, PINNED = 10, 11
 
 
 class Program:
-    """Work on one stream, a column of it that is imported, and its use on another stream."""
+    """A program that writes on one stream, imports the column, and uses it on another stream."""
 
     def __init__(self, rocm):
         self.rocm, self.emulator = rocm, rocm.emulator
@@ -33,7 +33,7 @@ class Program:
             rocm.do("hipEventCreateWithFlags", byref(self.event), WITHOUT_TIMING)
 
     def column(self, memory, device_type=ROCM):
-        """Return a producer whose event is behind what is written to its memory."""
+        """Return a producer whose event is recorded after the write to its memory."""
         self.emulator.fill(self.producer, memory, SIZE, 1)
         self.rocm.do("hipEventRecord", self.event, c_void_p(self.producer))
         chunk = Chunk(length=SIZE, buffers=(None, memory))
@@ -46,12 +46,12 @@ class Program:
         self.rocm.driver.synchronize(stream, 0, CALL)
 
     def share(self):
-        """Read on a stream of one's own."""
+        """Share the memory, and read it on the caller's stream."""
         stream = self.rocm.stream()
         self.read(ix.from_arrow(self.column(self.rocm.memory()), stream=stream), stream)
 
     def share_on_default(self):
-        """Read on the default stream, which is 0."""
+        """Share the memory, and read it on the default stream, which is 0."""
         self.read(ix.from_arrow(self.column(self.rocm.memory())), 0)
 
     def move(self):
@@ -63,7 +63,7 @@ class Program:
         ix.from_arrow(self.column(self.rocm.memory()), copy=True)
 
     def read_page_locked(self):
-        """Read on the host, without a copy."""
+        """Read page-locked memory on the host, without a copy."""
         memory = self.rocm.memory(pinned=True)
         ix.from_arrow(self.column(memory, PINNED))
         self.emulator.host_access(memory, SIZE, write=False)
@@ -91,13 +91,13 @@ def test_whatever_is_done_comes_after_the_event(program, use):
 
 
 def forget(tensor, _event, *rest):
-    """Note the stream as an import does, and wait for no event."""
+    """Record the stream as an import does, without waiting for the event."""
     wait_for_foreign_event(tensor, 0, *rest)
 
 
 @pytest.mark.parametrize("use", USES)
 def test_an_import_that_forgets_the_event_is_caught(program, use, monkeypatch):
-    """Nothing else keeps the order: the same programs are wrong without the wait."""
+    """The same programs have a race if the import does not wait for the event."""
     monkeypatch.setattr(arrow_columns, "wait_for_foreign_event", forget)
     getattr(program, use)()
 
@@ -105,7 +105,7 @@ def test_an_import_that_forgets_the_event_is_caught(program, use, monkeypatch):
 
 
 def test_a_column_is_on_the_device(program):
-    """DLPack's numbers of ROCm are Arrow's."""
+    """The device types of ROCm are the same in DLPack and Arrow."""
     array = ix.from_arrow(program.column(program.rocm.memory()))
     pinned = ix.from_arrow(program.column(program.rocm.memory(pinned=True), PINNED))
 
@@ -115,7 +115,7 @@ def test_a_column_is_on_the_device(program):
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("kind", ["array", "stream"])
 def test_masks_and_bools_are_on_the_device(program, named, kind):
-    """Bits are read by the host after the event, and come back as bytes."""
+    """The host reads the bits after the event; masks and bools are bytes on the device."""
     memory = program.rocm.memory()
     source = program.column(memory).but(
         field={"format": "b"}, chunk={"length": 16, "null_count": -1, "buffers": (memory, memory)}
@@ -131,7 +131,7 @@ def test_masks_and_bools_are_on_the_device(program, named, kind):
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_the_numbers_of_cuda_are_no_streams(program, stream):
-    """As everywhere on ROCm; the column is given back."""
+    """The numbers of CUDA's default streams are refused on ROCm; the column is released."""
     source = program.column(program.rocm.memory())
     with pytest.raises(ix.StreamError) as caught:
         ix.from_arrow(source, stream=stream)
@@ -140,7 +140,7 @@ def test_the_numbers_of_cuda_are_no_streams(program, stream):
 
 
 def test_an_event_that_is_gone_is_refused(program):
-    """The column is given back, and the runtime keeps no error."""
+    """The column is released, and the runtime keeps no error."""
     source = program.column(program.rocm.memory())
     gone = c_void_p(program.event.value)
     source = source.but(place=Place(ROCM, 0, ctypes.addressof(gone)))
@@ -155,7 +155,7 @@ def test_an_event_that_is_gone_is_refused(program):
 
 @pytest.mark.parametrize("keywords", [{}, {"copy": True}, {"device": "cpu"}, {"stream": -1}])
 def test_imports_leave_nothing_on_the_driver(program, keywords):
-    """A hundred of each: no event, no memory, and every struct was released once."""
+    """A hundred imports of each kind leave no event and no memory, and release each struct once."""
     source = program.column(program.rocm.memory())
 
     def cycle(count):
@@ -179,7 +179,7 @@ def test_imports_leave_nothing_on_the_driver(program, keywords):
 @pytest.mark.parametrize("method", ["__arrow_c_device_array__", "__arrow_c_device_stream__"])
 @pytest.mark.parametrize("default", [False, True])
 def test_a_column_goes_out_with_an_event_and_comes_back(program, method, default):
-    """Whoever waits for it reads after the write; it is destroyed on release."""
+    """A consumer that waits for the event reads after the write; release destroys the event."""
     rocm, stream, memory = program.rocm, program.rocm.stream(), program.rocm.memory()
     producer, source = 0 if default else program.producer, rocm.memory()
     rocm.driver.copy(memory, source, SIZE, producer, 0, CALL)

@@ -1,4 +1,4 @@
-"""ROCm, events that change hands: a producer's is waited for, and ours is behind pending work."""
+"""ROCm, events passed between libraries: a producer's is waited for; ours follows pending work."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WITHOUT_TIMING = 2  # hipEventDisableTiming
 
 @pytest.fixture
 def hip(rocm, monkeypatch):
-    """Give the driver under test as that of interchange."""
+    """Make the driver under test that of interchange, and return it."""
     monkeypatch.setitem(drivers.drivers, "hip", rocm.driver)
     return rocm
 
 
 @pytest.fixture
 def record_event(hip):
-    """Return what records an event on a stream, and returns the word that holds its handle."""
+    """Return a function that records an event on a stream and returns the word with its handle."""
     made = []
 
     def record(stream, device=0):
@@ -56,7 +56,7 @@ def wait(array, event, stream):
 
 
 def refusal(kind, function, *args):
-    """Return the rule by which a call is refused."""
+    """Return the rule id of the error that a call raises."""
     with pytest.raises(kind) as caught:
         function(*args)
     assert str(caught.value).startswith(f"{CALL}: ")
@@ -76,7 +76,7 @@ def write_and_read(hip, record_event, named, device=0):
 @pytest.mark.parametrize("consumer", ["own", "0", "default"])
 @pytest.mark.parametrize("device", [0, 1])
 def test_a_stream_waits_for_the_event(hip, record_event, consumer, device):
-    """Its own or the default stream of the memory's device; the detector sees the order."""
+    """The stream or the device's default stream waits; the detector sees the order."""
     named = {"own": hip.stream(device), "0": 0, "default": None}[consumer]
     with hip.device(1 - device):
         write_and_read(hip, record_event, named, device)
@@ -86,7 +86,7 @@ def test_a_stream_waits_for_the_event(hip, record_event, consumer, device):
 
 @pytest.mark.parametrize("consumer", ["own", "0", "default"])
 def test_nothing_but_the_wait_keeps_the_order(hip, record_event, consumer):
-    """The same without the waits is reported."""
+    """The same program without the waits is reported."""
     named = {"own": hip.stream(), "0": 0, "default": None}[consumer]
     with hip.emulator.without_waits():
         write_and_read(hip, record_event, named)
@@ -95,7 +95,7 @@ def test_nothing_but_the_wait_keeps_the_order(hip, record_event, consumer):
 
 
 def test_the_host_waits_for_page_locked_memory(hip, record_event):
-    """It is filled when the import returns."""
+    """The memory is filled when the import returns."""
     producer, memory = hip.stream(), hip.memory(pinned=True)
     hip.emulator.fill(producer, memory, SIZE, 7)
     wait(array_of(memory, "rocm_host"), record_event(producer), None)
@@ -104,7 +104,7 @@ def test_the_host_waits_for_page_locked_memory(hip, record_event):
 
 
 def test_a_stream_waits_for_page_locked_memory(hip, record_event):
-    """Where one is named, the host does not wait."""
+    """If a stream is passed, the host does not wait."""
     producer, stream, memory = hip.stream(), hip.stream(), hip.memory(pinned=True)
     with hip.emulator.held(producer):
         hip.emulator.fill(producer, memory, SIZE, 7)
@@ -125,14 +125,14 @@ def test_no_sync_waits_for_nothing(hip, record_event):
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_the_numbers_of_cuda_are_no_streams(hip, record_event, stream):
-    """As everywhere on ROCm."""
+    """The numbers of CUDA's default streams are refused on ROCm."""
     event = record_event(hip.stream())
 
     assert refusal(ix.StreamError, wait, array_of(hip.memory()), event, stream) == "DLP-STREAM-3"
 
 
 def test_an_event_that_was_destroyed_is_refused(hip, record_event):
-    """The runtime keeps no error of it."""
+    """The runtime keeps no error."""
     event = record_event(hip.stream())
     gone = c_void_p(event.value)
     hip.do("hipEventDestroy", event)
@@ -146,7 +146,7 @@ def test_an_event_that_was_destroyed_is_refused(hip, record_event):
 
 
 def test_a_capturing_stream_waits_for_no_event(hip, record_event):
-    """The capture ends well."""
+    """The capture ends successfully."""
     event, stream = record_event(hip.stream()), hip.stream()
     with hip.capture(stream):
         rule = refusal(ix.StreamError, wait, array_of(hip.memory()), event, stream)
@@ -155,7 +155,7 @@ def test_a_capturing_stream_waits_for_no_event(hip, record_event):
 
 
 def test_an_event_of_a_capture_is_found_out(hip, record_event):
-    """The stream takes part in the capture then, and joins again."""
+    """The stream would join the capture, and is joined again."""
     origin, stream = hip.stream(), hip.stream()
     with hip.capture(origin):
         event = record_event(origin)
@@ -168,7 +168,7 @@ def test_an_event_of_a_capture_is_found_out(hip, record_event):
 @pytest.mark.parametrize("device", [0, 1])
 @pytest.mark.parametrize("default", [False, True])
 def test_our_event_is_behind_pending_work(hip, device, default):
-    """Who waits for it reads after the write; the host has waited for nothing."""
+    """A consumer that waits for it reads after the write; the host does not wait."""
     producer = 0 if default else hip.stream(device)
     consumer, source, memory = hip.stream(device), hip.memory(device), hip.memory(device)
     target = hip.memory(device)
@@ -185,7 +185,7 @@ def test_our_event_is_behind_pending_work(hip, device, default):
 
 
 def test_our_event_dies_with_its_object(hip):
-    """A hundred of them leave nothing behind."""
+    """A hundred of them leave no events."""
     array = array_of(hip.memory(), stream=hip.stream())
     before = hip.events()
     held = [recorded_event_of([array], CALL) for _ in range(100)]
@@ -196,7 +196,7 @@ def test_our_event_dies_with_its_object(hip):
 
 
 def test_no_event_is_recorded_in_a_capture(hip):
-    """Nobody outside could wait for it; the capture ends well, and no event is left."""
+    """A consumer outside of the capture could not wait; the capture succeeds, no event is left."""
     stream, before = hip.stream(), hip.events()
     array = array_of(hip.memory(), stream=stream)
     with hip.capture(stream):
@@ -206,7 +206,7 @@ def test_no_event_is_recorded_in_a_capture(hip):
 
 
 def test_a_stream_that_is_gone_leaves_no_event(hip):
-    """Before anything follows its handle."""
+    """The error is raised before the handle is dereferenced."""
     stream, before = hip.stream(), hip.events()
     array = array_of(hip.memory(), stream=stream)
     hip.destroy(stream)

@@ -1,4 +1,4 @@
-"""ROCm, memory: no room for it, captures beside it, and what giving it back waits for."""
+"""ROCm, memory: failed allocations, captures, and the waits of freeing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLOW = 0.02  # [seconds]
 
 @pytest.mark.parametrize("pinned", [False, True])
 def test_no_room_is_an_error_of_its_own(rocm, pinned):
-    """It is a MemoryError, too, and the runtime keeps none."""
+    """The error is also a MemoryError, and the runtime keeps none."""
     make = rocm.driver.allocate_pinned if pinned else rocm.driver.allocate
 
     with pytest.raises(ix.OutOfDeviceMemoryError, match="hipErrorOutOfMemory") as caught:
@@ -27,14 +27,14 @@ def test_no_room_is_an_error_of_its_own(rocm, pinned):
 
 
 def test_there_is_no_managed_memory_to_be_had(rocm):
-    """DLPack has no type for it."""
+    """DLPack has no device type for it."""
     with pytest.raises(ix.UnsupportedDeviceError, match="DLP-DEV-6"):
         rocm.driver.allocate_managed(SIZE, 0, CALL)
 
 
 @pytest.mark.parametrize("pinned", [False, True])
 def test_memory_comes_and_goes_beside_a_capture(rocm, pinned):
-    """The capture of another stream ends well."""
+    """The capture of another stream ends successfully."""
     make = rocm.driver.allocate_pinned if pinned else rocm.driver.allocate
     before = rocm.emulator.live()
 
@@ -46,7 +46,7 @@ def test_memory_comes_and_goes_beside_a_capture(rocm, pinned):
 
 @pytest.mark.parametrize("ptr", [0, 1])
 def test_freeing_waits_for_the_streams_of_other_devices(rocm, ptr):
-    """As far as the driver was told of them."""
+    """Freeing waits for the streams of other devices that the driver knows."""
     memory, stream = rocm.driver.allocate(SIZE, 0, CALL), rocm.stream(1)
     source = rocm.memory(1)
     rocm.emulator.delay(stream, SLOW)
@@ -59,7 +59,7 @@ def test_freeing_waits_for_the_streams_of_other_devices(rocm, ptr):
 
 
 def test_a_stream_of_the_same_device_is_waited_for_anyway(rocm):
-    """No event is needed; with no address given, there is one."""
+    """No event is needed, except when no address is given."""
     memory, stream = rocm.memory(1), rocm.stream(1)
 
     with rocm.calls() as calls:
@@ -70,7 +70,7 @@ def test_a_stream_of_the_same_device_is_waited_for_anyway(rocm):
 
 
 def test_the_runtime_tells_whether_the_work_is_done(rocm):
-    """What it says of work that is not is no error, and is forgotten."""
+    """The runtime's code for pending work is not an error, and is cleared."""
     stream = rocm.stream(1)
     with rocm.emulator.held(stream):
         mark = rocm.driver.mark(stream, 1, CALL)
@@ -82,7 +82,7 @@ def test_the_runtime_tells_whether_the_work_is_done(rocm):
 
 
 def test_the_event_of_a_mark_is_used_again(rocm):
-    """Once the work before it is done."""
+    """The event is reused when the work before it is done."""
     stream = rocm.stream()
     rocm.driver.is_complete(rocm.driver.mark(stream, 0, CALL))
     rocm.driver.synchronize_device(0, CALL)

@@ -1,4 +1,4 @@
-"""ROCm, the library: which file is loaded, and what is said where there is none."""
+"""ROCm, the runtime library: which file is loaded, and the error if there is none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALL = "f()"
 
 
 def refusal():
-    """Return why there is no driver."""
+    """Return the reason why there is no driver."""
     with pytest.raises(ix.BackendUnavailableError) as caught:
         open_driver(CALL)
     assert str(caught.value).startswith(f"{CALL}: ")
@@ -24,14 +24,14 @@ def refusal():
 
 @pytest.fixture
 def nothing_named(monkeypatch):
-    """Name no file, and let no file be found under the usual names."""
+    """Name no file, and hide the files with the usual names."""
     monkeypatch.delenv(library.VARIABLE, raising=False)
     monkeypatch.setattr(library, "NAMES", tuple(f"no-{name}" for name in library.NAMES))
 
 
 @pytest.mark.usefixtures("nothing_named")
 def test_where_nothing_is_found_the_names_are_told():
-    """And what to install, or to set."""
+    """The error has the names, and what to install or to set."""
     error = refusal()
 
     assert all(name in error.what for name in library.NAMES)
@@ -39,7 +39,7 @@ def test_where_nothing_is_found_the_names_are_told():
 
 
 def test_what_is_named_is_loaded_or_nothing(monkeypatch, tmp_path):
-    """A file that is named and cannot be loaded is not passed over."""
+    """A named file that cannot be loaded is an error; no other file is tried."""
     monkeypatch.setenv(library.VARIABLE, str(tmp_path / "libamdhip64.so"))
 
     assert f"{library.VARIABLE}={tmp_path}" in refusal().what
@@ -47,7 +47,7 @@ def test_what_is_named_is_loaded_or_nothing(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("nothing_named")
 def test_a_broken_runtime_is_not_passed_over(monkeypatch, tmp_path):
-    """The first file that is found is meant; why it does not load is told."""
+    """The first file that is found is used; the error has the reason why it cannot be loaded."""
     broken = tmp_path / "libamdhip64.so"
     broken.write_text("no library")
     monkeypatch.setattr(library, "NAMES", (*library.NAMES, str(broken)))
@@ -56,7 +56,7 @@ def test_a_broken_runtime_is_not_passed_over(monkeypatch, tmp_path):
 
 
 def test_a_library_of_something_else_is_refused(monkeypatch):
-    """By the first function that it lacks."""
+    """The error has the first function that is missing."""
     monkeypatch.setenv(library.VARIABLE, "libc.so.6")
 
     assert "has no function hip" in refusal().what
@@ -64,7 +64,7 @@ def test_a_library_of_something_else_is_refused(monkeypatch):
 
 @pytest.mark.usefixtures("nothing_named")
 def test_a_driver_that_is_missing_is_asked_for_again(monkeypatch):
-    """Nothing is remembered: it may be installed, or named, meanwhile."""
+    """The result is not cached: a runtime may be installed or named later."""
     monkeypatch.delitem(drivers.drivers, "hip", raising=False)
     with pytest.raises(ix.BackendUnavailableError):
         drivers.driver_of(ix.Device.of("rocm"), CALL)
@@ -98,7 +98,7 @@ except ix.BackendUnavailableError as error:
 @pytest.mark.emulated
 @pytest.mark.usefixtures("rocm")
 def test_the_driver_of_rocm_devices_is_this_one(monkeypatch):
-    """Of device memory and of page-locked host memory, loaded once."""
+    """Device memory and page-locked host memory use this driver, which is loaded once."""
     monkeypatch.delitem(drivers.drivers, "hip", raising=False)
     found = [drivers.driver_of(ix.Device.of(name), CALL) for name in ("rocm:1", "rocm_host")]
     monkeypatch.delitem(drivers.drivers, "hip")
@@ -111,7 +111,7 @@ def test_the_driver_of_rocm_devices_is_this_one(monkeypatch):
 @pytest.mark.usefixtures("rocm")
 @pytest.mark.isolated
 def test_the_runtime_that_is_loaded_is_taken(run_isolated, build_runtime, tmp_path):
-    """By its SONAME, before any that is found: a second one would know none of its streams."""
+    """It is found by its SONAME before other files: a second runtime would not know its streams."""
     (tmp_path / library.NAMES[0]).write_text("no library")
     folders = [str(tmp_path), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     env = {library.VARIABLE: "", "LD_LIBRARY_PATH": os.pathsep.join(folders)}
@@ -123,7 +123,7 @@ def test_the_runtime_that_is_loaded_is_taken(run_isolated, build_runtime, tmp_pa
 @pytest.mark.usefixtures("rocm")
 @pytest.mark.isolated
 def test_without_a_device_there_is_no_driver(run_isolated):
-    """What the runtime says is told."""
+    """The error has the message of the runtime."""
     said = run_isolated(NO_DEVICE, env={"EMUCUDA_DEVICES": "0"})
 
     assert said.startswith("IX-DRIVER-1 ROCm has no device here (hipGetDeviceCount ")

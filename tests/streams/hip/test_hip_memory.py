@@ -1,4 +1,4 @@
-"""ROCm, memory: what an address is, allocations, copies; devices and errors."""
+"""ROCm, memory: attributes of addresses, allocations, copies, devices and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ON_DEVICE, ON_HOST = DLDeviceType.kDLROCM, DLDeviceType.kDLROCMHost
 @pytest.mark.parametrize(("pinned", "kind"), [(False, ON_DEVICE), (True, ON_HOST)])
 @pytest.mark.parametrize("ordinal", [0, 1])
 def test_an_address_has_a_place(rocm_of_each_version, pinned, kind, ordinal):
-    """Type, device and allocation, from an address within, on each version of the runtime."""
+    """Type, device and allocation are found from an address inside, for each runtime version."""
     rocm = rocm_of_each_version
     start = rocm.memory(ordinal, pinned=pinned)
 
@@ -33,7 +33,7 @@ def test_an_address_has_a_place(rocm_of_each_version, pinned, kind, ordinal):
 
 
 def test_managed_memory_counts_as_the_devices(rocm_of_each_version):
-    """DLPack has no type for it on ROCm."""
+    """DLPack has no type for managed memory on ROCm."""
     rocm, found = rocm_of_each_version, c_void_p()
     rocm.do("hipMallocManaged", byref(found), c_size_t(SIZE), 1)
     place = rocm.driver.pointer_attributes(found.value, CALL)
@@ -43,7 +43,7 @@ def test_managed_memory_counts_as_the_devices(rocm_of_each_version):
 
 
 def test_registered_memory_has_a_place(rocm_of_each_version):
-    """Of the host's own memory, the runtime tells where it starts in another way."""
+    """The runtime reports the start of registered host memory differently."""
     rocm, buffer = rocm_of_each_version, ctypes.create_string_buffer(3 * 4096)
     start = -(-ctypes.addressof(buffer) // 4096) * 4096
     rocm.do("hipHostRegister", c_void_p(start), c_size_t(SIZE), 0)
@@ -54,7 +54,7 @@ def test_registered_memory_has_a_place(rocm_of_each_version):
 
 
 def test_an_unknown_address_has_none(rocm_of_each_version):
-    """However the runtime says so, it keeps no error that another library takes for its own."""
+    """The runtime keeps no error that another library could take for its own."""
     rocm, mine = rocm_of_each_version, ctypes.create_string_buffer(8)
 
     assert rocm.driver.pointer_attributes(ctypes.addressof(mine), CALL) is None
@@ -64,7 +64,7 @@ def test_an_unknown_address_has_none(rocm_of_each_version):
 @pytest.mark.parametrize("pinned", [False, True])
 @pytest.mark.parametrize("ordinal", [0, 1])
 def test_memory_comes_and_goes(rocm, pinned, ordinal):
-    """On its device, whichever is current."""
+    """Memory is allocated on its device, whichever device is current."""
     before = rocm.emulator.live()
     make = rocm.driver.allocate_pinned if pinned else rocm.driver.allocate
     memory = make(SIZE, ordinal, CALL)
@@ -77,21 +77,21 @@ def test_memory_comes_and_goes(rocm, pinned, ordinal):
 
 @pytest.mark.parametrize(("address", "ordinal"), [(64, 0), (0, 99)])
 def test_nothing_is_raised_when_memory_is_freed(rocm, address, ordinal):
-    """A finaliser cannot raise; the runtime keeps no error either."""
+    """A finalizer cannot raise; the runtime keeps no error either."""
     rocm.driver.free(address, ordinal, False)  # noqa: FBT003 - as it is called
 
     assert rocm.last_error() == 0
 
 
 def test_the_device_reaches_pinned_memory(rocm):
-    """By an address that the runtime knows."""
+    """The runtime knows the device's address of pinned memory."""
     memory = rocm.memory(pinned=True)
 
     assert rocm.driver.device_pointer(memory, CALL) == memory
 
 
 def test_bytes_are_copied_from_host_to_device_and_back(rocm):
-    """Between addresses of any kind."""
+    """Bytes are copied between addresses of every kind."""
     text, stream = ctypes.create_string_buffer(bytes(range(SIZE)), SIZE), rocm.stream()
     memory, back = rocm.memory(), rocm.memory(pinned=True)
     rocm.driver.copy(memory, ctypes.addressof(text), SIZE, stream, 0, CALL)
@@ -103,7 +103,7 @@ def test_bytes_are_copied_from_host_to_device_and_back(rocm):
 
 @pytest.mark.parametrize("depth", [1, 2])
 def test_rows_and_slices_are_copied(rocm, depth):
-    """Those that lie apart on one side come to lie together on the other."""
+    """Separate rows on one side are contiguous on the other."""
     text, stream = ctypes.create_string_buffer(bytes(range(SIZE)), SIZE), rocm.stream()
     memory, back = rocm.memory(), rocm.memory(pinned=True)
     width, height, pitch, rows = 3, 4, 10, 6
@@ -122,7 +122,7 @@ def test_rows_and_slices_are_copied(rocm, depth):
 
 @pytest.mark.parametrize(("depth", "name"), [(1, "hipMemcpy2DAsync"), (2, "hipMemcpy3DAsync")])
 def test_a_copy_that_does_not_fit_is_told(rocm, depth, name):
-    """By the function that refuses it: rows need no slices."""
+    """The error names the function that refused: rows do not need the function for slices."""
     start, stream = rocm.memory(), rocm.stream()
     copy = PitchedCopy(8, SIZE, depth, (start, 8, SIZE), (start, 8, SIZE))
     with pytest.raises(ix.ExchangeError) as caught, rocm.emulator.trace() as trace:
@@ -136,12 +136,12 @@ def test_a_copy_that_does_not_fit_is_told(rocm, depth, name):
 
 
 def test_devices_are_counted(rocm):
-    """As the runtime counts them."""
+    """The count is that of the runtime."""
     assert (rocm.driver.count_devices(CALL), rocm.driver.current_device(CALL)) == (2, 0)
 
 
 def test_a_device_is_current_for_a_while(rocm):
-    """And what was before is so again, also when the body raises."""
+    """The previous device is restored, also if the body raises."""
 
     def ask(divisor):
         with rocm.driver.on_device(1, CALL):
@@ -154,7 +154,7 @@ def test_a_device_is_current_for_a_while(rocm):
 
 
 def test_an_error_is_told_by_its_name(rocm):
-    """With the function that failed, and the runtime is made to forget it."""
+    """The error has its name and the function that failed, and the runtime's error is cleared."""
     with pytest.raises(ix.ExchangeError) as caught:
         rocm.driver.allocate(SIZE, 99, CALL)
 

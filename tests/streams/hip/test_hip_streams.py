@@ -1,4 +1,4 @@
-"""ROCm, streams: who waits for whom, and what is no stream."""
+"""ROCm, streams: their order, and invalid streams."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ THREAD_LOCAL = 1  # hipStreamCaptureModeThreadLocal
 
 
 def refusal(kind, function, *args):
-    """Return the rule by which a call is refused, with an error of one class."""
+    """Return the rule id of the error of one class that a call raises."""
     with pytest.raises(kind) as caught:
         function(*args, CALL)
     assert str(caught.value).startswith(f"{CALL}: ")
     return caught.value.rule
 
 
-# ---------------------------------------------------------------- who waits
+# ---------------------------------------------------------------- waits
 
 
 def write_and_read(rocm, producer, consumer, ordinal=0):
-    """Write on one stream, order another after it, and read there: what the detector looks at."""
+    """Write on one stream, order another after it, and read there, for the race detector."""
     memory = rocm.memory(ordinal)
     rocm.emulator.fill(producer, memory, SIZE, 7)
     rocm.driver.order(producer, consumer, ordinal, CALL)
@@ -40,12 +40,12 @@ def write_and_read(rocm, producer, consumer, ordinal=0):
 
 
 def test_a_stream_waits_for_another(rocm):
-    """What one stream writes, a stream that was ordered after it reads."""
+    """A stream that is ordered after another reads what the other wrote."""
     assert write_and_read(rocm, rocm.stream(), rocm.stream()) == bytes([7]) * SIZE
 
 
 def test_nothing_else_keeps_the_order(rocm):
-    """With waits that order nothing, the detector finds the same program wrong."""
+    """If waits have no effect, the detector reports a race in the same program."""
     with rocm.emulator.without_waits():
         write_and_read(rocm, rocm.stream(), rocm.stream())
 
@@ -53,7 +53,7 @@ def test_nothing_else_keeps_the_order(rocm):
 
 
 def test_the_host_does_not_wait(rocm):
-    """An order is made while the producer's stream is held."""
+    """The streams are ordered while the producer's stream is held."""
     producer, consumer = rocm.stream(), rocm.stream()
     with rocm.emulator.held(producer):
         rocm.emulator.fill(producer, rocm.memory(), SIZE, 7)
@@ -63,7 +63,7 @@ def test_the_host_does_not_wait(rocm):
 
 
 def test_an_order_is_one_record_and_one_wait(rocm):
-    """Nothing else, once there is an event."""
+    """No other call is made once an event exists."""
     producer, consumer = rocm.stream(), rocm.stream()
     rocm.driver.order(producer, consumer, 0, CALL)
     with rocm.calls() as calls:
@@ -74,7 +74,7 @@ def test_an_order_is_one_record_and_one_wait(rocm):
 
 @pytest.mark.parametrize("default", [False, True])
 def test_a_stream_needs_no_order_after_itself(rocm, default):
-    """No call is made at all."""
+    """No call is made."""
     stream = 0 if default else rocm.stream()
     with rocm.emulator.trace() as trace:
         rocm.driver.order(stream, stream, 0, CALL)
@@ -95,7 +95,7 @@ def test_events_are_used_again(rocm):
 
 @pytest.mark.parametrize("ordinal", [0, 1])
 def test_streams_of_any_device_are_ordered(rocm, ordinal):
-    """Whichever device is current, which stays what it is."""
+    """Streams are ordered whichever device is current, and the current device is kept."""
     with rocm.device(1 - ordinal):
         seen = write_and_read(rocm, rocm.stream(ordinal), rocm.stream(ordinal), ordinal)
 
@@ -104,14 +104,14 @@ def test_streams_of_any_device_are_ordered(rocm, ordinal):
 
 
 def test_a_stream_waits_for_one_of_another_device(rocm):
-    """Events are the producer's device's, and waited for anywhere."""
+    """Events belong to the producer's device, and can be waited for on any."""
     assert write_and_read(rocm, rocm.stream(1), rocm.stream(0), 1) == bytes([7]) * SIZE
 
 
 @pytest.mark.parametrize("ordinal", [0, 1])
 @pytest.mark.parametrize("is_producer", [True, False])
 def test_0_is_the_default_stream_of_the_memorys_device(rocm, ordinal, is_producer):
-    """It waits, and is waited for, on that device, not on the current one."""
+    """The default stream is that of this device, not of the current one."""
     other = rocm.stream(ordinal)
     producer, consumer = (0, other) if is_producer else (other, 0)
     source, middle, target = (rocm.memory(ordinal) for _ in range(3))
@@ -125,7 +125,7 @@ def test_0_is_the_default_stream_of_the_memorys_device(rocm, ordinal, is_produce
 
 
 def test_the_order_of_default_streams_is_seen(rocm):
-    """The same without the waits is reported: a stream that does not block ignores the default."""
+    """Without the waits a race is reported: non-blocking streams ignore the default stream."""
     other, memory = rocm.stream(1), rocm.memory(1)
     with rocm.emulator.without_waits():
         rocm.driver.copy(memory, rocm.memory(1), SIZE, 0, 1, CALL)
@@ -136,7 +136,7 @@ def test_the_order_of_default_streams_is_seen(rocm):
 
 
 def test_threads_order_side_by_side(rocm):
-    """None of them gets another's event: there are as many as are in use at once, at most."""
+    """No two threads use one event: there are at most as many as are used at once."""
     streams = [rocm.stream() for _ in range(4)]
     before, failed = rocm.events(), []
 
@@ -159,7 +159,7 @@ def test_threads_order_side_by_side(rocm):
 
 
 def test_an_array_on_rocm_waits_by_it(rocm, monkeypatch):
-    """Its consumer's stream waits for the producer's; 0 is a stream, and 1 is none."""
+    """The consumer's stream waits for the producer's; 0 is a valid stream, and 1 is not."""
     monkeypatch.setitem(drivers.drivers, "hip", rocm.driver)
     producer, consumer, memory = rocm.stream(), rocm.stream(), rocm.memory()
     array = ix.from_pointer(memory, (SIZE,), "uint8", device="rocm:0", stream=producer)
@@ -176,7 +176,7 @@ def test_an_array_on_rocm_waits_by_it(rocm, monkeypatch):
 
 @pytest.mark.parametrize("whole", [False, True], ids=["stream", "device"])
 def test_the_host_waits(rocm, whole):
-    """And lets other threads run meanwhile, one of which opens the gate."""
+    """The wait releases the GIL, so that another thread can open the gate."""
     stream, memory = rocm.stream(1), rocm.memory(1)
     opener = threading.Timer(0.05, rocm.emulator.release, [stream])
     with rocm.emulator.held(stream):
@@ -193,9 +193,9 @@ def test_the_host_waits(rocm, whole):
 
 
 def test_the_host_waits_for_one_device_only(rocm):
-    """What is pending on another stays pending."""
+    """Work that is pending on another device stays pending."""
     stream = rocm.stream(0)
-    opener = threading.Timer(10, rocm.emulator.release, [stream])  # so that nothing hangs
+    opener = threading.Timer(10, rocm.emulator.release, [stream])  # so that the test does not hang
     opener.start()
     with rocm.emulator.held(stream):
         rocm.emulator.fill(stream, rocm.memory(0), SIZE, 7)
@@ -205,11 +205,11 @@ def test_the_host_waits_for_one_device_only(rocm):
     opener.cancel()
 
 
-# ---------------------------------------------------------------- what is no stream
+# ---------------------------------------------------------------- invalid streams
 
 
 def uses(rocm, stream):
-    """Return every call that names a stream."""
+    """Return every call that takes a stream."""
     driver, memory, other = rocm.driver, rocm.memory(), rocm.stream()
     rows = PitchedCopy(2, 2, 1, (memory, 4, 2), (memory + 64, 4, 2))
     return {
@@ -226,7 +226,7 @@ USES = ["producer", "consumer", "host", "copy", "rows"]
 
 @pytest.mark.parametrize("use", USES)
 def test_a_destroyed_stream_is_refused(rocm, use):
-    """Before anything follows its handle, which crashes in some releases; no event is lost."""
+    """The error precedes any use of the handle, which crashes some releases; no event is lost."""
     stream = rocm.stream()
     call = uses(rocm, stream)[use]
     rocm.destroy(stream)
@@ -239,7 +239,7 @@ def test_a_destroyed_stream_is_refused(rocm, use):
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("stream", [1, 2, -1])
 def test_the_numbers_of_cuda_are_no_streams(rocm, use, stream):
-    """The runtime's own default streams have these handles, which no protocol means."""
+    """The runtime uses these handles for its default streams, but no protocol does."""
     assert refusal(ix.StreamError, uses(rocm, stream)[use]) == "DLP-STREAM-3"
 
 
@@ -247,21 +247,21 @@ def test_the_numbers_of_cuda_are_no_streams(rocm, use, stream):
 
 
 def test_a_capturing_stream_waits_for_none_outside(rocm):
-    """It is refused before a call that would spoil the capture, which ends well."""
+    """The wait is refused before a call that would invalidate the capture."""
     stream, outside = rocm.stream(), rocm.stream()
     with rocm.capture(stream):
         assert refusal(ix.StreamError, rocm.driver.order, outside, stream, 0) == "DLP-STREAM-8"
 
 
 def test_captures_are_kept_apart(rocm):
-    """A capturing stream waits for none of another capture."""
+    """A capturing stream does not wait for another capture."""
     one, another = rocm.stream(), rocm.stream()
     with rocm.capture(one, another):
         assert refusal(ix.StreamError, rocm.driver.order, one, another, 0) == "DLP-STREAM-8"
 
 
 def test_a_stream_joins_the_capture_that_it_waits_for(rocm):
-    """And leaves it when it is waited for in turn."""
+    """The stream leaves the capture when it is waited for."""
     origin, branch = rocm.stream(), rocm.stream()
     with rocm.capture(origin):
         rocm.driver.order(origin, branch, 0, CALL, fork=True)
@@ -271,7 +271,7 @@ def test_a_stream_joins_the_capture_that_it_waits_for(rocm):
 
 
 def test_a_stream_is_not_drawn_into_a_capture_unasked(rocm):
-    """It would have to join again, and no code does that."""
+    """The stream would have to be joined again, which no code does."""
     origin, branch = rocm.stream(), rocm.stream()
     with rocm.capture(origin):
         assert refusal(ix.StreamError, rocm.driver.order, origin, branch, 0) == "DLP-STREAM-8"
@@ -279,7 +279,7 @@ def test_a_stream_is_not_drawn_into_a_capture_unasked(rocm):
 
 @pytest.mark.parametrize("is_producer", [True, False])
 def test_no_default_stream_beside_a_capture(rocm, is_producer):
-    """Where a blocking stream captures, the default stream is not touched."""
+    """While a blocking stream captures, the default stream is not used."""
     stream, other = rocm.stream(flags=0), rocm.stream()
     pair = (0, other) if is_producer else (other, 0)
     with rocm.capture(stream):
@@ -289,14 +289,14 @@ def test_no_default_stream_beside_a_capture(rocm, is_producer):
 
 
 def test_the_host_waits_for_no_capturing_stream(rocm):
-    """It would wait for nothing, and spoil the capture."""
+    """The wait would have no effect, and would invalidate the capture."""
     stream = rocm.stream()
     with rocm.capture(stream):
         assert refusal(ix.StreamError, rocm.driver.synchronize, stream, 0) == "DLP-STREAM-8"
 
 
 def test_a_spoilt_capture_is_named(rocm):
-    """It has no number of its own, by which it could be told from others."""
+    """An invalidated capture has no id that tells it from others."""
     stream, other = rocm.stream(), rocm.stream()
     rocm.do("hipStreamBeginCapture", c_void_p(stream), THREAD_LOCAL)
     assert rocm.runtime.hipStreamSynchronize(c_void_p(stream)) != 0
@@ -308,7 +308,7 @@ def test_a_spoilt_capture_is_named(rocm):
 
 
 def test_memory_is_freed_during_a_capture(rocm):
-    """A finaliser runs anywhere; the capture ends well, and the thread's mode is what it was."""
+    """A finalizer runs anywhere; the capture succeeds, and the thread's mode is restored."""
     memory, mode = rocm.driver.allocate(SIZE, 0, CALL), c_int(THREAD_LOCAL)
     before = rocm.emulator.live().device
     rocm.do("hipThreadExchangeStreamCaptureMode", byref(mode))
