@@ -1,6 +1,6 @@
-"""What every test stands on: a runner for child processes, the cores, hypothesis profiles.
+"""Fixtures for all tests: a runner of child processes, the cores, hypothesis profiles.
 
-Whatever could crash, hang or leave something behind at exit runs in a child.
+Code that could crash, hang or leave something behind at exit runs in a child process.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SCRIPTS = Path(__file__).parent / "isolated" / "scripts"
 _SOURCE = Path(interchange.__file__).parent.parent
 _MUTANTS = Path(__file__).parent / "conformance"  # the folder of their package
 _TAKING = Path(__file__).parent / "taking.py"
-_TIME = 110.0  # [seconds]; below faulthandler_timeout, so that the child is the one that is blamed
+_TIME = 110.0  # [seconds]; below faulthandler_timeout, so that the child is reported
 
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=24)
 settings.register_profile("full", deadline=None, print_blob=True)
-settings.register_profile(  # the same examples every time: what lands does not depend on luck
+settings.register_profile(  # the same examples every time: a merge must not depend on chance
     "ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[*HealthCheck]
 )
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2000)
@@ -59,9 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _let_children_compile_once(config: pytest.Config) -> None:
-    """Give them a folder for bytecode, where none may be written into the clone.
+    """Set a folder for bytecode, if none may be written into the clone.
 
-    Else each of thousands of processes would compile the whole package.
+    Otherwise each of thousands of processes would compile the whole package.
     """
     if os.environ.get("PYTHONDONTWRITEBYTECODE") and "PYTHONPYCACHEPREFIX" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="bytecode-")
@@ -73,7 +73,7 @@ def _let_children_compile_once(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep a log of the run where one is asked for, in the process that hears of every test."""
+    """Keep a log of the run if requested, in the process that receives the results of all tests."""
     _let_children_compile_once(config)
     path = config.getoption("--write-log")
     if path is None or hasattr(config, "workerinput"):
@@ -83,10 +83,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what asks for `taking` with every public function that takes an array (taking.py).
+    """Run tests with the fixture `taking` with every public function that takes an array.
 
-    ``taking_stream`` is every one with the keyword ``stream``; the memory is on the device of the
-    test's mark.
+    The functions are those of taking.py.  ``taking_stream`` is every function with the keyword
+    ``stream``; the memory is on the device of the test's mark.
     """
     for name in metafunc.fixturenames:
         if name == "taking" or name.startswith("taking_"):
@@ -97,17 +97,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_report_header() -> str:
-    """Say which core is under test."""
+    """Print the core under test."""
     return f"interchange: {interchange.core_name} core in use, tested: {', '.join(_cores())}"
 
 
 def _demanded(name: str) -> bool:
-    """Whether this run was told to fail, not skip, where `name` is missing."""
+    """Whether this run must fail, not skip, if `name` is missing."""
     return name in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(",")
 
 
 class RunIsolated(Protocol):
-    """Runs a script in a child process and returns what it printed."""
+    """Runs a script in a child process and returns its output."""
 
     def __call__(
         self,
@@ -130,7 +130,7 @@ def _run_isolated(
     warnings: str = "error",
     timeout: float = _TIME,
 ) -> str:
-    """Run a script, demand a clean end (code 0, nothing on stderr) and return its stdout."""
+    """Run a script, require a clean end (code 0, nothing on stderr) and return its stdout."""
     done = run_child(script, *args, python=python, env=env, warnings=warnings, timeout=timeout)
     assert (done.returncode, done.stderr) == (0, ""), (
         f"{script.strip().splitlines()[0]} {args} ended with code {done.returncode}\n"
@@ -147,7 +147,7 @@ def run_child(
     warnings: str = "error",
     timeout: float = _TIME,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script and return how it ended, whatever way that was."""
+    """Run a script and return its result, successful or not."""
     program = ["-c", script] if "\n" in script else [str(SCRIPTS / script)]
     command = [python or sys.executable, "-X", "faulthandler", "-W", warnings, *program]
     paths = [*map(str, (_SOURCE, SCRIPTS, _MUTANTS)), os.environ.get("PYTHONPATH", "")]
@@ -163,7 +163,7 @@ def run_child(
 
 @pytest.fixture(scope="session")
 def public_calls() -> ModuleType:
-    """Return the module that says how each public function is called with an array."""
+    """Return the module that defines how each public function is called with an array."""
     return _load(_TAKING)
 
 
@@ -175,7 +175,7 @@ def has_gil() -> bool:
 
 @pytest.fixture(scope="session")
 def run_isolated() -> RunIsolated:
-    """Return the runner: it fails the test unless the child ends with code 0 and says nothing."""
+    """Return the runner: it fails the test unless the child ends with code 0 and no output."""
     return _run_isolated
 
 
@@ -209,7 +209,7 @@ def _is_built(name: str) -> bool:
 
 
 def _cores() -> list[str]:
-    """Return the cores that are built here, and those that were demanded."""
+    """Return the cores that are built here, and those that were required."""
     return [name for name in ("ctypes", "native") if _demanded(name) or _is_built(f"_{name}")]
 
 
@@ -221,13 +221,13 @@ def c_api() -> ModuleType:
 
 @pytest.fixture(scope="session", params=_cores())
 def core(request: pytest.FixtureRequest) -> ModuleType:
-    """Return every core in turn; one that was demanded and is not built fails."""
+    """Return every core in turn; one that was required and is not built fails."""
     return importlib.import_module(f"interchange._core._{request.param}")
 
 
 @pytest.fixture(scope="session")
 def cores() -> dict[str, ModuleType]:
-    """Return both cores, ctypes first; skips where there is one, and a demanded one fails."""
+    """Return both cores, ctypes first; skips if there is one, and fails if one was required."""
     names = _cores()
     if len(names) < 2:
         pytest.skip("there is one core here, and nothing to compare it with")
@@ -241,21 +241,21 @@ def core_env(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whose children use each core in turn: the core in use here changes nothing of them."""
+    """Mark whose child processes use each core in turn, independent of the core in use here."""
     for item in items:
         if item.get_closest_marker("isolated") and "core_env" in item.fixturenames:
             item.add_marker("both_cores")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what asserts how the ctypes core works where another one is in use."""
+    """Skip tests of the ctypes core's internals if another core is in use."""
     if item.get_closest_marker("readable") and interchange.core_name != "ctypes":
         pytest.skip("of the ctypes core: runs with INTERCHANGE_CORE=ctypes")
 
 
 @pytest.fixture
 def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the drivers away, which an earlier test of this process may have loaded."""
+    """Remove the drivers, which an earlier test of this process may have loaded."""
     from interchange._streams import driver
 
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)  # importing it fails

@@ -58,16 +58,16 @@ class RunLog:
     # ------------------------------------------------------------ hooks
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note what was selected in this process."""
+        """Record the tests that were selected in this process."""
         self.selected |= {item.nodeid for item in session.items}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Note what a worker selected: all of them select the same."""
+        """Record a worker's selected tests: all workers select the same."""
         self.selected |= set(ids)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the outcome of a part of a test; the worst of its parts is that of the test."""
+        """Record the outcome of a phase of a test; a test has the worst outcome of its phases."""
         found = _outcome(report)
         known = self.outcomes.get(report.nodeid)
         if known is None or _WORST.index(found[0]) < _WORST.index(known[0]):
@@ -78,7 +78,7 @@ class RunLog:
         text = json.dumps(self.content(), indent=1, ensure_ascii=False)
         self.path.write_text(text + "\n", encoding="utf-8")
 
-    # ------------------------------------------------------------ what is written
+    # ------------------------------------------------------------ contents of the log
 
     def content(self) -> dict[str, Any]:
         """Return the log."""
@@ -127,7 +127,7 @@ def _without_paths(arguments: list[str]) -> list[str]:
 
 
 def _git(*arguments: str) -> str | None:
-    """Return what git says of the repository; None outside of one."""
+    """Return the output of git about the repository; None outside of one."""
     command = ["git", "-C", str(ROOT), *arguments]
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -137,7 +137,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _versions() -> dict[str, str]:
-    """Return the releases of Python and of what takes part, by name."""
+    """Return the releases of Python and of the used packages, by name."""
     found = {"python": platform.python_version()}
     for one in distributions():
         name = one.name.lower().replace("_", "-")
@@ -148,7 +148,7 @@ def _versions() -> dict[str, str]:
 
 
 def _machine(driver: str) -> dict[str, Any]:
-    """Return what the tests ran on: the system, the driver, and its devices."""
+    """Return the environment of the tests: the system, the driver, and its devices."""
     devices, cuda = _devices()
     return {
         "system": f"{platform.system()} {platform.machine()}",
@@ -161,7 +161,7 @@ def _machine(driver: str) -> dict[str, Any]:
 
 
 def _kernel_driver() -> str | None:
-    """Return the release of NVIDIA's kernel module, None where there is none."""
+    """Return the release of NVIDIA's kernel module, None if there is none."""
     try:
         text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
     except OSError:

@@ -1,10 +1,10 @@
-"""Run tests with the native core under ASan and UBSan, and look for what it leaks: `tox -e asan`.
+"""Run tests with the native core under ASan and UBSan, and report its leaks: `tox -e asan`.
 
 Source: clang's and gcc's sanitizers; LeakSanitizer.  The interpreter is not built with them, so
-that their library is loaded first.  CPython leaves much behind when it ends: of the leaks, those
-count in whose stack the native core is.
+that their library is preloaded.  CPython leaks much memory at exit: only leaks with the native core
+in their stack are reported.
 
-Usage: ``python tests/run_sanitized.py [arguments of pytest]``, where interchange was built with
+Usage: ``python tests/run_sanitized.py [arguments of pytest]``, with interchange built with
 ``INTERCHANGE_BUILD=require INTERCHANGE_DEBUG_BUILD=1 CFLAGS="-fsanitize=address,undefined"``.
 """
 
@@ -27,7 +27,7 @@ LAYERS = [
     )
 ]  # fmt: skip
 BLURRED = TESTS / "capi" / "test_often.py"
-"""Counts less than a byte per call, which what the sanitizer keeps for a while hides."""
+"""Tests of growth below a byte per call, which memory retained by the sanitizer hides."""
 LEAKING = [
     TESTS / "core" / f"test_{name}.py"
     for name in (
@@ -35,12 +35,12 @@ LEAKING = [
         "arrow_taking", "arrow_exports",
     )
 ]  # fmt: skip
-"""What is run once more for leaks, in one process: deep stacks make it slow."""
+"""Tests that run once more for leaks, in one process: deep stacks are slow."""
 OURS = ("/_native/", "_native/_extension")  # in a line of a stack
 ONCE = (" in execute ", " in copy_class ")
-"""Functions that make what lives as long as the process: dictionaries of module and class."""
+"""Functions that allocate objects for the life of the process: dictionaries of module and class."""
 TROUBLE = ("ERROR: AddressSanitizer", "runtime error:")
-MEMORY = {  # memory that was freed is kept for a while, but not so long that it counts as growth
+MEMORY = {  # freed memory is retained for a while, but not so long that it counts as growth
     "allocator_may_return_null": 1,
     "handle_segv": 0,
     "quarantine_size_mb": 1,
@@ -55,11 +55,11 @@ capsule = x.__dlpack__()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(capsule))
 print(ix.core_name)
 """
-"""Leaks a struct of ours, to see whether that is seen."""
+"""Leaks a struct of ours, to test the detection."""
 
 
 def libraries() -> str:
-    """Return what the loader loads first."""
+    """Return the libraries to preload."""
     compiler = shlex.split(os.environ.get("CC", "gcc"))
     names = ("libasan.so", "libubsan.so")
     found = [
@@ -93,7 +93,7 @@ def run(folder: Path, command: list[str], *, leaks: bool) -> int:
 
 
 def troubles(folder: Path) -> list[str]:
-    """Return what the sanitizers wrote of errors, and of leaks of ours."""
+    """Return the sanitizers' reports of errors, and of leaks of ours."""
     found = []
     for path in sorted(folder.iterdir()):
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -105,12 +105,12 @@ def troubles(folder: Path) -> list[str]:
 
 
 def is_ours(leak: str) -> bool:
-    """Whether the native core is in the stack of a leak, and lives on without what leaked."""
+    """Whether the native core is in the stack of a leak that is not caused by another one."""
     return any(word in leak for word in OURS) and not any(word in leak for word in ONCE)
 
 
 def step(command: list[str], *, leaks: bool) -> tuple[int, list[str]]:
-    """Run a command, and return how it ended and what was wrong."""
+    """Run a command, and return its exit code and its errors."""
     with tempfile.TemporaryDirectory() as folder:
         code = run(Path(folder), [sys.executable, *command], leaks=leaks)
         return code, troubles(Path(folder))
@@ -125,7 +125,7 @@ def is_sanitized() -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests, then look for leaks; print what was found."""
+    """Run the tests, then look for leaks; print the findings."""
     if not is_sanitized():
         print("the native core is not built with -fsanitize=address,undefined: see `tox -e asan`")
         return 1

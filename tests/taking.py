@@ -1,10 +1,10 @@
 """Every public function that takes an array, and how tests call it: derived from its signature.
 
-A function whose first parameter is ``x`` and that demands no other argument is called with the
+A function whose first parameter is ``x``, without other required arguments, is called with the
 array alone.  `CALLS` has the others, `WITHOUT_ARRAYS` those that take no array, `MEMORY` those that
-take memory of one kind.  `unknown()` names what is in none of them, and a test asks that it is
-empty.  ``tests/conftest.py`` makes fixtures of the rest: `taking` is each function in turn,
-``taking_stream`` each that has the keyword ``stream``, and so for every keyword.
+take memory of one kind.  `unknown()` lists the functions in none of them, and a test requires it to
+be empty.  ``tests/conftest.py`` makes fixtures of the rest: `taking` is each function in turn,
+``taking_stream`` each with the keyword ``stream``, and so on for every keyword.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Subclass(np.ndarray):
-    """A class of arrays that `like` is asked for."""
+    """A class of arrays for `like`."""
 
 
 def _borrow(x, *, stream=1, **keywords):
@@ -64,7 +64,7 @@ ELSEWHERE = {
         {"copy"},
     ),
 }
-"""Further ways in: what is called, and its keywords."""
+"""Further functions that import: the callable, and its keywords."""
 WITHOUT_ARRAYS = {"cuda.device_array", "cuda.jit", "from_pointer", "inspect", "set_backend"}
 """Functions that take no array, or, as `inspect`, return none of its memory."""
 MEMORY = {
@@ -128,7 +128,7 @@ def _takes_none(signature: inspect.Signature) -> bool:
 
 
 def unknown() -> list[str]:
-    """Return the public functions of which neither signature nor table says how they are called."""
+    """Return the public functions for which neither signature nor table defines a call."""
     return [
         name
         for name, (_, signature) in _functions().items()

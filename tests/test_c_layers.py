@@ -1,4 +1,4 @@
-"""The C files of a folder are layered: a file includes and calls only what is in a lower layer.
+"""The C files of a folder are layered: a file includes and calls only files of lower layers.
 
 Source: `layers.txt` in the folder, which has one layer per line, the lowest first.  A `.c` file and
 the header of its name are one unit; units on one line do not refer to each other.
@@ -40,9 +40,9 @@ ENDS_MACRO = re.compile(r"[ \t]*\n")
 
 
 def items_of(code):
-    """Split what is at the top level of a file into (what stands outside of braces, all of it).
+    """Split the top level of a file into pairs (text outside of braces, whole text).
 
-    What is in the braces of a struct, a union or an enum is left out: fields are no functions.
+    The contents of the braces of a struct, a union or an enum are omitted: fields are no functions.
     """
     head, body, depth, parens, is_type = "", "", 0, 0, False
     for part in re.findall(r"[{}();]|[^{}();]+", code):
@@ -69,7 +69,7 @@ def items_of(code):
 
 
 def name_and_kind(head):
-    """Return what an item at the top level names, and whether others may use it."""
+    """Return the name of an item at the top level, and whether it has external linkage."""
     words = WORDS_BEFORE.sub(" ", head).split()
     if not words or words[0] in {"typedef", "_Static_assert"}:
         return None, "type"
@@ -93,7 +93,7 @@ def name_and_kind(head):
 
 
 class Unit:
-    """What the files of one name include, define and use."""
+    """The includes, definitions and references of the files of one name."""
 
     def __init__(self):
         self.includes, self.external, self.own, self.uses = set(), set(), set(), set()
@@ -145,7 +145,7 @@ def layers_in(table):
 
 
 def faults_of(folder, layers):
-    """Return what is wrong with the layers of a folder; nothing where all is well."""
+    """Return the violations of the layers of a folder; empty if there are none."""
     graph = references(units_of(folder))
     level = {name: number for number, names in enumerate(layers) for name in names}
     faults = [f"{name} is in no layer" for name in graph.keys() - level]
@@ -169,7 +169,7 @@ def faults_of(folder, layers):
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.parent.name)
 def test_includes_and_calls_go_down(table):
-    """Each unit is in the table, refers only to units of lower layers, and there is no circle."""
+    """Each unit is in the table and refers only to units of lower layers; there is no cycle."""
     assert faults_of(table.parent, layers_in(table.read_text(encoding="utf-8"))) == []
 
 

@@ -20,7 +20,7 @@ FOLDER = str(ROOT / "tests/abi")
 
 @pytest.fixture
 def workers(pytestconfig):
-    """Return a function that says how many workers a command line gets; None for one per core."""
+    """Return a function that returns the number of workers for arguments; None for one per core."""
     chosen = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
 
     def count(*args, cuda=None, **options):
@@ -39,7 +39,7 @@ def test_many_tests_run_on_all_cores(workers, args):
 
 @pytest.mark.parametrize("args", [[ONE_FILE], [f"{ONE_FILE}::test_a", f"{ONE_FILE}::test_b[1]"]])
 def test_one_file_runs_in_this_process(workers, args):
-    """Workers would take longer to start."""
+    """A single file runs in this process, since starting workers would take longer."""
     assert workers(*args) == 0
 
 
@@ -47,7 +47,7 @@ def test_one_file_runs_in_this_process(workers, args):
     "options", [{"capture": "no"}, {"trace": True}, {"usepdb": True}, {"cuda": "real"}]
 )
 def test_what_is_looked_at_runs_in_this_process(workers, options):
-    """As does what has the only GPU for itself."""
+    """Tests with shown output run in this process, and so do those that need the only GPU."""
     assert workers(FOLDER, **options) == 0
 
 
@@ -64,7 +64,7 @@ def test_there_may_be_no_workers_at_all(options):
 
 @pytest.mark.isolated
 def test_a_test_that_is_named_by_its_id_runs_whatever_its_marks():
-    """And one of a grid that is not in the default run is found."""
+    """A test of a grid that is not in the default run is found, too."""
     name = "test_a_first_use_between_two_bytecodes_of_another_changes_nothing[ctypes-import]"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only"]
     path = f"{ROOT / 'tests/isolated/test_first_uses.py'}::{name}"

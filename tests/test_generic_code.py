@@ -1,4 +1,4 @@
-"""Generic code names no array library: what is known of one is in its file of `_libraries`."""
+"""Generic code names no array library: facts about a library are in its file of `_libraries`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(interchange.__file__).parent
 GENERIC = frozenset({"cuda", "interchange", "numpy", "warp"})
-"""Names that are words of interchange, too: devices, NumPy on the host, warps of threads."""
+"""Names that are also terms of interchange: devices, NumPy on the host, warps of threads."""
 FILES = frozenset(name for name in all_names() if library_named(name) is not UNKNOWN)
 NAMES = re.compile(
     rf"(?<![a-z])({'|'.join(sorted(FILES - GENERIC))}|array_api_compat)(?![a-z])", re.IGNORECASE
@@ -70,12 +70,12 @@ def test_a_generic_module_names_no_library(path):
 
 @pytest.mark.parametrize("place", ALLOWED)
 def test_a_place_is_allowed_only_while_it_names_a_library(place):
-    """A reason that is no longer needed is removed."""
+    """An exception that is no longer needed must be removed."""
     assert any(list(named(path)) for path in MODULES if is_allowed(path, place))
 
 
 def test_names_are_found():
-    """In identifiers and in strings, as words."""
+    """Names are found in identifiers and in strings, as words."""
     assert {"torch", "jax", "jaxlib", "polars"} <= FILES
     assert [bool(NAMES.search(word)) for word in ("_to_torch", "torch.Tensor", "torched")] == [
         True,

@@ -1,4 +1,4 @@
-"""Who imports whom: no module leads back to itself, wherever in a file the import is."""
+"""Imports between modules: there is no cycle, wherever in a file an import is."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_imports_are_found():
 
 
 def test_no_module_imports_itself_by_way_of_others():
-    """Each can be read, and tested, when what is below it is known."""
+    """A module can be read, and tested, after the modules that it imports."""
     order = list(TopologicalSorter(GRAPH).static_order())  # or CycleError, which names the ring
 
     assert set(order) == FILES.keys()
@@ -85,11 +85,11 @@ BY_NAME = {
     "interchange._types.library": "the file of a library, when one of its types is met",
     "interchange.abi.rules": "the texts of the rules, below it",
 }
-"""Module that computes the name of one that it imports -> what that is; none else may."""
+"""Module that computes the name of an import -> the names; no other module may."""
 
 
 def computed_imports(path: Path) -> list[str]:
-    """Return what a module gives to ``import_module`` but for the names of other libraries."""
+    """Return the arguments of ``import_module`` in a module, without names of other libraries."""
     calls = [
         node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)
     ]
@@ -104,7 +104,7 @@ def computed_imports(path: Path) -> list[str]:
 
 
 def test_no_import_is_hidden_in_a_string():
-    """Who computes the name of a module is listed, with what it imports that way."""
+    """Modules that compute names of imports are listed, with the modules imported that way."""
     library = {name: path for name, path in FILES.items() if name.startswith("interchange.")}
     library["interchange"] = FILES["interchange"]
     hiding = {name for name, path in library.items() if computed_imports(path)}

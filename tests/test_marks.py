@@ -14,9 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CHOOSING = ("slow", "exhaustive", "interop", "clients", "browser")
-"""What a run is chosen by."""
+"""Marks by which a run is selected."""
 DESCRIBING = ("emulated", "gpu", "isolated", "readable", "both_cores")
-"""What a test needs, or how it runs, wherever it is chosen."""
+"""Marks of a test's requirements, or of how it runs, in any run."""
 OF_PYTEST = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
 OF_PLUGINS = {"hypothesis", "xdist_group"}
 ELSEWHERE = {"bench", "clients", "interop"}
@@ -35,14 +35,14 @@ def by_default(pytestconfig):
 
 @pytest.fixture(scope="module")
 def steps(by_default):
-    """Return what each run of pytest in ``.ci/run`` chooses, the README's own first."""
+    """Return the tests that each run of pytest in ``.ci/run`` selects, the README's own first."""
     script = (ROOT / ".ci/run").read_text(encoding="utf-8")
     runs = re.findall(r"^(?:\(cd .* && )?\.venv/bin/pytest (.*?)\)?$", script, re.MULTILINE)
     return [by_default, *(re.search(r"-m (\"[^\"]+\"|\S+)$", run)[1].strip('"') for run in runs)]
 
 
 def is_chosen(choice, marks):
-    """Whether pytest runs a test with these marks: ``-m`` takes what is an expression of Python."""
+    """Whether pytest selects a test with these marks: ``-m`` accepts a Python expression."""
     names = defaultdict(bool, dict.fromkeys(marks, True))
     return eval(choice, {"__builtins__": {}}, names)  # noqa: S307 - ours
 
@@ -61,7 +61,7 @@ def test_every_declared_mark_is_one_of_these():
 
 
 def test_every_test_carries_known_marks(collected):
-    """Those that choose, those that describe, and pytest's own."""
+    """The marks are those that select, those that describe, and pytest's own."""
     known = {*CHOOSING, *DESCRIBING, *OF_PYTEST, *OF_PLUGINS}
 
     assert {
@@ -84,20 +84,20 @@ def test_the_cells_of_a_grid_that_run_by_default_are_there(collected):
 
 @pytest.mark.parametrize("count", range(len(CHOOSING) + 1))
 def test_whatever_marks_a_test_carries_one_step_runs_it(steps, count):
-    """Nothing falls between the steps, and nothing runs twice."""
+    """Each test runs in exactly one step."""
     for marks in itertools.combinations(CHOOSING, count):
         assert [is_chosen(step, marks) for step in steps].count(True) == 1, marks
 
 
 def test_the_steps_choose_by_these_marks_alone(steps):
-    """So that what a test needs, or how it runs, changes nothing of where."""
+    """A mark of requirements, or of how a test runs, does not change the step."""
     words = set(re.findall(r"\w+", " ".join(steps)))
 
     assert words - {"and", "or", "not"} == set(CHOOSING)
 
 
 def test_the_newest_python_runs_the_grids_that_python3_leaves_to_it(steps, by_default):
-    """What it leaves out is there, is all that python3 is left with, and no mark is left out."""
+    """Every mark that python3 excludes exists, and no other mark is excluded."""
     script = (ROOT / ".ci/run").read_text(encoding="utf-8")
     on_one = re.search(r"^on_one=\((.*)\)$", script, re.MULTILINE)[1].split()
     ignored, newest = re.search(
@@ -117,7 +117,7 @@ def test_the_newest_python_runs_the_grids_that_python3_leaves_to_it(steps, by_de
 
 
 def test_every_folder_is_covered_by_default(collected, by_default):
-    """Of each folder some tests run when nothing is chosen, if they can run anywhere."""
+    """Some tests of each folder run by default, if they can run on any machine."""
     chosen = defaultdict(set)
     for item in collected:
         parts = item.path.relative_to(ROOT).parts

@@ -73,7 +73,7 @@ def _parameter(parameter):
 
 
 def _signature(function):
-    """Return the signature of a function as it was written, less what is private in it."""
+    """Return the signature of a function as it was written, without private parameters."""
     signature = inspect.signature(function)
     parts, starred = [], False
     parameters = [one for one in signature.parameters.values() if not one.name.startswith("_")]
@@ -141,11 +141,11 @@ def _lines():
 IN_C = tuple(
     f"interchange.{name}" for name in ("Array.__dlpack", "asarray", "from_cai", "from_dlpack")
 )
-"""What is written in C where the native core is in use, and has no annotations then."""
+"""Objects written in C with the native core, which then have no annotations."""
 
 
 def _in_any_core(line):
-    """Return a line of the list, of what may be in C the name alone."""
+    """Return a line of the list; for objects that may be in C, the name alone."""
     name = line.removeprefix("def ").partition("(")[0]
     return name if name.startswith(IN_C) else line
 
@@ -178,7 +178,7 @@ def test_the_names_are_sorted(name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_no_name_is_left_out(name):
-    """Whatever a module shows without an underscore is public."""
+    """Every name of a module without an underscore is public."""
     module = importlib.import_module(name)
     shown = {
         key
@@ -198,7 +198,7 @@ def test_every_name_is_there(name):
     assert all(hasattr(module, key) for key in module.__all__)
 
 
-# ---------------------------------------------------------------- where they say they are from
+# ---------------------------------------------------------------- modules of objects
 
 SHOWN = [
     name
@@ -220,7 +220,7 @@ def test_a_public_object_says_where_users_import_it_from(name):
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_source_of_a_class_is_its_own_or_none(name):
-    """Where it is looked for in the package that users import, no other lines are shown for it."""
+    """The source of an object is found in the package that users import, and shown correctly."""
     try:
         source = inspect.getsource(getattr(interchange, name))
     except OSError:
@@ -233,7 +233,7 @@ def test_the_source_of_a_class_is_its_own_or_none(name):
     "module", [f"interchange.{each}" for each in ("abi", "compat", "typing", "xp")]
 )
 def test_objects_of_public_modules_name_no_private_one(module):
-    """Each says that it is from a module that users can import."""
+    """Each object's ``__module__`` is a module that users can import."""
     found = importlib.import_module(module)
     homes = {getattr(getattr(found, name), "__module__", module) for name in found.__all__}
 
@@ -274,7 +274,7 @@ def _is_skipped(example):
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_examples_of_a_public_object_run(name):
-    """Those of its methods, too, which pytest looks for in the module that a class names."""
+    """The same for its methods, whose source pytest looks up in the module of the class."""
     found = doctest.DocTestFinder().find(
         getattr(interchange, name), name, module=False, globs=dict(vars(interchange))
     )
@@ -291,7 +291,7 @@ def test_the_examples_of_a_public_object_run(name):
 
 
 def test_checkers_are_told_of_the_same_names():
-    """What is imported for type checkers is what `__getattr__` imports, from the same modules."""
+    """The imports for type checkers are those of `__getattr__`, from the same modules."""
     tree = ast.parse(Path(interchange.__file__).read_text(encoding="utf-8"))
     branches = [node for node in tree.body if isinstance(node, ast.If)]
     told = {
@@ -342,7 +342,7 @@ def test_help_shows_what_is_loaded_later():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_name_that_is_not_there_is_refused(name):
-    """With the error and the words of Python's own modules."""
+    """The error is that of Python's own modules."""
     module = importlib.import_module(name)
 
     with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'nothing'"):
@@ -358,7 +358,7 @@ def test_every_function_is_tested_with_arrays(public_calls):
 
 
 def test_a_function_that_no_signature_explains_is_found(public_calls, monkeypatch):
-    """One of two arrays is neither called with one, nor left out."""
+    """A call needs exactly one of the two arrays."""
     monkeypatch.setattr(interchange, "twice", lambda dst, src, /: (dst, src), raising=False)
     monkeypatch.setattr(interchange, "__all__", [*interchange.__all__, "twice"])
 
@@ -381,11 +381,11 @@ def _documented():
 
 
 def _is_described(value):
-    """Return whether a member carries a docstring of its own: slots and fields do not."""
+    """Return whether a member has its own docstring: slots and fields do not."""
     return callable(value) or isinstance(value, (property, classmethod, staticmethod))
 
 
-DOCUMENTED = {  # what a protocol describes need not be described again
+DOCUMENTED = {  # members of a protocol need no second description
     name: value
     for name, value in _documented()
     if _is_described(value) and name.rpartition(".")[2] not in PROTOCOL_METHODS
@@ -405,7 +405,7 @@ WITH_EXAMPLES = [
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_every_public_name_has_a_docstring(name):
-    """One that begins with a sentence."""
+    """The docstring begins with a sentence."""
     text = inspect.getdoc(DOCUMENTED[name]) or ""
 
     assert text.partition("\n")[0].endswith(".")

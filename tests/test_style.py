@@ -34,19 +34,19 @@ SHARE_OF_LONG = 0.05
 
 
 def name_of(path):
-    """Return a path as it is seen from the root."""
+    """Return a path relative to the root."""
     return path.relative_to(ROOT).as_posix()
 
 
 def found_in(paths, look):
-    """Return what `look` finds in each of the files, by their names; nothing for one in order."""
+    """Return the findings of `look` by file name; files without findings are left out."""
     findings = {name_of(path): look(path) for path in paths}
     return {name: finding for name, finding in findings.items() if finding}
 
 
 @cache
 def text_of(path):
-    """Return what is in a file."""
+    """Return the contents of a file."""
     return path.read_text(encoding="utf-8")
 
 
@@ -71,7 +71,7 @@ def nodes(path, *kinds):
 
 
 def docstring_of(node):
-    """Return the docstring of a module or function, or no words."""
+    """Return the docstring of a module or function, or an empty text."""
     return ast.get_docstring(node) or ""
 
 
@@ -103,7 +103,7 @@ def test_there_is_something_to_look_at():
 
 
 def test_no_file_is_longer_than_800_lines():
-    """A longer module of Python, or source of C, holds more than one concept."""
+    """A longer file of Python or C would have more than one concept."""
     sources = [
         path for top in (ROOT / "src", ROOT / "conformance/src") for path in top.rglob("*.[ch]")
     ]
@@ -125,11 +125,11 @@ def test_functions_are_short():
     assert len(long) <= SHARE_OF_LONG * len(lengths), long
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- docstrings and texts
 
 
 def test_a_module_says_its_job_in_its_first_line():
-    """One sentence of some words, with a full stop."""
+    """The first line is one sentence of several words, with a full stop."""
     firsts = {name_of(path): first_line_of(tree_of(path)) for path in MODULES}
 
     assert {
@@ -140,13 +140,13 @@ def test_a_module_says_its_job_in_its_first_line():
 
 
 def test_a_module_whose_source_is_this_project_does_not_say_so():
-    """A module names the document that it follows; without one, it names none."""
+    """The source of a module is the document that it follows, if there is one."""
     said = re.compile(r"^Sources?: interchange\.?(\s|$)", re.MULTILINE)
     assert [name_of(path) for path in SOURCE if said.search(docstring_of(tree_of(path)))] == []
 
 
 def silent_functions(path):
-    """Return the functions of a file that neither say what they do nor need to."""
+    """Return the functions of a file that have no docstring and need one."""
     outer = [tree_of(path), *nodes(path, ast.ClassDef)]
     return [
         function.name
@@ -164,7 +164,7 @@ def silent_functions(path):
 
 
 def test_every_function_says_what_it_does():
-    """In a docstring that begins with a sentence, unless Python or its one statement says it.
+    """The docstring begins with a sentence, unless Python or the only statement explains it.
 
     Functions of the namespace have theirs from its table (``@document``).
     """
@@ -181,26 +181,26 @@ def silent_tests(path):
 
 
 def test_every_test_states_a_claim():
-    """In one line that ends with a full stop."""
+    """The first line of a test's docstring ends with a full stop."""
     tests = [path for path in TESTS if path.name.startswith("test_")]
 
     assert found_in(tests, silent_tests) == {}
 
 
 def words_in(*words):
-    """Return what finds which of some words are in a file."""
+    """Return a function that returns those of the given words that are in a file."""
     return lambda path: [word for word in words if word in text_of(path)]
 
 
 def test_nothing_is_left_to_do():
-    """What is to be done is an issue, not a comment."""
+    """Open work is an issue, not a comment."""
     look = words_in("TO" + "DO", "FIX" + "ME", "XX" + "X:")
 
     assert found_in(MODULES + PROSE, look) == {}
 
 
 def test_no_path_of_one_machine_is_written_down():
-    """What is here works anywhere."""
+    """No file depends on this machine."""
     look = words_in("/ro" + "ot/", "/ho" + "me/", "/wo" + "rk/", "/tm" + "p/envs", "/Us" + "ers/")
 
     assert found_in(MODULES + PROSE, look) == {}
@@ -217,7 +217,7 @@ def test_the_pattern_finds_every_rule():
 
 
 def test_every_rule_that_is_cited_exists():
-    """An id must be one that can be looked up."""
+    """Every cited id is in the table."""
     made_up = {"DLP-NONE-1", "DLP-CAP-7"}  # in tests and examples of what happens then
     known = {*RULES, *made_up}
 
@@ -227,11 +227,11 @@ def test_every_rule_that_is_cited_exists():
     assert found_in(MODULES + PROSE, unknown) == {}
 
 
-# ---------------------------------------------------------------- what is not done
+# ---------------------------------------------------------------- forbidden constructs
 
 
 def test_nothing_depends_on_an_assertion():
-    """They vanish under ``python -O``, and say nothing to users."""
+    """Assert statements vanish under ``python -O``, and tell users nothing."""
 
     def assertions(path):
         if "conformance" in path.parts:
@@ -247,7 +247,7 @@ def test_no_python_function_becomes_a_c_function_without_the_gil():
 
 
 def test_prototypes_are_made_in_one_place():
-    """Everybody else asks `interchange.abi.capsules`."""
+    """All other modules use `interchange.abi.capsules`."""
     users = found_in(SOURCE, words_in("PY" + "FUNCTYPE"))
 
     assert set(users) <= {"src/interchange/abi/capsules.py"}
@@ -259,7 +259,7 @@ def test_the_shared_handle_on_python_is_not_used():
 
 
 def made_up_names(path):
-    """Return the lines that import by a star, and those that set items of a namespace."""
+    """Return the lines with star imports, and those that set items of a namespace."""
     stars = [node for node in nodes(path, ast.ImportFrom) if any(a.name == "*" for a in node.names)]
     made = [
         node
@@ -272,12 +272,12 @@ def made_up_names(path):
 
 
 def test_no_name_is_made_up_at_run_time():
-    """No star imports, no names made by ``vars()[...]``: what is there can be found by a search."""
+    """No star imports, and no names set by ``vars()[...]``: every name can be found by a search."""
     assert found_in(SOURCE, made_up_names) == {}
 
 
 def test_no_error_is_swallowed_whole():
-    """A bare ``except:`` would take the user's Ctrl-C."""
+    """A bare ``except:`` would catch the user's Ctrl-C."""
 
     def bare(path):
         return [node.lineno for node in nodes(path, ast.ExceptHandler) if node.type is None]

@@ -1,4 +1,4 @@
-"""Entries for the public names of a module that no page of the API describes by itself.
+"""Entries for the public names of a module that no page of the API documents.
 
 Source: the module's ``__all__``.  Needs no Sphinx, as `tables`.
 """
@@ -30,7 +30,7 @@ def described() -> set[str]:
 
 
 def others(module: str) -> str:
-    """Return entries for the names that have none; data with the same docstring share one."""
+    """Return entries for names without one; data with the same docstring share an entry."""
     known, found = described(), importlib.import_module(module)
     entries: dict[str, list[str]] = {}
     for name in found.__all__:

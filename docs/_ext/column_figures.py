@@ -1,7 +1,7 @@
-"""The figures of the guide on columns: how columns lie in memory, and who keeps it alive.
+"""The figures of the guide on columns: their memory layout, and the references that keep it alive.
 
-Source: Arrow columnar format; C data interface; canonical extension types.  What a figure shows of
-an array follows from its buffer, shape and strides; tests compare these with real columns.
+Source: Arrow columnar format; C data interface; canonical extension types.  A figure is computed
+from the buffer, shape and strides of an array; tests compare these with real columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from drawing import CELL, ROW, WIDTH, arrow, box, brace, cells, drawing, words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LEFT: Final = 126  # where elements begin, right of what they are called
+_LEFT: Final = 126  # left edge of the elements, to the right of the labels
 
 
 class Layout(NamedTuple):
@@ -138,7 +138,7 @@ def _buffer(one: Layout, y: float, row: str) -> list[str]:
 
 
 def _named(name: str, one: Layout, y: float) -> list[str]:
-    """Return what an array is called, its shape and its strides."""
+    """Return the label, the shape and the strides of an array."""
     return [
         words(4, y, name, "head"),
         words(4, y + 20, f"shape {one.shape}", "small"),
@@ -157,7 +157,7 @@ def _grid(one: Layout, outer: tuple[int, ...], x: float, y: float) -> list[str]:
 
 
 def _described(one: Layout) -> str:
-    """Return what a figure of lists or tensors shows."""
+    """Return the figure of an array of lists or tensors."""
     return (
         f"The data are {len(one.buffer)} elements side by side, {one.row} to a row. The array has "
         f"the same memory, the shape {one.shape} and the strides {one.strides}, in elements."
@@ -231,18 +231,21 @@ IN: Final = (
     ("the column of pyarrow, Polars, DuckDB, nanoarrow", "protocol", "keeps"),
     ("buffers", "protocol", ""),
 )
-"""Who keeps the memory of a column that came in: words, class, and what it does to the next."""
+"""The owners of an imported column's memory: text, class, and the relation to the next one."""
 OUT: Final = (
     ("the column of pyarrow, Polars, DuckDB, nanoarrow", "protocol", "calls release, once"),
     ("an ArrowArray, whose release is C of the native core", "chip", "keeps"),
     ("Array", "core", "keeps"),
     ("its owner: an ndarray, a tensor, a mapped file", "core", ""),
 )
-"""Who keeps the memory of a column that went out."""
+"""The owners of an exported column's memory."""
 
 
 def ownership_figure(direction: str) -> str:
-    """Return the figure of who keeps whom alive, of one direction: ``"in"`` or ``"out"``."""
+    """Return the figure of the references between owners, for one direction:
+
+    ``"in"`` or ``"out"``.
+    """
     chain, title = {
         "in": (IN, "Who keeps what came in"),
         "out": (OUT, "Who keeps what went out"),
@@ -273,4 +276,4 @@ FIGURES: Final[dict[str, Callable[..., str]]] = {
     "in": lambda: ownership_figure("in"),
     "out": lambda: ownership_figure("out"),
 }
-"""What a page calls a figure -> the function that draws it."""
+"""Name of a figure on a page -> the function that draws it."""

@@ -1,7 +1,7 @@
-"""Writes the matrices of columns that compatibility-columns.md shows, with commit, day and machine.
+"""Writes the matrices of columns in compatibility-columns.md, with commit, date and machine.
 
-``python docs/_ext/column_matrices.py`` runs ``interchange matrix --columns``
-both ways, which takes a minute, and needs the extra ``interop``.
+``python docs/_ext/column_matrices.py`` runs ``interchange matrix --columns`` in both directions,
+which takes a minute, and needs the extra ``interop``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ sys.path.insert(0, str(DOCS.parent / "tests" / "bench"))
 
 
 def page_of(direction: str) -> Path:
-    """Return where a matrix stands."""
+    """Return the path of a matrix."""
     return DOCS / "_generated" / f"matrix-columns-{direction}.md"
 
 
 def run(direction: str) -> str:
-    """Return what the command writes."""
+    """Return the output of the command."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "matrix.md"
         command = [sys.executable, "-m", "interchange", "matrix", "--columns", direction]
@@ -38,7 +38,7 @@ def run(direction: str) -> str:
 
 
 def conditions() -> str:
-    """Return when it was run, on what, and of which commit."""
+    """Return the date, the machine and the commit of the run."""
     from import_time import commit, processor
 
     day = datetime.now(timezone.utc).date().isoformat()
@@ -47,7 +47,7 @@ def conditions() -> str:
 
 
 def with_conditions(text: str, said: str) -> str:
-    """Return a matrix that says its conditions above its releases."""
+    """Return a matrix with its conditions above its releases."""
     above, releases, below = text.rpartition("Releases: ")
     if not releases:
         raise ValueError("the matrix has no releases")

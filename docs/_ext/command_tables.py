@@ -23,17 +23,17 @@ _KITS: Final = {
     "items": "interchange check SUBJECT --list --json",
     "badge": "interchange check SUBJECT --badge",
 }
-"""Form of the kit's -> what writes it."""
+"""Format of the kit -> the option that writes it."""
 
 
 def exit_codes() -> str:
-    """Return what the codes mean, whatever the command."""
+    """Return the meanings of the exit codes, for all commands."""
     rows = ((str(number), sentence(means)) for number, means in output.CODES.items())
     return table(("Exit code", "Means"), rows)
 
 
 def exit_codes_by_command() -> str:
-    """Return when each command ends with which code; `exits.INTERRUPTED` means one thing only."""
+    """Return the exit codes of each command; `exits.INTERRUPTED` has one meaning only."""
     columns = (exits.FINE, exits.FOUND, exits.CANNOT)
     return table(
         ("Command", *map(str, columns)),
@@ -56,7 +56,7 @@ def forms_of_json() -> str:
 
 
 def documents() -> list[tuple[str, int, str, str, dict[str, Any]]]:
-    """Return every form: what writes it, its number, where its schema is, and that."""
+    """Return every format: its writer, its number, the path of its schema, and the schema."""
     ours = [
         (command, number, "interchange/cli/schemas", f"{form}.schema.json", forms.schema(form))
         for form, (number, command) in forms.FORMS.items()
@@ -71,14 +71,14 @@ def documents() -> list[tuple[str, int, str, str, dict[str, Any]]]:
 
 
 def _number(schema: dict[str, Any]) -> int:
-    """Return the number of a form: shields.io has its own word for it."""
+    """Return the version number of a format; shields.io has its own key for it."""
     properties = schema["properties"]
     number: int = properties.get("schema", properties.get("schemaVersion"))["const"]
     return number
 
 
 def _first(schema: dict[str, Any]) -> str:
-    """Return the first sentence of what a schema says of itself."""
+    """Return the first sentence of a schema's description."""
     return schema["description"].partition(". ")[0].rstrip(".") + "."
 
 

@@ -1,6 +1,6 @@
-"""Grammars of the commands, for the extension that prints their options into these pages.
+"""Argument parsers of the commands, for the extension that prints their options into these pages.
 
-Source: sphinx-argparse, which takes a help text for markup, so that marks in it are escaped here.
+Source: sphinx-argparse, which reads a help text as markup, so that marks in it are escaped here.
 In a MyST page::
 
     ```{argparse}
@@ -30,12 +30,12 @@ def interchange() -> argparse.ArgumentParser:
 
 
 def launcher() -> argparse.ArgumentParser:
-    """Return that of the emulated driver's launcher."""
+    """Return the parser of the emulated driver's launcher."""
     return _printable(launching.parser())
 
 
 def _printable(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Return a grammar whose texts are printed as they are, on whatever terminal."""
+    """Return a parser whose texts are printed verbatim, independent of the terminal."""
     parser.formatter_class = partial(argparse.HelpFormatter, width=_WIDTH)
     parser.epilog = escaped(parser.epilog or "")
     for action in parser._actions:
@@ -47,5 +47,5 @@ def _printable(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 
 def escaped(text: str) -> str:
-    """Return text that markup leaves as it is."""
+    """Return text with the markup escaped."""
     return _MARKS.sub(r"\\\1", text)

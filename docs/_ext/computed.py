@@ -1,7 +1,7 @@
-"""Writes down which names of `interchange.xp` each library computes, as it is installed here.
+"""Records which names of `interchange.xp` each library computes, with the installed releases.
 
-``python docs/_ext/computed.py`` asks every library that there is a backend
-for, and keeps what was written of those that are not installed.
+``python docs/_ext/computed.py`` checks every library with a backend, and keeps the records of those
+that are not installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OURS: Final = frozenset(
     {"broadcast_shapes", "finfo", "from_dlpack", "iinfo", "isdtype"}
     | {f"{name}_like" for name in ("empty", "full", "ones", "zeros")}
 )
-"""Names that interchange answers by itself, or by another name of the library."""
+"""Names that interchange implements without the library, or by another name of the library."""
 NAMESPACES: Final = {
     "numpy": ("numpy", "numpy"),
     "cupy": ("array_api_compat.cupy", "cupy-cuda13x"),
@@ -51,7 +51,7 @@ def _has(namespace: Any, name: str) -> bool:
 
 
 def main() -> None:
-    """Write what was found."""
+    """Write the records."""
     known = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else {}
     for library in NAMESPACES:
         found = lacking(library)

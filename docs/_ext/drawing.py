@@ -1,8 +1,8 @@
-"""Pieces of figures: words, boxes that stand in rows, arrows, and the drawing around them.
+"""Parts of figures: texts, rows of boxes, arrows, and the drawing around them.
 
 Source: SVG 2; WAI-ARIA 1.2, ``img``.  Colours are those of the page: of the text around the figure
 (``currentColor``) and of the theme, so that a figure follows light, dark and the theme's switch.
-A figure is 560 units wide and its words 15 high, so that they have 9 pixels on a telephone.
+A figure is 560 units wide and its text 15 high, so that it has 9 pixels on a telephone.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 WIDTH: Final = 560
-SIZE: Final = 15  # of words
+SIZE: Final = 15  # of texts
 LETTER: Final = 8.9  # as wide as one is on average, or less
-CHIP: Final = 28  # height of a box with a word, and the space below it
+CHIP: Final = 28  # height of a box with a text, and the space below it
 CELL: Final = 35  # width of an element
 ROW: Final = 26  # height of an element
 _GAP: Final = 8
 
 
 def words(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
-    """Return words at a place."""
+    """Return a text at a position."""
     named = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{escape(text)}</text>'
 
@@ -40,14 +40,14 @@ def arrow(x: float, y: float, length: float) -> str:
 
 
 def cells(x: float, y: float, texts: Sequence[str], kinds: str | Sequence[str]) -> list[str]:
-    """Return words in boxes of one width that touch each other: elements side by side.
+    """Return texts in adjacent boxes of one width: elements side by side.
 
     Parameters
     ----------
     x, y : float
-        Where the first box begins.
+        Position of the first box.
     texts : sequence of str
-        What stands in each.
+        The text of each box.
     kinds : str or sequence of str
         The class of all boxes, or of each.
     """
@@ -63,13 +63,13 @@ def cells(x: float, y: float, texts: Sequence[str], kinds: str | Sequence[str]) 
 
 
 def brace(x: float, y: float, width: float, text: str) -> list[str]:
-    """Return a bracket over cells, and the words above it."""
+    """Return a bracket over cells, and the text above it."""
     line = f'<path class="arrow" d="M{x + 2:.1f} {y}v-6h{width - 4:.1f}v6"/>'
     return [line, words(x + width / 2, y - 10, text, "small", "middle")]
 
 
 def chips(texts: Iterable[str], y: float, kind: str) -> tuple[list[str], float]:
-    """Return words in boxes, in as many rows as they need, and where the rows end."""
+    """Return texts in boxes, in as many rows as they need, and the end of the rows."""
     parts = []
     for row in _in_rows(list(texts)):
         widths = [_wide(text) for text in row]

@@ -1,7 +1,7 @@
-"""Writes the verdicts of the pages on SciPy and scikit-learn, each of a real run.
+"""Writes the verdicts of the pages on SciPy and scikit-learn, from a run of the calls.
 
-``python docs/_ext/ecosystem.py`` takes some seconds.  A page begins with a
-fingerprint of what was called and how it was judged, by which a test sees when it is stale.
+``python docs/_ext/ecosystem.py`` takes some seconds.  A page begins with a fingerprint of the calls
+and of the code that judges them, by which a test detects that it is out of date.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Found: TypeAlias = "dict[str, dict[str, tuple[str, str]]]"
 DOCS: Final = Path(__file__).resolve().parents[1]
 CALLS: Final = DOCS.parent / "tests" / "xp" / "ecosystem" / "calls"
 LIBRARIES: Final = {"scipy": "SciPy", "sklearn": "scikit-learn"}
-"""What has a page of verdicts, and what its name is."""
+"""The libraries with a page of verdicts, and their names."""
 NAMESPACES: Final = {"interchange.xp": "interchange", "array_api_strict": "array-api-strict"}
-"""Whose arrays the calls are given, and what they are called."""
+"""The array libraries that the calls are made with, and their names."""
 SAYS: Final = {"ok": "✓", "numpy": "✓ NumPy's", "absent": "not there"}
-"""Verdict -> what stands in a cell; for an error it is the class."""
+"""Verdict -> text of a cell; for an error it is the class."""
 
 
 def page_of(library: str) -> Path:
-    """Return where the verdicts on a library stand."""
+    """Return the path of the verdicts on a library."""
     return DOCS / "_generated" / f"{library}.md"
 
 
 def fingerprint(library: str) -> str:
-    """Return a digest of the calls, what they are given, and how what they return is judged.
+    """Return a digest of the calls, their arguments, and the code that judges their results.
 
-    Neither docstrings nor comments count.
+    Docstrings and comments are excluded.
     """
     names = (f"{library}_calls", "ecosystem_data", "ecosystem_judging", "judge_calls")
     texts = [_code_of((CALLS / f"{name}.py").read_text(encoding="utf-8")) for name in names]
@@ -54,7 +54,7 @@ def _code_of(text: str) -> str:
 
 
 def ask(library: str, namespace: str) -> dict[str, Any]:
-    """Return the release of a library, and what became of its calls with a namespace."""
+    """Return the release of a library, and the results of its calls with a namespace."""
     script = str(CALLS / "judge_calls.py")
     command = (sys.executable, script, library, namespace, "as-is", "numpy")
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own
@@ -97,7 +97,7 @@ def _headline(name: str, rows: list[Any]) -> str:
 
 
 def _working(rows: list[Any], column: int) -> int:
-    """Return how many calls give what NumPy gives."""
+    """Return the number of calls whose results equal NumPy's."""
     return sum(row[column][0] in {"ok", "numpy"} for row in rows)
 
 
@@ -110,7 +110,7 @@ def _calls(rows: list[Any]) -> str:
 
 
 def _cell(found: tuple[str, str]) -> str:
-    """Return a verdict in words."""
+    """Return the text of a verdict."""
     verdict, detail = found
     return SAYS.get(verdict) or f"`{detail.partition(':')[0]}`"
 

@@ -1,8 +1,8 @@
-"""What the examples in the group ``emulated`` stand on: the emulated driver, in this process.
+"""Setup of the examples in the group ``emulated``: the emulated driver, in this process.
 
-Source: the guide "Testing without a GPU".  A page says ``from emulated import *`` in its
-``testsetup``, and calls `finish` in its ``testcleanup``: its examples must leave no report of the
-race detector that they have not shown.
+Source: the guide "Testing without a GPU".  A page has ``from emulated import *`` in its
+``testsetup``, and calls `finish` in its ``testcleanup``: its examples must show every report of the
+race detector.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ driver.cuCtxSetCurrent(_context)
 
 
 def finish() -> None:
-    """Refuse what the examples did wrong, and start again for the next page."""
+    """Raise an error for unreported races of the examples, and reset the driver for the next."""
     driver.cuCtxSynchronize()
     left = emulator.unexpected_reports()
     emulator.reset()

@@ -1,10 +1,10 @@
-"""The table of errors by cause, executed: each cause is tried, and so is its fix.
+"""The table of errors by cause, executed: each cause is run, and so is its fix.
 
 Source: `interchange`; the causes are in docs/examples/errors.  Needs neither Sphinx nor docutils.
 
-Code in a fix stands between backticks.  What it says is done by one of two rules: a keyword,
-such as ``copy=True``, is for the call that failed; an expression after "pass", "copy", "move",
-"fill" or "give" takes the place of `x` in that call, and any other that of the call.
+Code in a fix is between backticks.  It is executed by one of two rules: a keyword, such as
+``copy=True``, is added to the call that failed; an expression after "pass", "copy", "move", "fill"
+or "give" replaces `x` in that call, and any other replaces the call.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def advice_of(hint: str) -> list[Advice]:
 
 
 def follow(case: Any, advice: Advice) -> None:
-    """Do what a fix says, in the place of what failed; whatever it raises comes through."""
+    """Apply a fix to the statement that failed; its errors are raised."""
     try:
         space = prepared(case)
         keyword = _KEYWORD.fullmatch(advice.code)
@@ -119,7 +119,7 @@ def follow(case: Any, advice: Advice) -> None:
             return
         statement = _STATEMENT.match(advice.code)
         if statement is not None:
-            name = statement[1]  # what the error calls the array
+            name = statement[1]  # the name of the array in the error
             again = {**space, name: space["x"]}
             _run(advice.code, again)
             _run(case.call, {**again, "x": again[name]})
@@ -154,7 +154,7 @@ def _with_keyword(call: str, name: str, value: str) -> str:
 
 
 def causes(*words: str) -> str:
-    """Return the table of one group: cause, program, error and fix, as they are here and now.
+    """Return the table of one group: cause, program, error and fix, from a run of the cases.
 
     A program that needs a library which is not installed is left out, and the page says so.
     """
@@ -168,7 +168,7 @@ def causes(*words: str) -> str:
 
 
 def _row(case: Any) -> tuple[str, str, str, str]:
-    """Return one row: what was done, and what it says."""
+    """Return one row: the program, and its output."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of prototypes among the tensors
         error = meet(case)

@@ -36,7 +36,7 @@ _PROTOCOLS: Final = {
     "__buffer__": "buffer protocol",
     "__array__": "__array__",
 }
-"""What an object has -> the protocol that it supports by that."""
+"""Attribute of an object -> the protocol that it belongs to."""
 _PARTS: Final = {
     "__interchange__", "__dlpack_device__", "__dlpack_c_exchange_api__",
     "__c_dlpack_exchange_api__", "__array_namespace__", "__array_priority__",

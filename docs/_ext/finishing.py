@@ -1,7 +1,7 @@
-"""What is done last to the HTML of each page: rule ids that stay whole, and what axe asks for.
+"""The last step for the HTML of each page: unbroken rule ids, and accessibility fixes for axe.
 
 Source: WAI-ARIA 1.2; HTML, "The th element".  The theme's own template is kept: ``page.html`` in
-``docs/_templates`` sends what it makes through the filter ``finished``.
+``docs/_templates`` passes its output through the filter ``finished``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _ASIDES: Final = {
     '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
     'role="heading"': 'role="heading" aria-level="2"',
 }
-"""What the theme writes -> the same with the names and levels that readers of screens say."""
+"""HTML of the theme -> the same with the names and levels that screen readers announce."""
 
 
 def finished(html: str) -> str:
-    """Return the body of a page with what the theme and Sphinx leave out."""
+    """Return the body of a page with the attributes that the theme and Sphinx omit."""
     html = _CORNER.sub("<td></td>", _HEAD.sub("", html))
     for written, wanted in _ASIDES.items():
         html = html.replace(written, wanted)
@@ -48,7 +48,7 @@ def _with_whole_rules(html: str) -> str:
 
 
 def _add_filter(app: Sphinx) -> None:
-    """Let templates use the filter."""
+    """Make the filter available in templates."""
     if templates := getattr(app.builder, "templates", None):
         templates.environment.filters["finished"] = finished
 

@@ -1,4 +1,4 @@
-"""Directives that print the tables of `tables`, one per table, and what `runs` says.
+"""Directives that print the tables of `tables`, one per table, and the summaries of `runs`.
 
 Source: Sphinx, "Developing extensions".  In a MyST page::
 
@@ -44,7 +44,7 @@ def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
 
 
 class Rulebook(_directive(tables.rules)):  # type: ignore[misc]
-    """The rules of some areas, each in the index: who searches an id finds its row first."""
+    """The rules of some areas, each in the index, so that a search for an id finds its row."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table, and before it its entries in the index."""
@@ -82,7 +82,7 @@ DIRECTIVES = {
 
 
 def hide_private_defaults(*event: Any) -> tuple[str, str | None] | None:
-    """Leave out parameters that begin with an underscore: what a hot path binds at definition."""
+    """Remove parameters that begin with an underscore, which a hot path binds at definition."""
     signature, returns = event[-2:]
     public, private, _ = (signature or "").partition(", _")
     return (f"{public})", returns) if private else None

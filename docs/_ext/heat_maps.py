@@ -1,8 +1,8 @@
-"""Heat maps: tables of signs on colours, whose heads stay in sight, as HTML.
+"""Heat maps: tables of coloured signs with fixed headers, as HTML.
 
-Source: HTML, "Tabular data"; CSS Positioned Layout 3, "Sticky positioning".  A sign never stands
-without its words, which readers of screens say, nor a colour without a sign; ``heat-maps.css`` has
-the colours, by light and by dark.  Needs no Sphinx.
+Source: HTML, "Tabular data"; CSS Positioned Layout 3, "Sticky positioning".  Every sign has a text
+for screen readers, and every colour has a sign; ``heat-maps.css`` has the colours for light and
+dark.  Needs no Sphinx.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Cell(NamedTuple):
-    """What one cell shows.
+    """The contents of one cell.
 
     Attributes
     ----------
     kind : str
-        The class that gives it its colour; empty where there is nothing to show.
+        The class that gives it its colour; empty for an empty cell.
     sign : str
         One letter or sign.
     words : str
-        What the sign stands for.
+        The meaning of the sign.
     link : str
-        Where more is said, if anywhere.
+        Address of the details, if any.
     """
 
     kind: str
@@ -39,7 +39,7 @@ NOTHING = Cell("", "", "")
 
 
 class Row(NamedTuple):
-    """One row: what stands at its head, where that leads, and its cells; a title has none."""
+    """One row: its head, the link of the head, and its cells; a title has none."""
 
     head: str
     link: str
@@ -59,9 +59,9 @@ def heat_map(label: str, corner: str, columns: Sequence[Column], rows: Iterable[
     Parameters
     ----------
     label : str
-        What it is called.
+        Its name.
     corner : str
-        What stands over the heads of the rows.
+        The text above the heads of the rows.
     columns : sequence of Column
         The heads of the columns.
     rows : iterable of Row
@@ -79,7 +79,7 @@ def heat_map(label: str, corner: str, columns: Sequence[Column], rows: Iterable[
 
 
 def legend(cells: Iterable[tuple[Cell, str]]) -> str:
-    """Return a list of what cells mean."""
+    """Return a list of the meanings of cells."""
     entries = "".join(
         f'<li><span class="heat-sign {cell.kind}">{escape(cell.sign)}</span>'
         f"<span>{escape(meaning)}</span></li>"

@@ -1,4 +1,4 @@
-"""Tables of the kernel language, made from the compiler's own: operators, functions, refusals.
+"""Tables of the kernel language, from those of the compiler: operators, functions, refusals.
 
 Source: `interchange.cuda`.  Needs neither Sphinx nor LLVM.
 """
@@ -65,7 +65,7 @@ def programs() -> list[tuple[Any, str, tuple[Any, ...]]]:
 
 
 def refused() -> str:
-    """Return every program that is refused, with the message as it is printed."""
+    """Return every refused program, with its message as printed."""
     parts = []
     for function, rule, arguments in programs():
         source = Source(function)
@@ -78,7 +78,7 @@ def refused() -> str:
 
 
 def _message(source: Source, arguments: tuple[Any, ...]) -> str:
-    """Return what is printed, with the name of the file alone."""
+    """Return the printed message, with the base name of the file."""
     try:
         typed_program(source, arguments)
     except KernelError as error:

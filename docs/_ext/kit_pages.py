@@ -1,7 +1,7 @@
-"""Directives that print what the conformance kit knows of libraries, so that no page can drift.
+"""Directives that print the conformance kit's data about libraries, so that pages stay correct.
 
 Source: Sphinx, "Developing extensions"; the kit's files of known failures, and its descriptions of
-libraries.  Without Sphinx the functions can be called all the same.  In a MyST page::
+libraries.  The functions can also be called without Sphinx.  In a MyST page::
 
     ```{known-failures} numpy
     ```
@@ -42,7 +42,7 @@ print(json.dumps({name: [one.name, subjects.hooks_of(one)] for name, one in foun
 
 
 class Row(NamedTuple):
-    """What a library is known to do, with all checks that find it."""
+    """A known failure of a library, with all checks that detect it."""
 
     reason: str
     link: str
@@ -54,12 +54,12 @@ class Row(NamedTuple):
 
 
 def known_failures(name: str) -> str:
-    """Return the known failures of a library, the gravest first.
+    """Return the known failures of a library, the most severe first.
 
     Parameters
     ----------
     name : str
-        What a command line calls it.
+        Its name on the command line.
     """
     rows = sorted(rows_of(name), key=_gravity)
     if not rows:
@@ -104,7 +104,7 @@ def _names(one: Expectation) -> list[str]:
 
 
 def _range(one: Expectation) -> str:
-    """Return for which releases an entry is, of Python too where it says so."""
+    """Return the releases that an entry applies to, with those of Python if it has any."""
     python = f"Python {one.python}" if one.python else ""
     return ", ".join(filter(None, (one.releases, python)))
 
@@ -121,18 +121,18 @@ def _rule(name: str) -> str:
 
 
 def _gravity(row: Row) -> int:
-    """Return the place of a row: that of its gravest check."""
+    """Return the sort key of a row: that of its most severe check."""
     return min(SEVERITIES.index(_check(name).severity) for name in row.checks)
 
 
 def _told(row: Row) -> str:
-    """Return what a row says, with a link where there is a discussion."""
+    """Return the text of a row, with a link to the discussion if there is one."""
     said = sentence(row.reason)
     return f"{said} ([discussion]({row.link}))" if row.link else said
 
 
 def _releases(text: str) -> str:
-    """Return a range of releases in words."""
+    """Return the text of a range of releases."""
     return code(text) if text else "all that were seen"
 
 
@@ -141,7 +141,7 @@ def _releases(text: str) -> str:
 
 @cache
 def _described() -> dict[str, tuple[str, list[str]]]:
-    """Return the name and the hooks of every subject, as they are where there is a GPU."""
+    """Return the name and the hooks of every subject, as on a machine with a GPU."""
     environment = {**os.environ, "INTERCHANGE_CONFORMANCE_CUDA": "real"}
     done = subprocess.run(  # noqa: S603 - a script of ours
         [sys.executable, "-c", _ASK], env=environment, check=True, capture_output=True, text=True
@@ -150,7 +150,7 @@ def _described() -> dict[str, tuple[str, list[str]]]:
 
 
 def described_subjects() -> str:
-    """Return every subject that ships with the kit, and what its description has."""
+    """Return every subject in the kit, and the contents of its description."""
     found = _described()
     hooks = [hook for hook in subjects.HOOKS if any(hook in own for _, own in found.values())]
     return table(
@@ -163,7 +163,7 @@ def described_subjects() -> str:
 
 
 def hooks_in_words(name: str) -> str:
-    """Return what is judged of a library, as a sentence."""
+    """Return a sentence about the roles of a library that are judged."""
     _, own = _described()[name]
     return f"Its description has {', '.join(map(code, own))}."
 
@@ -175,12 +175,12 @@ def hooks_in_words(name: str) -> str:
 
 
 def mutant_table(*roles: str) -> str:
-    """Return which check is there for which mutant; the kit's own tests see that it catches it.
+    """Return the check for each mutant; the kit's own tests verify that it detects the mutant.
 
     Parameters
     ----------
     *roles : str
-        What the libraries are judged as by these checks.
+        The roles of the libraries that these checks judge.
     """
     checks = [check for check in load_checks().values() if check.role in roles]
     made: dict[str, list[str]] = {}

@@ -41,14 +41,14 @@ _CLOSED: Final = (
 
 @lru_cache(maxsize=1)
 def _public() -> frozenset[str]:
-    """Return the names that docstrings may give without their package."""
+    """Return the names that docstrings may use without their package."""
     names = {name for name in interchange.__all__ if not name.startswith("_")}
     members = {f"Array.{name}" for name in dir(interchange.Array) if not name.startswith("_")}
     return frozenset(names | members)
 
 
 def _target(span: nodes.literal) -> str | None:
-    """Return the full name that a code span stands for, or None where it names nothing of ours."""
+    """Return the full name that a code span refers to, or None if it is not one of ours."""
     match = _NAME.fullmatch(span.astext())
     if match is None or "._" in span.astext().replace(".__", ""):  # private names have no entry
         return None
@@ -130,7 +130,7 @@ def _plain(
 
 
 def _escape_families(*event: Any) -> None:
-    """Keep the star of ``DLP-SHAPE-*``, all rules of an area, from opening an emphasis."""
+    """Escape the star of ``DLP-SHAPE-*``, all rules of an area, which would open an emphasis."""
     lines: list[str] = event[-1]
     lines[:] = [_FAMILY.sub(r"-\\*", line) for line in lines]
 

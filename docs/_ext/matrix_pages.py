@@ -34,9 +34,9 @@ class Matrix(NamedTuple):
     rows : dict
         Head of a row -> its cells.
     meanings : dict
-        Verdict -> its sign, and what it says.
+        Verdict -> its sign, and its meaning.
     notes : str
-        What stands below, as Markdown.
+        The text below, as Markdown.
     """
 
     columns: list[str]

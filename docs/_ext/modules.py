@@ -29,13 +29,13 @@ _TABLE: Final = re.compile(
 
 
 def first_line(path: Path) -> str:
-    """Return what a module says of itself in the first line of its docstring."""
+    """Return the first line of a module's docstring."""
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return docstring.partition("\n")[0]
 
 
 def folders(package: str) -> list[Path]:
-    """Return the folders of a package that hold modules, the package's own first."""
+    """Return the folders of a package with modules, the package's own first."""
     return sorted({path.parent for path in PACKAGES[package].rglob("*.py")})
 
 
@@ -49,7 +49,7 @@ def packages(package: str) -> str:
 
 
 def filled(page: str) -> str:
-    """Return the text of a page with the tables as they are today."""
+    """Return the text of a page with updated tables."""
 
     def fill(match: re.Match[str]) -> str:
         render = {"packages": packages, "modules": words}[match["what"]]

@@ -1,4 +1,4 @@
-"""Takes the picture of a conformance report that the docs show, with headless Chromium.
+"""Takes the screenshot of a conformance report in the docs, with headless Chromium.
 
 Source: Chromium, "Headless mode".  ``interchange check ... --json report.json``, and then
 ``python docs/_ext/picture.py report.json docs/_static/conformance.png``.
@@ -30,7 +30,7 @@ OPTIONS: Final = (
 
 
 class PictureError(Exception):
-    """There is no picture; the text says why."""
+    """The screenshot failed; the message says why."""
 
 
 def take_picture(
@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
             size = {"width": asked.width, "height": asked.height}
             take_picture(page, asked.picture, **size, is_dark=asked.dark)
     except (OSError, UnreadableReportError, PictureError, subprocess.TimeoutExpired) as error:
-        print(f"picture: {error}", file=sys.stderr)  # noqa: T201 - a command says what is wrong
+        print(f"picture: {error}", file=sys.stderr)  # noqa: T201 - a command prints its errors
         return 2
     return 0
 

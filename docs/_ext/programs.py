@@ -64,7 +64,7 @@ def mistake(name: str, code: str) -> str:
 
 
 def remedy(name: str, code: str) -> str:
-    """Return lines that use a program as it is meant, and what they print, as Markdown."""
+    """Return lines that use a program correctly, and their output, as Markdown."""
     done = _run(name, "-c", code)
     if done.returncode or done.stderr:
         raise RuntimeError(f"{name}: this is no remedy: {code}\n{done.stderr}")

@@ -1,6 +1,6 @@
-"""Every place in src where an error is made: its rule, and the texts that its fix may have.
+"""Every place in src where an error is created: its rule, and the texts that its fix may have.
 
-Source: Python, ``ast``.  A text is a template: what is only known at run time is a NUL in it.
+Source: Python, ``ast``.  A text is a template, with a NUL for each part known at run time only.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _RULE: Final = re.compile(r"[A-Z]{2,}(?:-[A-Z0-9]+)*-\d+")
 _OF_KERNELS: Final = "CPY-"
 _FITS: Final = hint_for_call.__name__
 _LISTS: Final = ("_streams/rules.py", "cli/")
-"""Modules whose rows cite rules, and raise nothing."""
-_DEEPEST = 9  # names that stand for names
-_LEAST, _MOST = 2, 3  # parts of a tuple that becomes an error: what, rule, fix
+"""Modules whose rows cite rules, and which raise nothing."""
+_DEEPEST = 9  # names that are aliases of names
+_LEAST, _MOST = 2, 3  # parts of a tuple that becomes an error: found value, rule, fix
 
 
 class Site(NamedTuple):
-    """A place where an error is made."""
+    """A place where an error is created."""
 
     path: str
     first: int
@@ -50,12 +50,12 @@ class Site(NamedTuple):
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """Return what a template becomes at run time."""
+    """Return the text of a template at run time."""
     return re.compile(".*".join(map(re.escape, text.split(HOLE))), re.DOTALL)
 
 
 class _Sources:
-    """What names stand for, over all modules."""
+    """The values of names, over all modules."""
 
     def __init__(self) -> None:
         self.trees = {
@@ -74,7 +74,7 @@ class _Sources:
                     self.functions[found.name].append(found)
 
     def texts(self, node: ast.expr | None, scope: ast.AST, rule: str, depth: int = 0) -> set[str]:
-        """Return what an expression may be, as templates; nothing where it is a parameter."""
+        """Return the possible values of an expression as templates; none for a parameter."""
         if node is None or depth > _DEEPEST:
             return set()
         if isinstance(node, ast.Constant):
@@ -90,8 +90,8 @@ class _Sources:
         return self._of_several(node, scope, rule, depth + 1)
 
     def _of_several(self, node: ast.expr, scope: ast.AST, rule: str, depth: int) -> set[str]:
-        """Return what an expression of several may be: a choice, a sum, the values of a dict."""
-        if isinstance(node, ast.BoolOp):  # None of one that is not the last means the next
+        """Return the possible values of a compound expression: a choice, a sum, a dict's values."""
+        if isinstance(node, ast.BoolOp):  # a None that is not the last means the next
             *first, last = node.values
             found = [self.texts(one, scope, "", depth) for one in first]
             return self.texts(last, scope, rule, depth).union(*found)
@@ -106,14 +106,14 @@ class _Sources:
         return set().union(*(self.texts(one, scope, rule, depth) for one in several))
 
     def _of_name(self, name: str, scope: ast.AST, rule: str, depth: int) -> set[str]:
-        """Return what a name may be: what the function assigns to it, or a constant."""
+        """Return the possible values of a name: assignments in the function, or a constant."""
         local = [value for node in ast.walk(scope) for key, value in _assigned(node) if key == name]
         return set().union(
             *(self.texts(one, scope, rule, depth) for one in local or self.constants[name])
         )
 
     def _of_call(self, node: ast.Call, scope: ast.AST, rule: str, depth: int) -> set[str]:
-        """Return what a function of ours may return, or a method of a text."""
+        """Return the possible results of a function of ours, or of a string method."""
         function = node.func
         constant = all(isinstance(one, ast.Constant) for one in node.args)
         if isinstance(function, ast.Attribute) and function.attr == "replace" and constant:
@@ -140,7 +140,7 @@ class _Sources:
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names that a statement binds, and to what."""
+    """Yield the names that a statement binds, and their values."""
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
         yield node.target.id, node.value
     if isinstance(node, ast.NamedExpr):
@@ -157,7 +157,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def sites() -> list[Site]:
-    """Return every place where an error is made that cites a rule, but for those of kernels."""
+    """Return every place that creates an error with a rule, except for those of kernels."""
     known = _Sources()
     found = []
     for path, tree in known.trees.items():

@@ -1,4 +1,4 @@
-"""Says what became of a run of the tests, from the log that the run wrote itself.
+"""Reports the result of a test run, from the log that the run wrote.
 
 ``pytest --write-log FILE`` writes such logs (tests/run_log.py).
 """
@@ -15,7 +15,7 @@ _LEFT_OUT: Final = {"errors": "errors", "xfailed": "failed as expected", "not_ru
 
 
 def run_log(name: str) -> str:
-    """Return what the log ``_generated/<name>.json`` says, or that there is none."""
+    """Return the contents of the log ``_generated/<name>.json``, or a note that it is missing."""
     path = GENERATED / f"{name}.json"
     if not path.exists():
         return "**No log of such a run has been kept yet.**"
@@ -57,7 +57,7 @@ def _commit(log: dict[str, Any]) -> str:
 
 
 def _machine(machine: dict[str, Any]) -> str:
-    """Return what the tests ran on."""
+    """Return the environment of the tests."""
     if machine["cuda_driver"] != "real":
         return f"the emulated driver, {machine['system']}"
     names = ", ".join(machine["devices"]) or "no device"

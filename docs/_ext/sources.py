@@ -1,4 +1,4 @@
-"""Where Sphinx reads public objects of ``interchange``, which do not name the module they are in.
+"""Source locations for Sphinx of public objects of ``interchange``, whose module is the package.
 
 Source: Sphinx, "autodoc" and `sphinx.pycode`.  The order of members and the texts of attributes
 come from the source of the module that an object names; each of ours names the package.
@@ -33,7 +33,7 @@ def _definitions() -> Iterator[ModuleAnalyzer]:
 
 
 def setup(_: Sphinx) -> dict[str, Any]:
-    """Add what these sources say to what the package's own says."""
+    """Add the data of these sources to those of the package."""
     package = ModuleAnalyzer.for_module("interchange")
     package.analyze()
     for source in _definitions():

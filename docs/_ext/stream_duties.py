@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Duty(NamedTuple):
-    """What one value, or one range of values, requires.
+    """The requirements for one value, or one range of values.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class Duty(NamedTuple):
     examples : tuple[int or None, ...]
         Values of that kind, the ends of a range among them; None also for an absent entry.
     meaning : str
-        What it means.
+        Its meaning.
     producer : str
-        What the producer does.
+        What the producer must do.
     consumer : str
-        What the consumer does.
+        What the consumer must do.
     rule : str
-        Id of the rule that says so.
+        Id of the rule.
     is_legal : bool
         Whether the value may be used at all.
     """

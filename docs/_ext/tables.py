@@ -1,7 +1,7 @@
-"""Tables of the docs, as Markdown made from the code, so that no page can drift from it.
+"""Tables of the docs, as Markdown generated from the code, so that pages stay correct.
 
 Source: `interchange` itself and pyproject.toml.  Needs neither Sphinx nor docutils, so that tests
-can call it; `generated` turns what it returns into directives.
+can call it; `generated` makes directives of its results.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SOURCES: Final = {
     "extensions": f"{_ARROW}/CanonicalExtensions.html",
     "Arrow columnar format": f"{_ARROW}/Columnar.html",
 }
-"""Opening words of a rule's source -> where the document is."""
+"""First words of a rule's source -> address of the document."""
 
 _CODE: Final = re.compile(
     r"``[^`]+``|`[^`]+`"
@@ -60,13 +60,13 @@ _CODE: Final = re.compile(
     r"|\b[A-Za-z]+(?:_[A-Za-z]+)+\b|\b__\w+__"
     r"|2\*\*6[34]"
 )
-"""What looks like code in the plain sentences of the rule book."""
+"""Texts in the plain sentences of the rule book that are set as code."""
 _SPECIAL: Final = re.compile(r"([\\`*_<>\[\]{}|$])")
 _NUMBERED_BUGS: Final = re.compile(r"; P\d.*$")
 
 
 def sentence(text: str) -> str:
-    """Return a plain sentence as Markdown for a table's cell, what looks like code set as code."""
+    """Return a plain sentence as Markdown for a table cell, with names set as code."""
     parts = []
     end = 0
     for match in _CODE.finditer(text):
@@ -135,7 +135,7 @@ def _source(text: str) -> str:
     return sentence(text)
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- texts
 
 
 def dtypes() -> str:
@@ -159,7 +159,7 @@ def dtypes() -> str:
 
 
 def devices() -> str:
-    """Return every type of device, and what is known of it."""
+    """Return every type of device, and its properties."""
     return table(
         ("Name", "Number", "In dlpack.h", "Host reads it", "Streams"),
         (
@@ -176,7 +176,7 @@ def devices() -> str:
 
 
 def _streams(number: abi.DLDeviceType) -> str:
-    """Return what a type of device makes of ``stream``."""
+    """Return the meaning of ``stream`` for a type of device."""
     rule = STREAM_RULES.get(number)
     if rule is None:
         return "`None` only"
@@ -185,12 +185,12 @@ def _streams(number: abi.DLDeviceType) -> str:
 
 
 def duties() -> str:
-    """Return what each value of ``stream`` requires: a table per protocol and devices."""
+    """Return the requirements of each value of ``stream``: a table per protocol and devices."""
     return "\n\n".join(f"{_heading(one)}\n\n{duty_table(one)}" for one in DUTIES)
 
 
 def _heading(one: Duties) -> str:
-    """Return what stands above a table of duties."""
+    """Return the text above a table of duties."""
     devices = ", ".join(code(_devices.NAMES[kind]) for kind in one.devices)
     return f"**{one.title}.** Whose stream is named: {one.stream}. Types of device: {devices}."
 
@@ -213,12 +213,12 @@ def duty_table(one: Duties) -> str:
 
 
 def _stream_value(text: str) -> str:
-    """Return a value of ``stream`` as code, and words in its place as words."""
+    """Return a value of ``stream`` as code, and a description as text."""
     return sentence(text) if text.endswith(("absent", "int")) else code(text)
 
 
 def stream_objects() -> str:
-    """Return where stream objects of other libraries are found to keep their handle."""
+    """Return the attributes in which stream objects of other libraries have their handle."""
     return table(
         ("Attribute", "Whose streams have it"),
         (
@@ -229,7 +229,7 @@ def stream_objects() -> str:
 
 
 def errors() -> str:
-    """Return every error: what else catches it, and what it says."""
+    """Return every error: its other base classes, and its description."""
     found = [getattr(interchange, name) for name in interchange.__all__]
     classes = [one for one in found if isinstance(one, type) and issubclass(one, Exception)]
     return table(
@@ -272,7 +272,7 @@ def targets() -> str:
 
 
 def protocols() -> str:
-    """Return what `asarray` asks for, in order: the list of its docstring."""
+    """Return the protocols that `asarray` tries, in order: the list of its docstring."""
     steps = inspect.getdoc(interchange.asarray).partition("Parameters\n")[0]  # type: ignore[union-attr]
     return steps[steps.index("1. ") :].replace("``", "`").strip()
 
@@ -305,7 +305,7 @@ def _c_type(kind: type) -> str:
 
 
 def deviations() -> str:
-    """Return what other libraries do that the rules do not say."""
+    """Return the behaviour of other libraries that the rules do not cover."""
     return table(
         ("Library", "Releases", "What it does", "Rule", "What interchange does"),
         (
@@ -325,7 +325,7 @@ def deviations() -> str:
 
 
 def namespace() -> str:
-    """Return every name of `interchange.xp`, what it does, and who computes it."""
+    """Return every name of `interchange.xp`, its description, and the libraries that compute it."""
     found = json.loads(computed.FOUND.read_text(encoding="utf-8"))
     libraries = [name for name in computed.NAMESPACES if name in found]
     head = ["Name", "What it does", *(f"{name} {found[name]['release']}" for name in libraries)]
@@ -340,7 +340,7 @@ def namespace() -> str:
 
 
 def _computes(name: str, lacks: list[str]) -> str:
-    """Return who computes a name: the library, interchange itself, or none."""
+    """Return the implementation of a name: the library, interchange itself, or none."""
     if name in computed.OURS:
         return "interchange"
     return "-" if name in lacks else "yes"
@@ -361,7 +361,7 @@ def facts() -> dict[str, str]:
 
 
 def _floor(pattern: str, text: str) -> str:
-    """Return what `pattern` finds in `text`."""
+    """Return the match of `pattern` in `text`."""
     match = re.search(pattern, text, re.MULTILINE)
     if match is None:
         raise ValueError(f"pyproject.toml has nothing like {pattern}")
@@ -369,7 +369,7 @@ def _floor(pattern: str, text: str) -> str:
 
 
 def fragments() -> str:
-    """Return what will be in the next release, or nothing: the fragments of docs/changes."""
+    """Return the changes of the next release, if any: the fragments of docs/changes."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     kinds = re.findall(r'\{ directory = "(\w+)", name = "([^"]+)"', project)
     lines: list[str] = []

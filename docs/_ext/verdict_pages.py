@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 VERDICTS: Final = DOCS / "_generated" / "conformance.json"
 _PAGES: Final[Mapping[str, str]] = {"cuda-core-buffer": "cuda-core"}
-"""What a command line calls a library -> its page, where that has another name."""
+"""Name of a library on the command line -> its page, if that has another name."""
 _APART: Final[Mapping[str, tuple[str, str]]] = {"interchange": ("ARROW-", "interchange-arrow")}
-"""What it calls a library with two pages -> how the rules of the second begin, and its name."""
+"""Name of a library with two pages -> rule prefixes of the second page, and its name."""
 _ROLES: Final[Mapping[str, str]] = {
     "producer": "As a producer",
     "consumer": "As a consumer",
@@ -48,13 +48,13 @@ _KNOWN: Final[Mapping[str, Cell]] = {
 
 @cache
 def run() -> dict[str, Any]:
-    """Return what the run found."""
+    """Return the results of the run."""
     found: dict[str, Any] = json.loads(VERDICTS.read_text(encoding="utf-8"))
     return found
 
 
 def page_of(spec: str, rule: str = "") -> str:
-    """Return the address of a library's page, from that of all; or of that with a rule's row."""
+    """Return the address of a library's page from the overview; or of a rule's row in it."""
     page = _APART[spec][1] if _is_apart(spec, rule) else _PAGES.get(spec, spec)
     return f"conformance/{page}.html"
 
@@ -83,14 +83,14 @@ def rows_by_rule() -> dict[str, dict[str, list[dict[str, Any]]]]:
 
 
 def cell_of(rows: Iterable[Mapping[str, Any]], spec: str) -> Cell:
-    """Return how a library keeps a rule, in all roles together.
+    """Return how a library conforms to a rule, in all roles together.
 
     Parameters
     ----------
     rows : iterable
         The rows of the rule.
     spec : str
-        What a command line calls the library.
+        The library's name on the command line.
     """
     found = [(BY_KEY[row["states"][spec]], row) for row in rows if spec in row["states"]]
     state = worst(state for state, _ in found)
@@ -178,7 +178,7 @@ def summary() -> str:
 
 
 def place() -> str:
-    """Return what the run was of."""
+    """Return the subjects of the run."""
     found = run()
     where = f"Python {found['python']} on {sentence(found['platform'])}"
     return f"interchange {found['kit']}; {where}; CUDA driver: {found['driver']}."
@@ -190,12 +190,12 @@ def verdicts_of(spec: str) -> str:
     Parameters
     ----------
     spec : str
-        What a command line calls it; or the name of its second page.
+        The library's name on the command line; or the name of its second page.
 
     Raises
     ------
     ValueError
-        The run was not of this library.
+        The run did not include this library.
     """
     page = spec
     spec = next((one for one, (_, second) in _APART.items() if second == page), page)

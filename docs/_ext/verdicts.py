@@ -1,8 +1,8 @@
-"""Writes the verdicts and the pictures of the page on conformance, all of a real run.
+"""Writes the verdicts and the screenshots of the page on conformance, from a run of the kit.
 
-``python docs/_ext/verdicts.py`` takes some minutes; with the JSON of a report
-it runs nothing, and keeps what that says.  The verdicts have a fingerprint of what they were made
-from, by which a test sees when they are stale.
+``python docs/_ext/verdicts.py`` takes some minutes; with the JSON of a report it runs nothing, and
+uses that report.  The verdicts have a fingerprint of their inputs, by which a test detects that
+they are out of date.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PICTURES: Final = {
     DOCS / "_static" / "conformance.png": (),
     DOCS / "_static" / "conformance-dark.png": ("--dark",),
 }
-"""Where each picture of the report is, and how it is taken."""
+"""The path of each screenshot of the report, and its arguments."""
 JUDGED: Final = (
     "numpy", "array-api-strict", "torch", "jax", "pyarrow", "tvm-ffi", "cuda-core",
     "cuda-core-buffer", "numba-cuda", "warp", "interchange",
@@ -43,14 +43,15 @@ JUDGED: Final = (
 
 
 def _digest(value: object) -> str:
-    """Return a short digest of what JSON can say."""
+    """Return a short digest of a JSON-serialisable value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def fingerprint_of_verdicts() -> str:
-    """Return a digest of the checks and the known failures: what decides a verdict, but no prose.
+    """Return a digest of the checks and the known failures, on which the verdicts depend.
 
-    Docstrings of checks, reasons and comments can change, and the verdicts are still current.
+    Docstrings of checks, reasons and comments are excluded, so that they can change without a new
+    run.
     """
     checks = [
         [list(check.items()), check.rule, check.severity]
@@ -67,11 +68,11 @@ def fingerprint_of_verdicts() -> str:
     return _digest([checks, known])
 
 
-# ---------------------------------------------------------------- what is kept of a report
+# ---------------------------------------------------------------- contents of a report
 
 
 def kept(report: Report, catalogue: Catalogue) -> dict[str, Any]:
-    """Return what the pages show of a report: by role, rule and severity the worst verdict."""
+    """Return a report's contents for the pages: by role, rule and severity the worst verdict."""
     rows = [
         {
             "role": table.role,
@@ -128,7 +129,7 @@ def _lines(values: Iterable[Any]) -> str:
 
 
 def _run(*command: str) -> None:
-    """Run one of the kit's commands; what is unexpected ends this, too."""
+    """Run one of the kit's commands; an unexpected result raises SystemExit."""
     subprocess.run([sys.executable, *command], check=True)  # noqa: S603 - our own modules
 
 

@@ -11,7 +11,7 @@ import interchange as ix
 
 
 def main(library):
-    """Show that columns share the table's memory, and give a copy to a library to train on."""
+    """Show that columns share the table's memory, and pass a copy to a library for training."""
     rows = pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.float32(), 2))
     table = pa.table({"speed": [3.0, None, 5.0], "place": rows})
     place = ix.from_arrow(table["place"])

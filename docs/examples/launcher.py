@@ -9,7 +9,7 @@ import interchange as ix
 
 
 def checked(result):
-    """Return what a call of the driver returned, or raise its error."""
+    """Return the result of a driver call, or raise its error."""
     error, *values = result
     if error:
         raise RuntimeError(error.name)
@@ -41,7 +41,7 @@ class Axpy:
 
 
 def described(x):
-    """Return an array with one axis as the kernel takes it: address, length, step in bytes."""
+    """Return the kernel arguments of a one-dimensional array: address, length, step in bytes."""
     return x.ptr, x.shape[0], x.strides_in_bytes[0]
 
 

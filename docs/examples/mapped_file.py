@@ -29,7 +29,7 @@ def scale(points, factor):
 
 
 def main(library, path):
-    """Let two libraries look at one file, and one of them change it."""
+    """Share one file between two libraries, and modify it with one of them."""
     with open(path, "wb") as file:
         file.write(HEADER + np.arange(6, dtype="f4").tobytes())
 

@@ -16,7 +16,7 @@ def table_in(block):
 
 
 def fill(name, first, last):
-    """Fill some rows of the table in a block; runs in a process of its own."""
+    """Fill some rows of the table in a block; runs in a separate process."""
     block = SharedMemory(name)
     rows = np.from_dlpack(table_in(block)[first:last])
     rows[:] = np.arange(first, last)[:, None]

@@ -1,4 +1,4 @@
-"""A function of C that takes checked arrays of any library: `swab` of the C library, by ctypes."""
+"""A C function that accepts checked arrays of any library: `swab` of the C library, by ctypes."""
 
 import array
 import ctypes

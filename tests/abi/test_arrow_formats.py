@@ -1,4 +1,4 @@
-"""Format strings of Arrow: each type of the document, drawn ones, and what is no format string."""
+"""Arrow format strings: every type of the specification, random valid and invalid strings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interchange.abi.arrow_formats import (
     parse_format,
 )
 
-OTHERS = {  # of fixed strings: kind, what is stored, buffers, children
+OTHERS = {  # Fixed format strings: kind, storage type, number of buffers, number of children.
     "n": ("null", None, 0, 0),
     "b": ("bool", "bool", 2, 0),
     "z": ("other", None, 3, 0),
@@ -63,7 +63,7 @@ OTHERS = {  # of fixed strings: kind, what is stored, buffers, children
 
 
 def refused(text):
-    """Whether a string is refused as none of the grammar."""
+    """Whether a string is refused as outside the grammar."""
     with pytest.raises(BrokenRule) as caught:
         parse_format(text)
     return caught.value.rule == "ARROW-FORMAT-1"
@@ -71,13 +71,13 @@ def refused(text):
 
 @pytest.mark.parametrize("text", NUMBERS)
 def test_a_number_is_of_its_dtype(text):
-    """One letter, two buffers, no children."""
+    """A number has a one-letter format, two buffers and no children."""
     assert parse_format(text) == ArrowFormat(NUMBERS[text], "number", NUMBERS[text])
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_a_type_is_read(text):
-    """Kind, what its elements are stored as, and how many buffers and children there are."""
+    """The kind, the storage type and the numbers of buffers and children are parsed."""
     found = parse_format(text)
 
     assert (found.kind, found.stored, found.buffers, found.children) == OTHERS[text]
@@ -85,7 +85,7 @@ def test_a_type_is_read(text):
 
 @pytest.mark.parametrize("text", [*NUMBERS, *OTHERS])
 def test_types_have_names_of_their_own(text):
-    """What a message calls a type is not what it calls another."""
+    """Two different types never have the same name in messages."""
     name = parse_format(text).name
 
     same = [other for other in (*NUMBERS, *OTHERS) if parse_format(other).name == name]
@@ -98,7 +98,7 @@ SIZES = st.integers(0, 2**31 - 1)
 @given(SIZES)
 @example(2**31 - 1)
 def test_a_list_has_its_size(size):
-    """One child, one buffer, whatever the size that 32 bits hold."""
+    """A fixed-size list has one child and one buffer for every size that 32 bits can hold."""
     found = parse_format(f"+w:{size}")
 
     assert (found.kind, found.size, found.buffers, found.children) == (
@@ -128,7 +128,7 @@ def test_sizes_that_32_bits_do_not_hold_are_refused(kind, size):
 
 @given(st.sampled_from("smun"), st.text())
 def test_a_zone_may_be_any_text(unit, zone):
-    """It is named in messages, and never looked up."""
+    """The time zone appears in messages and is never looked up."""
     found = parse_format(f"ts{unit}:{zone}")
 
     assert (found.kind, found.stored) == ("time", "int64")
@@ -165,7 +165,7 @@ PREFIXES = ("w:", "+w:", "ts", "d:", "+ud:", "+us:")
 @example("+w:3:4")
 @example("\0")
 def test_what_is_none_of_the_grammar_is_refused(text):
-    """Whatever text it is."""
+    """Text outside the grammar is refused."""
     if text in FIXED or (text.startswith(PREFIXES) and not is_refused(text)):
         return
     assert refused(text)
@@ -185,7 +185,7 @@ def is_refused(text):
 
 @pytest.mark.parametrize("text", ["f\n", "+w:\u0663", "+w: 3", "+w:+3", "w:3_0", "tss", "d:1"])
 def test_what_is_nearly_of_the_grammar_is_refused(text):
-    """Digits are those of ASCII, and nothing comes after them."""
+    """Digits must be ASCII, and trailing characters are refused."""
     assert refused(text)
 
 
@@ -195,7 +195,7 @@ PAIRS = st.dictionaries(st.binary(max_size=40), st.binary(max_size=40), max_size
 
 
 def decoded(block):
-    """Return what is decoded of a block of bytes."""
+    """Return the metadata pairs decoded from a block of bytes."""
     memory = ctypes.create_string_buffer(block)
     return decode_metadata(ctypes.addressof(memory))
 
@@ -204,7 +204,7 @@ def decoded(block):
 @example({b"": b""})
 @example({b"\0key": b"\0\0"})
 def test_pairs_come_back(pairs):
-    """Whatever bytes they are."""
+    """Metadata keys and values may be arbitrary bytes."""
     assert decoded(encode_metadata(pairs.items())) == pairs
 
 
@@ -222,7 +222,7 @@ def test_no_metadata_are_no_pairs():
 
 @given(st.integers(-(2**31), -1), st.sampled_from([0, 1, 2]))
 def test_a_negative_length_is_refused(length, place):
-    """Of the pairs, a key or a value (ARROW-FORMAT-3)."""
+    """A negative length of pairs, of a key or of a value is refused (ARROW-FORMAT-3)."""
     heads = (b"", struct.pack("=i", 1), struct.pack("=ii3s", 1, 3, b"key"))
 
     with pytest.raises(BrokenRule) as caught:

@@ -1,4 +1,4 @@
-"""The ctypes structs of Arrow against the standard's table, and what a C compiler makes of them."""
+"""The ctypes structs of Arrow match the standard's table and a C compiler's layout."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_layout_is_that_of_the_standard(struct):
 
 
 def test_every_struct_has_a_capsule_of_its_name():
-    """In the words of the PyCapsule interface."""
+    """Every struct has the capsule name that the PyCapsule interface defines."""
     names = {name.decode(): struct.__name__ for name, struct in arrow.ARROW_STRUCTS.items()}
 
     assert names == {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(): name for name in EXPECTED}
@@ -46,7 +46,7 @@ def test_every_struct_has_a_capsule_of_its_name():
 
 @pytest.mark.parametrize("name", arrow.ARROW_STRUCTS)
 def test_release_is_where_the_table_has_it(name):
-    """A number written there is what the struct has for its callback."""
+    """The offset of the release callback in the struct is the one in the table."""
     struct = arrow.ARROW_STRUCTS[name]()
 
     ctypes.c_void_p.from_buffer(struct, arrow.ARROW_RELEASE[name]).value = 4096
@@ -90,7 +90,7 @@ def _facts() -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """Return a function: what a C compiler makes of some expressions over a header."""
+    """Return a function that evaluates C expressions over a header with a C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -122,7 +122,7 @@ def test_every_size_and_offset_is_the_compilers(compiled, which):
 
 @pytest.mark.interop
 def test_flags_are_those_of_the_header(compiled):
-    """By their numbers."""
+    """The flags have the values of the header."""
     assert compiled("pyarrow", FLAGS) == {name: getattr(arrow, name) for name in FLAGS}
 
 

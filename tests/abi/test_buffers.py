@@ -1,4 +1,4 @@
-"""Where the memory of a memoryview is."""
+"""Addresses of the memory of memoryviews."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from interchange.abi.buffers import Py_buffer, buffer_address
 
 
 def test_the_address_of_a_ctypes_array():
-    """The address is that of the exporting object's memory."""
+    """The address is that of the memory of the exporting object."""
     block = (ctypes.c_int32 * 4)()
 
     assert buffer_address(memoryview(block)) == ctypes.addressof(block)
 
 
 def test_the_address_of_an_array_array():
-    """The address is the one that array.array knows itself."""
+    """The address equals the one that `array.array` reports."""
     values = array.array("d", [1.0, 2.0])
 
     assert buffer_address(memoryview(values)) == values.buffer_info()[0]
@@ -41,7 +41,7 @@ def test_the_address_of_a_reversed_view_is_that_of_its_first_element():
 
 
 def test_read_only_memory_has_an_address_too():
-    """A read-only exporter is asked for no more than reading."""
+    """A read-only exporter is asked for a read-only buffer."""
     data = b"read only"
 
     address = buffer_address(memoryview(data))
@@ -50,7 +50,7 @@ def test_read_only_memory_has_an_address_too():
 
 
 def test_nothing_is_kept():
-    """Asking leaves no export behind, so that the exporter can be resized, and no reference."""
+    """No export and no reference remains afterwards, so that the exporter can be resized."""
     data = bytearray(4)
     view = memoryview(data)
     before = sys.getrefcount(view), sys.getrefcount(data)

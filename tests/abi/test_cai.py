@@ -1,4 +1,4 @@
-"""Array-interface records: the type-string grammar, each key, and the way back."""
+"""Array-interface records: the type-string grammar, each key, and records written by us."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOOD = {"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}
 
 @pytest.fixture(autouse=True)
 def _no_remembered_forms():
-    """Forget what earlier tests taught, so that every record is checked in full."""
+    """Clear the cache of earlier tests, so that every record is checked in full."""
     cai._forms.clear()
 
 
@@ -50,7 +50,7 @@ class Indexable:
 
 @given(st.sampled_from("<>|"), st.sampled_from(KINDS), st.integers(0, 10**9 - 1))
 def test_every_plain_typestr_comes_back(order, kind, size):
-    """Parsing and writing a type string gives the string."""
+    """Parsing and writing a type string gives the same string."""
     text = f"{order}{kind}{size}"
 
     assert str(parse_typestr(text)) == text
@@ -59,7 +59,7 @@ def test_every_plain_typestr_comes_back(order, kind, size):
 
 @given(st.sampled_from("<>|"), st.sampled_from("mM"), st.sampled_from(UNITS))
 def test_every_time_keeps_its_unit(order, kind, unit):
-    """Times keep what stands in brackets."""
+    """A time type keeps the unit in its brackets."""
     text = f"{order}{kind}8{unit}"
 
     assert str(parse_typestr(text)) == text
@@ -79,7 +79,7 @@ GRAMMAR = re.compile(r"[<>|]([tbiufcSUV][0-9]{1,9}|O[0-9]{0,9}|[mM][0-9]{1,9}(\[
 @example("|O")
 @example("<O[ns]")
 def test_a_text_is_taken_exactly_when_the_grammar_has_it(text):
-    """Whatever is outside the grammar breaks CAI-TYPESTR-1, whatever is inside is read."""
+    """A string is parsed exactly if the grammar accepts it; others violate CAI-TYPESTR-1."""
     try:
         parsed = str(parse_typestr(text))
     except BrokenRule as error:
@@ -163,7 +163,7 @@ def test_a_required_key_is_missed_by_name(key):
 
 @pytest.mark.parametrize("value", [None, 7, "text", [], (), print, set()], ids=repr)
 def test_a_record_is_a_dict(value):
-    """What is no mapping breaks CAI-DICT-1."""
+    """A record that is not a mapping violates CAI-DICT-1."""
     assert broken(value) == "CAI-DICT-1"
 
 
@@ -178,7 +178,7 @@ def test_an_empty_dict_lacks_everything():
     [("shape", "CAI-SHAPE-1"), ("typestr", "CAI-TYPESTR-1"), ("data", "CAI-DATA-1")],
 )
 def test_a_required_key_is_not_none(key, rule):
-    """None for a required entry breaks the rule of that entry."""
+    """None for a required entry violates the rule of that entry."""
     assert broken({**GOOD, key: None}) == rule
 
 
@@ -293,7 +293,7 @@ def outcome(record):
     ids=str,
 )
 def test_a_record_is_judged_alike_before_and_after_its_like(key, value):
-    """What was learnt from a good record changes no verdict."""
+    """The verdict on a record does not depend on records parsed before."""
     good = {**GOOD, "strides": (12, 4), "stream": None}
     odd = {**good, key: value}
 
@@ -314,7 +314,7 @@ class Count(int):
     ids=["list", "subclass", "NumPy's"],
 )
 def test_what_equals_ints_becomes_ints(kind):
-    """Lists and numbers that are whole are taken, and arrive as tuples of exact ints."""
+    """Lists and integral numbers are accepted and become tuples of exact ints."""
     data = (Indexable(4096), 0)
     record = parse_record({**GOOD, "shape": kind([2, 3]), "strides": kind([12, 4]), "data": data})
 
@@ -329,7 +329,7 @@ def test_a_missing_address_is_zero():
 
 @pytest.mark.parametrize("ptr", [0, 1, ADDRESS_END // 2 - 1, ADDRESS_END // 2, ADDRESS_END - 1])
 def test_every_address_is_taken(ptr):
-    """Addresses reach to the end of the address space."""
+    """Addresses up to the end of the address space are accepted."""
     assert parse_record({**GOOD, "data": (ptr, True)})[:2] == (ptr, True)
 
 
@@ -351,7 +351,7 @@ def test_unknown_keys_are_ignored():
 
 
 def test_the_record_is_left_as_it_was():
-    """Reading changes nothing."""
+    """Parsing does not modify the record."""
     record = dict(GOOD)
 
     parse_record(record)
@@ -385,7 +385,7 @@ def test_what_is_written_is_read_back(record):
 
 @given(records())
 def test_a_stream_is_written_from_version_3_on(record):
-    """Older versions have no such key."""
+    """The key ``stream`` is written only from version 3 on."""
     assert ("stream" in format_record(record)) == (record.version >= 3)
 
 
@@ -405,7 +405,7 @@ keys = st.sampled_from(["shape", "typestr", "data", "strides", "version", "strea
 
 @given(st.dictionaries(keys, anything), st.booleans())
 def test_garbage_is_read_or_breaks_a_rule(record, start_from_good):
-    """Whatever a record holds, the outcome is a record of exact ints or a rule with an id."""
+    """An arbitrary record results in a record of exact ints or in a rule violation with an id."""
     record = {**GOOD, **record} if start_from_good else record
 
     try:

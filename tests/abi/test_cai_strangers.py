@@ -1,4 +1,4 @@
-"""Array-interface records of strangers: odd values end in rules, and mappings are taken."""
+"""Array-interface records of foreign objects: odd values violate rules, mappings are accepted."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ GOOD = {
 
 @pytest.fixture(params=["new", "met before"], autouse=True)
 def _met(request):
-    """Know the form of the good record, or nothing: what is learnt changes no verdict."""
+    """Parse a good record first, or nothing: caching must not change a verdict."""
     cai._forms.clear()
     if request.param == "met before":
         parse_record(GOOD)
 
 
 def broken(record):
-    """Return the rule that a record breaks; what is said of it is short."""
+    """Return the rule that a record violates; the message is short."""
     with pytest.raises(BrokenRule) as caught:
         parse_record(record)
     assert len(str(caught.value)) < 300
@@ -40,7 +40,7 @@ def broken(record):
 
 
 class Odd:
-    """Whatever is done to it raises, and not what one expects."""
+    """An object that raises an unexpected error for every operation."""
 
     def __repr__(self):
         raise RuntimeError("repr")
@@ -61,7 +61,7 @@ class Odd:
 
 
 def running_out(error):
-    """Return a number whose every method raises an error, as one at the end of the stack does."""
+    """Return a number whose methods all raise an error, as at the end of the stack."""
 
     def fail(_):
         raise error
@@ -83,7 +83,7 @@ def running_out(error):
     ids=str,
 )
 def test_an_interpreter_without_room_is_no_broken_rule(entry, error):
-    """Neither a stack that is full nor a memory says anything about the record."""
+    """A full stack or a lack of memory is not reported as a violation by the record."""
     it = running_out(error)
     ((key, value),) = entry.items()
     whole = {"data": value, "stream": it, "version": it}.get(key, (it, it))
@@ -97,14 +97,14 @@ def test_an_interpreter_without_room_is_no_broken_rule(entry, error):
 
 
 class Deep(dict):
-    """A record that is asked at the end of the stack."""
+    """A record that is read when the stack is exhausted."""
 
     def __contains__(self, key):
         raise RecursionError
 
 
 def test_a_record_that_cannot_be_asked_what_it_lacks_lacks_nothing():
-    """The stack ends while the record is asked: that is told, and no rule."""
+    """A stack overflow while the record is read is raised, and no rule violation is reported."""
     with pytest.raises(RecursionError):
         parse_record(Deep())
 
@@ -122,7 +122,7 @@ class Vector:
 
 
 class Elsewhere(int):
-    """An integer that says another number of itself."""
+    """An integer that converts to a different number."""
 
     def __int__(self):
         return 4096
@@ -131,7 +131,7 @@ class Elsewhere(int):
 
 
 def dead():
-    """Return a proxy whose object is gone; even its class cannot be asked for."""
+    """Return a proxy whose object is gone; even reading its class raises."""
     return weakref.proxy(Vector())
 
 
@@ -158,7 +158,7 @@ RULES = {
 @every_number
 @pytest.mark.parametrize("key", RULES)
 def test_a_strange_entry_breaks_its_rule(key, number):
-    """What raises when it is asked or shown ends in the rule of its entry."""
+    """An entry that raises when it is read or shown violates the rule of that entry."""
     assert broken({**GOOD, key: NUMBERS[number]()}) == RULES[key]
 
 
@@ -166,7 +166,7 @@ def test_a_strange_entry_breaks_its_rule(key, number):
 @pytest.mark.parametrize("kind", [tuple, list])
 @pytest.mark.parametrize(("key", "other"), [("shape", 3), ("strides", 4), ("data", False)], ids=str)
 def test_a_strange_number_breaks_its_rule(key, other, kind, number):
-    """The same where it stands beside a good one."""
+    """A strange number next to a good one violates the rule of its entry."""
     assert broken({**GOOD, key: kind([NUMBERS[number](), other])}) == RULES[key]
 
 
@@ -175,7 +175,7 @@ def test_a_strange_number_breaks_its_rule(key, other, kind, number):
     [("shape", 6), ("strides", (1.5,)), ("data", "xy"), ("typestr", 4), ("version", "3")],
 )
 def test_what_is_wrong_is_shown(key, value):
-    """The entry by its name, as it was."""
+    """The message shows the entry by its name, with the value that was passed."""
     with pytest.raises(BrokenRule) as caught:
         parse_record({**GOOD, key: value})
 
@@ -184,13 +184,13 @@ def test_what_is_wrong_is_shown(key, value):
 
 @pytest.mark.parametrize("flag", [Odd, Vector, dead])
 def test_a_read_only_flag_has_a_truth_value(flag):
-    """An ndarray has none: nobody knows whether the memory may be written."""
+    """An ndarray has no truth value here: whether the memory is writable is unknown."""
     assert broken({**GOOD, "data": (4096, flag())}) == "CAI-DATA-1"
 
 
 @pytest.mark.parametrize("key", RULES)
 def test_a_long_text_breaks_its_rule(key):
-    """And is not said in full."""
+    """A long text violates its rule, and the message shortens it."""
     assert broken({**GOOD, key: "9" * 10**6}) == RULES[key]
 
 
@@ -218,13 +218,13 @@ def test_what_is_no_handle_is_refused(kind, stream):
 
 @pytest.mark.parametrize("stream", [1, 2, 3, 2**63, 2**64 - 1])
 def test_every_stream_of_64_bits_is_taken(stream):
-    """Handles reach to the end of the address space."""
+    """Handles up to the end of the address space are accepted."""
     assert parse_record({**GOOD, "stream": stream}).stream == stream
 
 
 @given(st.integers(1, ADDRESS_END - 1))
 def test_a_subclassed_int_counts_by_its_own_value(number):
-    """What it says when it is converted is not what it is."""
+    """A subclass of int counts by its int value, not by what it converts to."""
     record = {**GOOD, "data": (Elsewhere(number), 0), "stream": Elsewhere(number)}
     found = parse_record(record)
 
@@ -232,7 +232,7 @@ def test_a_subclassed_int_counts_by_its_own_value(number):
     assert {type(found.ptr), type(found.stream)} == {int}
 
 
-# ---------------------------------------------------------------- records that are no dict
+# ---------------------------------------------------------------- records that are not dicts
 
 
 @pytest.mark.parametrize("kind", [UserDict, MappingProxyType, ChainMap])
@@ -246,19 +246,19 @@ def test_a_mapping_is_as_good_as_a_dict(kind, left_out):
 
 @pytest.mark.parametrize("kind", [UserDict, MappingProxyType, ChainMap])
 def test_an_empty_mapping_lacks_everything(kind):
-    """It is told what is missing, as a dict is."""
+    """An empty mapping is reported with its missing keys, as a dict is."""
     with pytest.raises(BrokenRule, match="'shape', 'typestr', 'data'"):
         parse_record(kind({}))
 
 
 class Lazy(UserDict):
-    """A record that is made when it is asked."""
+    """A mapping that computes its entries when they are read."""
 
     def __getitem__(self, key):
         raise RuntimeError("freed")
 
 
 def test_an_error_of_the_records_own_comes_through():
-    """Who makes a record at every access may fail, and says so best."""
+    """An error raised while the record is produced reaches the caller."""
     with pytest.raises(RuntimeError, match="freed"):
         parse_record(Lazy(GOOD))

@@ -1,4 +1,4 @@
-"""Capsule calls: names, renaming, destructors, and what is refused."""
+"""Calls on capsules: names, renaming, destructors and refused arguments."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_a_used_name_is_the_unused_one_marked(name):
 
 @pytest.mark.parametrize("name", [capsules.LEGACY, capsules.VERSIONED, None])
 def test_a_capsule_gives_back_its_name(block, name):
-    """The name is the one that the capsule was made with, None for NULL."""
+    """`name` returns the name that the capsule was created with, None for NULL."""
     assert capsules.capsule_name(make(block, name)) == name
 
 
 def test_a_capsule_gives_back_its_address(block):
-    """The pointer is the one that the capsule was made with."""
+    """`pointer` returns the pointer that the capsule was created with."""
     capsule = make(block)
 
     assert capsules.capsule_pointer(capsule, capsules.VERSIONED) == ctypes.addressof(block)
@@ -68,7 +68,7 @@ def test_names_are_compared_by_content(block):
 
 @pytest.mark.parametrize("name", [capsules.LEGACY, capsules.USED_VERSIONED, b"", None])
 def test_another_name_does_not_open_a_capsule(block, name):
-    """Asking under another name is a ValueError."""
+    """Reading a pointer with another name is a ValueError."""
     with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
         capsules.capsule_pointer(make(block), name)
 
@@ -80,7 +80,7 @@ def test_a_capsule_cannot_hold_null():
 
 
 def test_renaming_closes_the_capsule_under_its_old_name(block):
-    """After the rename the old name opens nothing and the new one does."""
+    """After renaming, the pointer is readable with the new name only."""
     capsule = make(block)
 
     result = capsules.rename_capsule(capsule, capsules.USED_VERSIONED)
@@ -93,12 +93,12 @@ def test_renaming_closes_the_capsule_under_its_old_name(block):
 
 
 def test_a_capsule_without_destructor_says_so(block):
-    """NULL comes back as None."""
+    """A NULL destructor is returned as None."""
     assert capsules.capsule_destructor(make(block)) is None
 
 
 def test_a_destructor_can_be_set_and_cleared(block):
-    """What was set is read back, and None clears it."""
+    """A destructor that was set is read back, and None removes it."""
     capsule = make(block)
     anything = ctypes.addressof(block)
 
@@ -123,19 +123,19 @@ def test_a_destructor_can_be_set_and_cleared(block):
     ids=["name", "pointer", "rename", "destructor", "set_destructor"],
 )
 def test_what_is_no_capsule_is_a_value_error(call, value):
-    """Every capsule call refuses everything else with ValueError."""
+    """Every capsule call refuses other objects with ValueError."""
     with pytest.raises(ValueError, match="PyCapsule"):
         call(value)
 
 
 def test_the_type_of_capsules(block):
-    """PyCapsule is the type of every capsule, and of nothing else here."""
+    """PyCapsule is the type of every capsule, and of no other object here."""
     assert type(make(block)) is capsules.PyCapsule
     assert not any(isinstance(value, capsules.PyCapsule) for value in NOT_CAPSULES)
 
 
 def test_a_name_outlives_everybody_who_knows_it(block):
-    """The module keeps a reference that nobody gives back (DLP-CAP-4)."""
+    """The module keeps a permanent reference to the name (DLP-CAP-4)."""
     name = capsules.VERSIONED
     capsule = make(block, name)
     before = sys.getrefcount(name)
@@ -170,7 +170,7 @@ def test_the_shared_handle_of_ctypes_is_left_alone():
 
 
 def test_a_deleter_is_called_with_the_address_it_is_given(block):
-    """deleter_at makes a native address callable: here, one that steps the number it is given."""
+    """`deleter_at` makes a native address callable; here, one that increments a number."""
     address = ctypes.cast(ctypes.CDLL(None).jrand48, ctypes.c_void_p).value
 
     capsules.deleter_at(address)(ctypes.addressof(block))
@@ -179,7 +179,7 @@ def test_a_deleter_is_called_with_the_address_it_is_given(block):
 
 
 def test_a_deleter_is_made_callable_once():
-    """deleter_at gives the same callable for the same address, so that calls stay cheap."""
+    """`deleter_at` returns the same callable for the same address, so that calls stay cheap."""
     increase = capsules.python_function("Py_IncRef", None, ctypes.c_void_p)
     address = ctypes.cast(increase, ctypes.c_void_p).value
 
@@ -187,7 +187,7 @@ def test_a_deleter_is_made_callable_once():
 
 
 def test_the_fast_pointer_gives_the_address(block):
-    """fast_pointer gives what the capsule points at, as an int."""
+    """`fast_pointer` returns the pointer of the capsule as an int."""
     cell = ctypes.py_object(make(block))
 
     assert capsules.fast_pointer(cell, capsules.VERSIONED) == ctypes.addressof(block)

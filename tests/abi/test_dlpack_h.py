@@ -1,4 +1,4 @@
-"""The ctypes structs against the standard's table, and against a real dlpack.h if one is found."""
+"""The ctypes structs match the standard's table, and a real dlpack.h if one is found."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def header():
 
 @pytest.fixture(scope="module")
 def facts_in_c(header, tmp_path_factory):
-    """What a C compiler makes of the header: expression -> value."""
+    """Values of C expressions over the header, by expression."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -145,7 +145,7 @@ def test_every_size_offset_and_number_is_the_compilers(facts_in_c):
 
 @pytest.mark.interop
 def test_only_members_of_the_main_branch_were_left_out(facts_in_c):
-    """The comparison leaves out nothing that the released header has."""
+    """Every member of the released header is compared."""
     assert set(_expected()) - set(facts_in_c) <= dlpack.AFTER_LATEST_RELEASE
 
 

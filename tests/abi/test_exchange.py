@@ -36,7 +36,7 @@ def capsule_of(made, name=capsules.EXCHANGE_API):
 
 
 def test_a_table_in_a_capsule_is_found():
-    """The attribute of 1.3 holds a capsule."""
+    """The attribute of version 1.3 has a capsule."""
     made = table(minor=7)
 
     found = exchange_table(type_with(capsule_of(made)))
@@ -59,13 +59,13 @@ def test_both_spellings_and_both_kinds_are_found(attribute, kind):
     [None, 0, -1, 2**64, pytest.param(10**5000, id="huge"), "dlpack_exchange_api", 4096.0, ()],
 )
 def test_what_is_no_table_is_not_followed(value):
-    """Other values mean that there is no table."""
+    """Values that are not tables are ignored."""
     assert exchange_table(type_with(value)) is None
 
 
 @pytest.mark.isolated
 def test_true_is_no_address():
-    """A bool is not taken for an address (in a child: following 1 would end the process)."""
+    """A bool is not used as an address (in a child process: following 1 would crash)."""
     child = (
         "from interchange.abi.exchange import exchange_table\n"
         "print(exchange_table(type('Carrier', (), {'__dlpack_c_exchange_api__': True})))"
@@ -80,12 +80,12 @@ def test_true_is_no_address():
 
 @pytest.mark.parametrize("name", [None, b"", b"dltensor", b"dlpack_exchange_api_"])
 def test_a_capsule_of_another_name_is_not_followed(name):
-    """Only a capsule of the right name holds a table."""
+    """Only a capsule of the right name contains a table."""
     assert exchange_table(type_with(capsule_of(table(), name))) is None
 
 
 def test_a_type_without_a_table_has_none():
-    """Most types carry nothing."""
+    """A type without a table has no exchange table."""
     assert exchange_table(int) is None
 
 
@@ -106,7 +106,7 @@ def test_a_chain_of_foreign_majors_gives_none():
 
 
 def test_of_a_foreign_major_only_the_header_is_read():
-    """Such a table may be shorter than ours: a bare header is enough."""
+    """Of a table of another major version only the header is read, since it may be shorter."""
     header = DLPackExchangeAPIHeader()
     header.version.major = 2
 
@@ -175,7 +175,7 @@ def test_a_real_table_has_major_1(real):
 
 @pytest.mark.interop
 def test_a_real_table_exports_what_the_object_is(real):
-    """managed_from gives an owned struct of the object's memory."""
+    """managed_from returns an owned struct of the object's memory."""
     x, ptr, found = real
 
     address = found.managed_from(x)
@@ -204,7 +204,7 @@ def test_a_real_table_takes_back_what_it_gave(real):
 
 @pytest.mark.interop
 def test_an_exported_struct_keeps_the_object_until_it_is_released(real):
-    """The deleter gives back what managed_from took: memory is the same after many rounds."""
+    """The deleter releases what managed_from retained: memory does not grow over many rounds."""
     x, _, found = real
     before = sys.getrefcount(x)
 
@@ -218,7 +218,7 @@ def test_an_exported_struct_keeps_the_object_until_it_is_released(real):
 
 @pytest.mark.interop
 def test_a_real_table_describes_without_owning(real):
-    """tensor_from gives a borrowed description."""
+    """tensor_from returns a borrowed description."""
     x, ptr, found = real
 
     tensor = found.tensor_from(x)
@@ -237,7 +237,7 @@ def test_the_host_has_no_stream(real):
 
 @pytest.mark.interop
 def test_the_error_of_a_real_table_arrives(real):
-    """What the callee raised about a wrong object is raised here."""
+    """An exception set by the callee for a wrong object is raised."""
     _, _, found = real
 
     with pytest.raises((TypeError, RuntimeError), match=r"object|StridedMemoryView"):

@@ -38,13 +38,13 @@ FIELDS = (
 
 @pytest.fixture
 def windows():
-    """Return what a Python of 32 bits reads memory by, for addresses of this one."""
+    """Return how a 32-bit Python reads memory, applied to addresses of this process."""
     return Windows(BITS)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_every_address_is_in_a_window(windows, address):
-    """Those above the largest index, too; what follows it is in the same window."""
+    """Every address is in a window with what follows it, also above the largest index."""
     view, offset = windows.at(address)
 
     assert buffer_address(view) + offset == address
@@ -53,7 +53,7 @@ def test_every_address_is_in_a_window(windows, address):
 
 @pytest.mark.parametrize("by", ["windows", "module"])
 def test_what_is_there_is_read_and_written(windows, by):
-    """By address, as bytes and as numbers."""
+    """Memory is read and written by address, as bytes and as numbers."""
     read, write = (reader, writer) if by == "module" else (windows.reader, windows.writer)
     block = (ctypes.c_uint64 * 2)(1, 2)
     address = ctypes.addressof(block)
@@ -65,7 +65,7 @@ def test_what_is_there_is_read_and_written(windows, by):
 
 
 def test_numbers_have_their_places(windows):
-    """Words of 32 bits, and pointers at multiples of their size."""
+    """Words have 32 bits, and pointers are at multiples of their size."""
     block = (ctypes.c_void_p * 2)(5, 6)
     second = ctypes.addressof(block) + ctypes.sizeof(ctypes.c_void_p)
 
@@ -113,14 +113,14 @@ def versioned(pack):
     ],
 )
 def test_structs_of_32_bits_are_read_where_their_fields_are(pack, form):
-    """Though integers of 64 bits are aligned to 4 bytes on one machine, and to 8 on another."""
+    """Fields have the right offsets although 64-bit integers are aligned to 4 or 8 bytes."""
     fields = [(path, code.format("I")) for path, code in FIELDS]
 
     assert format_of(versioned(pack), *fields) == form
 
 
 def test_structs_are_read_as_ctypes_wrote_them():
-    """Each field, with the pointers of this machine."""
+    """Each field is read as ctypes wrote it, with the pointer size of this machine."""
     fields = [(path, code.format(POINTER)) for path, code in FIELDS]
     managed = DLManagedTensorVersioned(deleter=SIGNED_END + 3, flags=5)
     managed.version.major = 1
@@ -137,7 +137,7 @@ def test_structs_are_read_as_ctypes_wrote_them():
 
 @pytest.mark.parametrize("cls", [DLManagedTensor, DLManagedTensorVersioned])
 def test_what_is_read_of_a_struct_is_within_it(cls):
-    """The format of the cores ends with its last field, or before it."""
+    """The format of the cores ends with the struct's last field, or before it."""
     from interchange._core import _parsing
 
     is_versioned = cls is DLManagedTensorVersioned

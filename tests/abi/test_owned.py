@@ -1,4 +1,4 @@
-"""Compiled code is loaded from files that are this user's alone, wherever it is loaded."""
+"""Compiled code is loaded only from files that the current user alone can write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(request, tmp_path):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_nobody_else_may_write_there(made, mode):
-    """Neither the group nor all others."""
+    """A file that the group or other users can write is refused."""
     path, is_own = made
     path.chmod(mode)
 
@@ -35,7 +35,7 @@ def test_nobody_else_may_write_there(made, mode):
 
 
 def test_it_is_of_this_user(made, monkeypatch):
-    """One of another user could be written by that user at any time."""
+    """A file of another user is refused, since that user can modify it at any time."""
     path, is_own = made
     path.chmod(0o700)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
@@ -44,7 +44,7 @@ def test_it_is_of_this_user(made, monkeypatch):
 
 
 def test_a_symbolic_link_is_not_followed(made):
-    """It may lead to what is this user's alone, and be another user's."""
+    """A symbolic link is not followed, since it may lead to a file of another user."""
     path, is_own = made
     path.chmod(0o700)
     link = path.with_name("link")
@@ -55,7 +55,7 @@ def test_a_symbolic_link_is_not_followed(made):
 
 
 def test_what_is_not_there_or_of_another_kind_is_not_own(made):
-    """A file is no folder."""
+    """A missing path, or a file where a folder is expected, is not owned."""
     path, is_own = made
     path.chmod(0o700)
     other = is_own_folder if is_own is is_own_file else is_own_file
@@ -70,8 +70,8 @@ LOADED = {
     "LIBRARY",  # libcuda.so.1: LD_LIBRARY_PATH decides
     "'libcuda.so.1'",
     "name",  # of a runtime of CUDA or HIP, some of which the environment decides
-    "str(emulator.library)",  # what `building.build` returned, or LD_LIBRARY_PATH names
-    "str(library)",  # likewise
+    "str(emulator.library)",  # the result of `building.build`, or a path in LD_LIBRARY_PATH
+    "str(library)",  # see above
     "str(get_or_build(library, functools.partial(_compile, compiler, source)))",
     "_NAME",  # the extension of nanobind, from `building.kept`
 }
@@ -79,7 +79,7 @@ LOADERS = {"CDLL", "PyDLL", "ExtensionFileLoader"}
 
 
 def test_every_place_that_loads_a_library_is_known():
-    """A new one asks `building.kept`, or `is_own_file`, and is listed here."""
+    """Every place that loads a library checks its owner, and is listed here."""
     found = {
         ast.unparse(node.args[0])
         for folder in ("src", "conformance/src")

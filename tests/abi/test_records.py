@@ -47,7 +47,7 @@ class Theirs(typing.NamedTuple):
     "attribute", ["_fields", "_field_defaults", "__doc__", "__module__", "__bases__", "__slots__"]
 )
 def test_a_class_is_what_typing_makes(attribute):
-    """Its fields, what they are when left out, its text, where it is from."""
+    """A record class has the fields, defaults, docstring and module that `typing` would give it."""
     assert getattr(Ours, attribute) == getattr(Theirs, attribute)
 
 
@@ -56,29 +56,29 @@ def test_a_class_is_what_typing_makes(attribute):
     lambda one: one._replace(name="b"), lambda one: repr(one).partition("(")[2],
 ])  # fmt: skip
 def test_a_tuple_is_what_typing_makes(use):
-    """It unpacks, prints, compares and hashes like the other."""
+    """A record unpacks, prints, compares and hashes like a NamedTuple."""
     assert use(Ours(1, "a")) == use(Theirs(1, "a"))
 
 
 def test_a_tuple_survives_a_pickle():
-    """By the name of its class."""
+    """A record is pickled by the name of its class."""
     assert pickle.loads(pickle.dumps(Ours(1))) == Ours(1)
 
 
 def test_annotations_are_resolved_for_who_asks():
-    """They are kept as they were written."""
+    """Annotations are stored as written."""
     assert typing.get_type_hints(Ours)["x"] is int
 
 
 def test_a_missing_field_is_refused():
-    """As by every call."""
+    """A missing field is a TypeError."""
     with pytest.raises(TypeError, match="'x'"):
         Ours()
 
 
 @pytest.mark.parametrize("base", [NamedTuple, typing.NamedTuple])
 def test_fields_without_a_default_come_first(base: typing.Any):
-    """As in a function's arguments: another order is refused when the class is made."""
+    """A field without a default after one with a default is refused when the class is created."""
     with pytest.raises(TypeError, match="default"):
 
         class _Late(base):
@@ -87,9 +87,9 @@ def test_fields_without_a_default_come_first(base: typing.Any):
 
 
 def test_a_tuple_without_fields_is_empty():
-    """As with typing."""
+    """A record without fields is an empty tuple, as with typing."""
 
     class Empty(NamedTuple):
-        """Nothing."""
+        """An empty class."""
 
     assert Empty() == ()

@@ -27,7 +27,7 @@ def test_ids_are_unique():
 
 
 def test_keys_are_the_ids():
-    """The table is keyed by what its rows say."""
+    """The keys of the table are the ids of its rows."""
     assert list(RULES) == [row.id for row in RULES.values()]
 
 
@@ -47,7 +47,7 @@ def test_a_text_is_one_sentence_without_a_full_stop(row):
 
 @each_rule()
 def test_a_fix_is_one_sentence_without_a_full_stop(row):
-    """So do fixes."""
+    """A fix is one sentence without a full stop."""
     assert row.hint
     assert row.hint == row.hint.strip().rstrip(".")
     assert "\n" not in row.hint
@@ -55,14 +55,14 @@ def test_a_fix_is_one_sentence_without_a_full_stop(row):
 
 @each_rule()
 def test_a_source_and_a_severity_are_given(row):
-    """Every row says where it comes from and how bad it is."""
+    """Every rule has a source and a severity."""
     assert row.source.strip()
     assert row.severity in {"MUST", "SHOULD", "QUIRK"}
 
 
 @each_rule()
 def test_the_numbers_of_a_group_have_no_gap(row):
-    """Rule n of a group has a rule n - 1 before it, so that nothing was dropped by mistake."""
+    """The numbers of a group of rules have no gap."""
     group, _, number = row.id.rpartition("-")
 
     assert number == "1" or f"{group}-{int(number) - 1}" in RULES
@@ -70,7 +70,7 @@ def test_the_numbers_of_a_group_have_no_gap(row):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
 def test_every_cited_rule_exists(path):
-    """Whatever looks like a rule id in a source file is a row of the table."""
+    """Every text in a source file that looks like a rule id is a row of the table."""
     cited = set(CITED.findall(path.read_text(encoding="utf-8")))
 
     assert cited - set(RULES) == set()
@@ -84,13 +84,13 @@ def test_the_search_for_citations_finds_them():
 
 
 def test_the_table_cannot_be_changed():
-    """Nobody can add a rule at run time."""
+    """The table cannot be modified at run time."""
     with pytest.raises(TypeError):
         RULES["DLP-CAP-1"] = RULES["DLP-CAP-2"]
 
 
 def test_a_broken_rule_says_what_and_why():
-    """The message has what was found, the rule's text and its id; the parts are attributes."""
+    """The message has the finding, the rule's text and its id; the parts are attributes."""
     error = BrokenRule("CAI-VER-1", "version is -1")
 
     assert str(error) == "version is -1; version is an int of 0 or more [CAI-VER-1]"
@@ -98,6 +98,6 @@ def test_a_broken_rule_says_what_and_why():
 
 
 def test_an_unknown_rule_cannot_be_broken():
-    """An id that is no row is a KeyError where the error is made."""
+    """An unknown rule id is a KeyError where the error is created."""
     with pytest.raises(KeyError):
         BrokenRule("DLP-NONE-1", "anything")

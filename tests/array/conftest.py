@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Owner:
-    """Owns device memory, and gives it back on its own stream, without waiting, when it dies."""
+    """Owns device memory, and frees it on its own stream without waiting when it is collected."""
 
     def __init__(self, cuda: Machine, nbytes: int, stream: int) -> None:
         self.cuda = cuda
@@ -31,7 +31,7 @@ class Owner:
 
 
 class Machine:
-    """The driver, with errors raised; what it made is given back at the end."""
+    """The driver, with errors raised; its allocations are freed at the end."""
 
     def __init__(self, api: Any) -> None:
         self.api = api
@@ -42,7 +42,7 @@ class Machine:
         self("cuCtxSetCurrent", self.contexts[0])
 
     def __call__(self, name: str, *args: Any) -> Any:
-        """Call the driver; return what it gives."""
+        """Call the driver and return its result."""
         error, *answer = getattr(self.api, name)(*args)
         assert not error, f"{name}{args}: {error.name}"
         return answer[0] if len(answer) == 1 else answer
@@ -62,7 +62,7 @@ class Machine:
         self("cuCtxPopCurrent")
 
     def memory(self, elements: np.ndarray) -> int:
-        """Return the address of device memory that holds the bytes of an ndarray."""
+        """Return the address of device memory with the bytes of an ndarray."""
         ptr = int(self("cuMemAlloc", max(elements.nbytes, 1)))
         self._undo.append(("cuMemFree", ptr))
         if elements.nbytes:
@@ -82,7 +82,7 @@ class Machine:
         return ptr
 
     def owner(self, nbytes: int, stream: int) -> Owner:
-        """Return an owner of device memory that is freed on `stream` when the owner dies."""
+        """Return an owner of device memory that is freed on `stream` with the owner."""
         return Owner(self, nbytes, stream)
 
     def read(self, ptr: int, nbytes: int) -> bytes:
@@ -94,13 +94,13 @@ class Machine:
         return block.tobytes()
 
     def synchronize(self) -> None:
-        """Let the host wait for everything."""
+        """Wait on the host for all work."""
         for device in range(len(self.contexts)):
             with self.current(device):
                 self("cuCtxSynchronize")
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self("cuCtxSetCurrent", self.contexts[0])
         self.synchronize()
         for name, handle in reversed(self._undo):
@@ -113,7 +113,7 @@ def machine(request: pytest.FixtureRequest) -> Any:
     request.getfixturevalue("cuda_driver")
     api = pytest.importorskip("cuda.bindings.driver", reason="cuda-python is not installed")
     found = Machine(api)
-    for ordinal in range(len(found.contexts)):  # made once, and there before anybody counts streams
+    for ordinal in range(len(found.contexts)):  # created once, before any test counts streams
         driver_of(ix.Device("cuda", ordinal), "test").lasting_stream(ordinal, "test")
     yield found
     found.close()

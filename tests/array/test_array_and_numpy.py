@@ -1,4 +1,4 @@
-"""``__array__`` and ``__array_interface__``: what NumPy sees of an Array."""
+"""``__array__`` and ``__array_interface__``: how NumPy reads an Array."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def packed():
 
 
 def test_asarray_shares_the_memory():
-    """NumPy copies nothing."""
+    """`numpy.asarray` shares the memory."""
     memory = np.zeros(3)
 
     assert np.shares_memory(np.asarray(ix.asarray(memory)), memory)
 
 
 def test_the_ndarray_keeps_the_memory_alive():
-    """The producer's memory goes with the last ndarray."""
+    """The producer's memory is freed with the last ndarray."""
     source = producers.host()
     view = np.asarray(ix.from_dlpack(source))
     gc.collect()
@@ -45,14 +45,14 @@ def test_the_ndarray_keeps_the_memory_alive():
     [(0, "versioned", True), (1, "versioned", False), (0, "legacy", False)],
 )
 def test_the_ndarray_is_writable_only_where_that_is_known(flags, generation, writable):
-    """Unknown counts as read-only."""
+    """The ndarray is read-only if it is unknown whether the memory is writable."""
     source = producers.host().but(flags=flags, generation=generation)
 
     assert ix.from_dlpack(source).__array__().flags.writeable is writable
 
 
 def test_a_dtype_is_cast_to():
-    """NumPy's protocol asks for a cast where one is needed."""
+    """NumPy's protocol requests a cast if one is needed."""
     array = ix.from_buffer(b"abc")
 
     assert array.__array__(np.float32).tolist() == [97.0, 98.0, 99.0]
@@ -70,7 +70,7 @@ def test_the_same_dtype_shares(dtype):
 
 
 def test_a_cast_without_a_copy_is_refused():
-    """copy=False means that memory is shared or nothing is."""
+    """copy=False refuses a cast, which would need a copy."""
     with pytest.raises(ix.CopyNeededError) as caught:
         ix.from_buffer(b"abc").__array__("f4", copy=False)
 
@@ -78,14 +78,14 @@ def test_a_cast_without_a_copy_is_refused():
 
 
 def test_numpys_own_call_is_refused_alike():
-    """What np.array raises for copy=False is a ValueError, as NumPy's own is."""
+    """The error of np.array for copy=False is a ValueError, as NumPy's own is."""
     with pytest.raises(ValueError, match="copy"):
         np.array(ix.from_buffer(b"abc"), dtype="f4", copy=False)
 
 
 @pytest.mark.parametrize("dtype", [None, "u1", "f4"])
 def test_copy_true_has_its_own_memory(dtype):
-    """The result may be written, whatever the array may."""
+    """The result of copy=True is writable even if the array is not."""
     memory = np.frombuffer(b"abc", "u1")
 
     copied = ix.asarray(memory).__array__(dtype, copy=True)
@@ -104,7 +104,7 @@ def test_copy_true_has_its_own_memory(dtype):
     ids=["packed", "lanes", "opaque"],
 )
 def test_what_numpy_has_no_dtype_for_is_refused(make, rule):
-    """The error says why, and nothing is read."""
+    """An element type that NumPy lacks is refused with a reason, and no element is read."""
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         np.asarray(make())
 
@@ -115,7 +115,7 @@ def test_what_numpy_has_no_dtype_for_is_refused(make, rule):
 
 
 def test_the_record_has_the_keys_of_version_3():
-    """Nothing of CUDA's record is in it."""
+    """The record has the keys of version 3, and none of the CUDA Array Interface."""
     memory = np.zeros((2, 3), "f4")
 
     assert ix.asarray(memory).__array_interface__ == {
@@ -128,7 +128,7 @@ def test_the_record_has_the_keys_of_version_3():
 
 
 def test_strides_are_in_the_record_where_they_matter():
-    """They count bytes."""
+    """The record has strides, in bytes, if the array is not C-contiguous."""
     memory = np.zeros((4, 6), "f4")[:, ::-2]
 
     assert ix.asarray(memory).__array_interface__["strides"] == (24, -8)
@@ -136,7 +136,7 @@ def test_strides_are_in_the_record_where_they_matter():
 
 @pytest.mark.parametrize("generation", ["versioned", "legacy"])
 def test_the_record_says_read_only_unless_writing_is_known_to_be_allowed(generation):
-    """The record has no word for unknown."""
+    """Unknown writability is recorded as read-only, since the record cannot represent it."""
     source = producers.host().but(flags=1, generation=generation)
 
     assert ix.from_dlpack(source).__array_interface__["data"][1] is True
@@ -154,7 +154,7 @@ def test_the_record_says_read_only_unless_writing_is_known_to_be_allowed(generat
     ids=["packed", "bfloat16", "lanes", "cuda", "handle"],
 )
 def test_what_the_record_cannot_say_has_no_record(make):
-    """hasattr() tells, and no other error comes out."""
+    """`hasattr` returns False for an array without a record, and no other error is raised."""
     assert not hasattr(make(), "__array_interface__")
 
 

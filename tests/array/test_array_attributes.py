@@ -1,4 +1,4 @@
-"""What an Array says of itself, and what it is as a Python object."""
+"""The attributes of an Array, and its behaviour as a Python object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def packed(count=6):
 
 
 def test_the_class_makes_no_arrays():
-    """Arrays describe memory that exists: they come from the import functions."""
+    """The class cannot be called: Arrays are created by the import functions."""
     with pytest.raises(ix.ArgumentError) as caught:
         ix.Array((2, 3), "float32")
 
@@ -46,19 +46,19 @@ def test_an_array_has_no_room_for_other_attributes():
     ["shape", "strides", "dtype", "device", "ptr", "readonly", "owner", "ndim", "size", "nbytes"],
 )
 def test_what_an_array_says_cannot_be_assigned(name):
-    """A description does not change under those who share it."""
+    """The attributes of an Array are read-only, since the description is shared."""
     with pytest.raises(AttributeError):
         setattr(ix.from_buffer(b"abc"), name, None)
 
 
 def test_arrays_are_no_keys():
-    """They compare by elements, as the standard says, and so have no hash."""
+    """Arrays compare by element, as the standard requires, and therefore have no hash."""
     with pytest.raises(TypeError, match="unhashable"):
         hash(ix.from_buffer(b"abc"))
 
 
 def test_arrays_can_be_referred_to_weakly():
-    """Caches may hold arrays without keeping them alive."""
+    """Arrays have weak references, so that caches need not keep them alive."""
     a = ix.from_buffer(bytearray(3))
     alive = weakref.ref(a)
 
@@ -88,14 +88,14 @@ def test_attributes_say_what_the_producer_said(source):
 
 
 def test_strides_are_told_in_elements_and_in_bytes():
-    """Both counts are there, so that nobody has to guess."""
+    """Strides are available both in elements and in bytes."""
     array = ix.asarray(np.zeros((4, 6), "f8")[::2, ::-1])
 
     assert (array.strides, array.strides_in_bytes) == ((12, -1), (96, -8))
 
 
 def test_packed_elements_have_no_strides_in_bytes():
-    """Half a byte cannot be counted in bytes."""
+    """Strides of elements below 8 bits cannot be expressed in bytes."""
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         _ = packed().strides_in_bytes
 
@@ -114,7 +114,7 @@ def test_readonly_is_what_the_capsule_can_say(flags, generation, expected):
 
 
 def test_the_owner_is_kept_alive_and_let_go():
-    """Who gave the memory lives as long as the Array, and no longer."""
+    """The owner is kept alive by the Array, and no longer."""
 
     class Block(bytearray):
         pass
@@ -135,7 +135,7 @@ def test_the_owner_is_kept_alive_and_let_go():
 @pytest.mark.parametrize("order", ["K", "A", "c", "", None, 1, ["C"]], ids=repr)
 @pytest.mark.parametrize("method", ["is_contiguous", "contiguous", "copy"])
 def test_an_order_is_c_or_f(method, order):
-    """Other letters mean nothing here."""
+    """An order other than "C" and "F" is refused."""
     call = getattr(ix.from_buffer(b"abc"), method)
 
     with pytest.raises(ix.ArgumentError) as caught:
@@ -148,18 +148,18 @@ def test_an_order_is_c_or_f(method, order):
 
 
 def test_the_length_is_the_first_extent():
-    """As for any sequence of sub-arrays."""
+    """The length is the first extent, as for any sequence of sub-arrays."""
     assert len(ix.asarray(np.zeros((4, 6)))) == 4
 
 
 def test_a_scalar_has_no_length():
-    """An array without axes is no sequence."""
+    """`len` of a 0-dimensional array is refused."""
     with pytest.raises(TypeError, match=r"len\(\): an array without axes.*IX-AXES-2"):
         len(ix.asarray(np.array(3.0)))
 
 
 def test_iterating_goes_along_the_first_axis():
-    """Each item is a view."""
+    """Iteration along the first axis yields views."""
     array = ix.asarray(np.arange(6, dtype="i8").reshape(2, 3))
 
     rows = list(array)
@@ -169,13 +169,13 @@ def test_iterating_goes_along_the_first_axis():
 
 
 def test_a_scalar_cannot_be_iterated():
-    """An array without axes is no empty sequence: it holds an element."""
+    """A 0-dimensional array cannot be iterated."""
     with pytest.raises(TypeError):
         list(ix.asarray(np.array(3.0)))
 
 
 def test_iter_of_a_scalar_refuses_at_once():
-    """At ``iter()``, not at the first step: ``np.iterable`` asks in this way what has items."""
+    """`iter()` refuses a 0-dimensional array at once, as ``np.iterable`` expects."""
     with pytest.raises(TypeError, match=r"^iter\(\): an array without axes.*IX-AXES-2\]$"):
         iter(ix.asarray(np.array(3.0)))
     assert not np.iterable(ix.asarray(np.array(3.0)))
@@ -183,32 +183,32 @@ def test_iter_of_a_scalar_refuses_at_once():
 
 
 def test_iterating_over_nothing_gives_nothing():
-    """No extent, no items."""
+    """Iterating over an array of extent 0 yields nothing."""
     assert list(ix.asarray(np.zeros((0, 3)))) == []
 
 
 @pytest.mark.parametrize("value", [0, 1, 2.5])
 def test_one_element_has_a_truth(value):
-    """That of the element, not of there being one."""
+    """The truth value of a one-element array is that of its element."""
     assert bool(ix.asarray(np.array(value))) is bool(value)
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (2,), (2, 3)])
 def test_other_arrays_have_no_truth(shape):
-    """Whether any or all is meant is for the caller to say."""
+    """The truth value of any other array is ambiguous."""
     with pytest.raises(ValueError, match="IX-ELEMENT-1"):
         bool(ix.asarray(np.ones(shape)))
 
 
 @pytest.mark.parametrize(("value", "spec"), [(2.5, ".3f"), (-7, "+05d"), (True, "d"), (1j, ".1f")])
 def test_a_scalar_takes_the_formats_of_its_element(value, spec):
-    """So f-strings show numbers, whoever holds them."""
+    """A 0-dimensional array accepts the format specifiers of its element, as in f-strings."""
     assert format(ix.asarray(np.array(value)), spec) == format(value, spec)
 
 
 @pytest.mark.parametrize("value", [np.float32(0.1), np.int8(3), np.bool_(1), np.complex64(1j)])
 def test_a_scalar_without_a_format_is_written_as_numpy_writes_it(value):
-    """Reports are made of such texts, and their columns are as wide."""
+    """Without a format specifier a 0-dimensional array is formatted as NumPy formats it."""
     array = ix.asarray(np.asarray(value))
 
     assert f"{array}" == str(array) == str(value)
@@ -227,20 +227,20 @@ def test_a_scalar_without_a_format_is_written_as_numpy_writes_it(value):
     ids=["one-element", "empty", "device", "lanes", "packed"],
 )
 def test_what_is_no_number_that_can_be_read_is_written_as_its_repr(array):
-    """A log line never fails, and asks no device for elements."""
+    """An array without readable numbers is formatted as its repr, so that logging never fails."""
     assert f"{array}" == str(array) == repr(array)
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (0,)])
 def test_an_array_with_axes_takes_no_format(shape):
-    """Neither does one of NumPy: nobody could say which element is meant."""
+    """An array with axes accepts no format specifier, as in NumPy."""
     with pytest.raises(TypeError, match=r"format\(\.\.\., '\.3f'\).*IX-ELEMENT-1"):
         format(ix.asarray(np.ones(shape)), ".3f")
 
 
 @pytest.mark.filterwarnings("default")  # NumPy below 2.4 warns of a dtype that is not its own
 def test_numpy_finds_the_dtype_of_an_array():
-    """Where it takes dtype-likes, an Array among them: JAX asks so."""
+    """NumPy finds the dtype of an Array that is passed as dtype, as JAX does."""
     array = ix.asarray(np.ones(2, np.float32))
 
     assert np.result_type(array) == np.dtype(array) == np.float32
@@ -251,13 +251,13 @@ def test_numpy_finds_the_dtype_of_an_array():
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
 def test_item_is_the_one_element(shape):
-    """Whatever the shape, one element is a number."""
+    """`item` returns the only element as a number, for any shape."""
     assert ix.asarray(np.full(shape, 2.5)).item() == 2.5
 
 
 @pytest.mark.parametrize("shape", [(0,), (2,), (1, 2)])
 def test_item_needs_exactly_one_element(shape):
-    """No element is picked for the caller."""
+    """`item` of an array with several elements is refused."""
     with pytest.raises(ix.ViewError) as caught:
         ix.asarray(np.zeros(shape)).item()
 
@@ -265,7 +265,7 @@ def test_item_needs_exactly_one_element(shape):
 
 
 def test_tolist_of_a_scalar_is_a_number():
-    """Without axes there is no list."""
+    """`tolist` of a 0-dimensional array returns a number."""
     assert ix.asarray(np.array(7)).tolist() == 7
 
 
@@ -273,7 +273,7 @@ def test_tolist_of_a_scalar_is_a_number():
     ("dtype", "kind"), [("?", bool), ("u1", int), ("i8", int), ("f2", float), ("c8", complex)]
 )
 def test_elements_come_as_python_numbers(dtype, kind):
-    """No library's scalars come out."""
+    """Elements are returned as Python numbers, not as scalars of a library."""
     array = ix.asarray(np.ones(2, dtype))
 
     assert [type(element) for element in array.tolist()] == [kind, kind]
@@ -283,7 +283,7 @@ def test_elements_come_as_python_numbers(dtype, kind):
 @pytest.mark.parametrize("method", ["tolist", "item"])
 @pytest.mark.parametrize("dtype", ["opaque64", "float32x2"])
 def test_elements_without_a_numpy_dtype_have_no_numbers(method, dtype):
-    """What NumPy cannot hold is refused with the reason."""
+    """Elements that NumPy lacks are refused with the reason."""
     block = bytearray(8)
     array = ix.from_pointer(ix.from_buffer(block).ptr, (1,), dtype, owner=block)
 
@@ -295,7 +295,7 @@ def test_elements_without_a_numpy_dtype_have_no_numbers(method, dtype):
 
 @pytest.mark.parametrize("method", ["tolist", "__array__", "as_memoryview"])
 def test_packed_elements_have_no_numbers(method):
-    """NumPy cannot step by half bytes."""
+    """Packed elements cannot be read by NumPy, which has no strides below one byte."""
     with pytest.raises(ix.UnsupportedDTypeError):
         getattr(packed(), method)()
 
@@ -305,7 +305,7 @@ def test_packed_elements_have_no_numbers(method):
 
 @pytest.mark.parametrize("device", HANDLE_DEVICES)
 def test_a_handle_keeps_its_offset_apart(device):
-    """A handle is no number to add to: views move the offset, never the handle."""
+    """The offset of a view is kept apart from an opaque handle, which is no address."""
     array = ix.from_pointer(0xABC, (4, 6), "float32", device=device)
 
     view = array[1:, ::-2]
@@ -327,7 +327,7 @@ def test_a_handle_goes_out_and_comes_back_with_its_offset(device):
 
 @pytest.mark.parametrize("generation", ["versioned", "legacy"])
 def test_an_imported_handle_keeps_its_offset_apart(generation):
-    """What came with an offset has that offset."""
+    """An imported handle keeps the offset that it had."""
     source = producers.host().but(device=(4, 0), data=0xABC, byte_offset=16, generation=generation)
 
     array = ix.from_dlpack(source)

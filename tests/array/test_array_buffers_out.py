@@ -37,7 +37,7 @@ PLAIN = {
 
 
 def unknown():
-    """Return an array of which nobody said whether it may be written."""
+    """Return an array whose writability is unknown."""
     return ix.from_dlpack(producers.host().but(generation="legacy"))
 
 
@@ -58,7 +58,7 @@ def test_a_memoryview_shows_what_the_array_is(dtype):
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1, 1), (2,) * 6])
 def test_a_memoryview_has_any_number_of_axes(shape):
-    """No axes, no elements and many axes."""
+    """Memoryviews have any number of axes: none, many, and no elements."""
     memory = np.ones(shape)
 
     view = ix.asarray(memory).as_memoryview()
@@ -79,7 +79,7 @@ def test_writing_to_a_memoryview_writes_to_the_array():
     "make", [lambda: ix.from_buffer(b"abc"), unknown], ids=["read-only", "unknown"]
 )
 def test_a_memoryview_is_writable_only_where_that_is_known(make):
-    """Unknown counts as read-only."""
+    """A memoryview is read-only if it is unknown whether the memory is writable."""
     assert make().as_memoryview().readonly is True
 
 
@@ -111,7 +111,7 @@ def test_a_memoryview_keeps_the_memory_alive():
     ],
 )
 def test_an_element_type_without_a_format_is_refused(dtype, rule):
-    """PEP 3118 has no letter for it."""
+    """An element type without a PEP 3118 format is refused."""
     block = bytearray(64)
     array = ix.from_pointer(ix.from_buffer(block).ptr, (4,), ix.DType.of(dtype), owner=block)
 
@@ -129,7 +129,7 @@ def test_an_element_type_without_a_format_is_refused(dtype, rule):
     "make", [lambda: ix.from_buffer(b"abc"), unknown], ids=["read-only", "unknown"]
 )
 def test_a_request_to_read_is_met(make, flags):
-    """Who does not ask to write gets a read-only buffer."""
+    """A request for a read-only buffer is always met."""
     assert make().__buffer__(flags).readonly is True
 
 
@@ -138,7 +138,7 @@ def test_a_request_to_read_is_met(make, flags):
     "make", [lambda: ix.from_buffer(b"abc"), unknown], ids=["read-only", "unknown"]
 )
 def test_a_request_to_write_is_refused(make, flags):
-    """Who asks to write read-only or unknown memory is told so."""
+    """A writable buffer of read-only or unknown memory is refused."""
     with pytest.raises(ix.ReadOnlyError) as caught:
         make().__buffer__(flags)
 
@@ -146,13 +146,13 @@ def test_a_request_to_write_is_refused(make, flags):
 
 
 def test_a_request_to_write_writable_memory_is_met():
-    """Where it is allowed it is given."""
+    """A request for a writable buffer of writable memory is met."""
     assert ix.from_buffer(bytearray(3)).__buffer__(FULL).readonly is False
 
 
 @needs_buffer
 def test_python_takes_an_array_for_a_buffer():
-    """memoryview() and binary files take arrays."""
+    """memoryview() and binary files accept arrays."""
     array = ix.from_buffer(bytearray(b"abcdef"))
 
     assert memoryview(array).tolist() == array.tolist()
@@ -166,7 +166,7 @@ def shapes_of(memory):
 
 @pytest.mark.parametrize("dtype", PLAIN)
 def test_bytes_of_an_array_are_its_memory(dtype):
-    """In C order, on every Python: no element is taken for a byte, and none for a length."""
+    """`bytes` returns the memory in C order on every Python, and not one byte per element."""
     for memory in shapes_of(np.arange(6).astype(dtype)):
         array = ix.from_dlpack(np.asarray(memory))
 
@@ -175,7 +175,10 @@ def test_bytes_of_an_array_are_its_memory(dtype):
 
 @pytest.mark.parametrize("dtype", PLAIN)
 def test_a_bytearray_of_an_array_is_its_memory(dtype):
-    """Where Python asks for no buffer it is refused, unless the elements are the bytes."""
+    """`bytearray` of an array is its memory; it is refused without a buffer request.
+
+    It is accepted only if the elements are bytes.
+    """
     for memory in shapes_of(np.arange(6).astype(dtype))[:-1]:
         array = ix.from_dlpack(memory)
         try:
@@ -189,7 +192,7 @@ def test_a_bytearray_of_an_array_is_its_memory(dtype):
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="bytearray() asks for a buffer")
 def test_a_bytearray_that_would_be_of_elements_is_refused():
-    """The error says how the memory is copied."""
+    """The error says how to copy the memory."""
     with pytest.raises(ix.ViewError, match=r"bytearray\(x\.tobytes\(\)\)") as caught:
         bytearray(ix.from_dlpack(np.arange(3)))
 
@@ -197,7 +200,7 @@ def test_a_bytearray_that_would_be_of_elements_is_refused():
 
 
 def test_bytes_of_what_has_no_buffer_are_refused():
-    """By the same rules as the buffer."""
+    """`bytes` of an array without a buffer is refused by the same rules as the buffer."""
     for array, rule in (
         (ix.from_pointer(8, (1,), "float32", device="cuda:0"), "DLP-DEV-6"),
         (ix.from_buffer(bytearray(4), dtype="bfloat16"), "BUF-FORMAT-2"),
@@ -209,7 +212,7 @@ def test_bytes_of_what_has_no_buffer_are_refused():
 
 @needs_buffer
 def test_reading_into_read_only_memory_is_refused():
-    """A file cannot write where the producer said that nobody may."""
+    """Reading a file into read-only memory is refused."""
     with pytest.raises((BufferError, TypeError)):
         io.BytesIO(b"xyz").readinto(ix.from_buffer(b"abc"))
 
@@ -226,7 +229,7 @@ def test_reading_into_writable_memory_writes_it():
 
 @needs_buffer
 def test_arrays_are_buffers_to_the_type_system():
-    """collections.abc.Buffer knows them."""
+    """Arrays are instances of collections.abc.Buffer."""
     from collections.abc import Buffer
 
     assert issubclass(ix.Array, Buffer)
@@ -234,7 +237,7 @@ def test_arrays_are_buffers_to_the_type_system():
 
 @needs_buffer
 def test_a_refusal_within_a_refusal_names_one_rule():
-    """The id of a rule ends a message, and stands nowhere else in it."""
+    """The rule id appears once, at the end of the message."""
     array = ix.from_pointer(8, (1,), "float32", device="cuda:0")
 
     with pytest.raises(ix.ExchangeError, match=r"the memory is on cuda:0\).*\[BUF-1\]$") as caught:
@@ -244,7 +247,7 @@ def test_a_refusal_within_a_refusal_names_one_rule():
 
 @needs_buffer
 def test_an_array_without_a_format_is_told_how_its_bits_pass():
-    """Its element type has NumPy's letter, and is no dtype of NumPy's."""
+    """The error for a type that has a letter in NumPy but no dtype says how to export its bits."""
     array = ix.from_buffer(bytearray(4), dtype="bfloat16")
 
     with pytest.raises(ix.ExchangeError, match=r"x\.view\('uint16'\)"):

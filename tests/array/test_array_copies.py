@@ -1,4 +1,4 @@
-"""Copies and moves: what gets fresh memory, and what stays where it is."""
+"""Copies and moves: which of them allocate memory, and which return the same array."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def raw(array, nbytes):
 @pytest.mark.parametrize("flags", [0, 1])
 @pytest.mark.parametrize("generation", ["versioned", "legacy"])
 def test_a_copy_may_be_written(flags, generation):
-    """Fresh memory is the caller's own, whatever the original was."""
+    """A copy is writable even if the original is not."""
     source = producers.host().but(flags=flags, generation=generation)
 
     assert ix.from_dlpack(source).copy().readonly is False
 
 
 def test_a_copy_lets_the_original_go():
-    """Nothing of the original is kept."""
+    """A copy keeps no reference to the original."""
     source = producers.host()
 
     copied = ix.from_dlpack(source).copy()
@@ -106,7 +106,7 @@ def test_a_stride_without_meaning_does_not_keep_packed_elements_from_being_copie
 
 
 def test_copy_copy_is_another_array_on_the_same_memory():
-    """A shallow copy shares, as it does for all containers."""
+    """A shallow copy shares memory, as for all containers."""
     array = ix.asarray(np.zeros((2, 3)))
 
     again = copy.copy(array)
@@ -127,7 +127,7 @@ def test_copy_copy_keeps_what_may_be_written(flags, generation, expected):
 
 
 def test_deepcopy_has_its_own_memory():
-    """A deep copy shares nothing."""
+    """A deep copy shares no memory."""
     memory = np.arange(6.0).reshape(2, 3)
 
     again = copy.deepcopy(ix.asarray(memory))
@@ -137,7 +137,7 @@ def test_deepcopy_has_its_own_memory():
 
 
 def test_deepcopy_works_within_containers():
-    """The copy module hands a memo along."""
+    """A deep copy works within containers, with the memo of the copy module."""
     again = copy.deepcopy({"x": [ix.asarray(np.arange(3))]})
 
     assert again["x"][0].tolist() == [0, 1, 2]
@@ -148,7 +148,7 @@ def test_deepcopy_works_within_containers():
 
 @pytest.mark.parametrize("device", ["cpu", "cpu:0", (1, 0), ix.Device(1)], ids=repr)
 def test_moving_to_where_it_is_returns_the_array_itself(device):
-    """No work, no other object."""
+    """Moving an array to the device that it is on returns the same object."""
     array = ix.asarray(np.zeros(3))
 
     assert array.to_device(device) is array
@@ -156,7 +156,7 @@ def test_moving_to_where_it_is_returns_the_array_itself(device):
 
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:1"])
 def test_device_memory_stays_on_its_device(device):
-    """The same holds for devices that are not here."""
+    """The same holds for devices that are not present."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device=device)
 
     assert array.to_device(device, stream=7) is array
@@ -164,7 +164,7 @@ def test_device_memory_stays_on_its_device(device):
 
 @pytest.mark.parametrize("device", ["cuda_host:0", "rocm_host:0"])
 def test_page_locked_memory_is_on_the_host_too(device):
-    """It moves to the CPU without a copy, and keeps what it was."""
+    """Page-locked memory moves to the CPU without a copy and keeps its attributes."""
     memory = np.arange(3.0)
     array = ix.from_pointer(
         memory.ctypes.data, (3,), "float64", device=device, readonly=True, owner=memory
@@ -183,7 +183,7 @@ def test_page_locked_memory_is_on_the_host_too(device):
     [("cpu", "cuda:0"), ("cuda:0", "cpu"), ("cuda:0", "cuda:1"), ("cpu", "cuda_host:0")],
 )
 def test_without_a_driver_nothing_is_moved(source, target):
-    """What is missing is said, and how to get it."""
+    """Without a driver the error says what is missing and how to install it."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device=source)
 
     with pytest.raises(ix.DriverUnavailableError) as caught:
@@ -197,7 +197,7 @@ def test_without_a_driver_nothing_is_moved(source, target):
     [("cpu", "cpu:1"), ("cpu", "opencl:0"), ("metal:0", "cpu"), ("cuda:0", "rocm:0")],
 )
 def test_other_moves_are_refused(source, target):
-    """No driver copies between these devices, and it is said who can."""
+    """No driver copies between these devices; the error says which library does."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device=source)
 
     with pytest.raises(ix.UnsupportedDeviceError) as caught:
@@ -217,7 +217,7 @@ def test_a_target_that_is_no_device_is_refused():
 
 
 def test_a_stream_that_is_none_is_refused():
-    """The argument is checked though nothing is ordered."""
+    """An invalid stream is refused even if no ordering is needed."""
     array = ix.asarray(np.zeros(3))
 
     assert refusal(ix.StreamError, array.to_device, "cpu", stream="7") == "DLP-STREAM-4"

@@ -65,7 +65,7 @@ def test_a_view_is_numpys_view(data):
 
 @given(st.data())
 def test_the_bytes_are_numpys(data):
-    """In C order, whatever the layout is."""
+    """The bytes are those of NumPy in C order, for every layout."""
     shape = data.draw(st.lists(st.integers(0, 5), max_size=3))
     theirs = np.arange(np.prod(shape), dtype=data.draw(st.sampled_from(PLAIN[1:]))).reshape(shape)
     theirs = theirs[(*(data.draw(SLICES) for _ in shape), ...)].T
@@ -75,7 +75,7 @@ def test_the_bytes_are_numpys(data):
 
 @pytest.mark.parametrize("dtype", all_dtypes(), ids=str)
 def test_memory_under_any_type_is_its_bytes_and_back(dtype):
-    """Every element type is viewed as bytes, and bytes as it, and nothing is lost."""
+    """Every element type can be viewed as bytes and back without a loss."""
     block = bytearray(range(48))
     data = ix.from_buffer(block).view(dtype)
 
@@ -86,7 +86,7 @@ def test_memory_under_any_type_is_its_bytes_and_back(dtype):
 
 
 def test_bfloat16_of_a_file_is_read_as_such():
-    """The elements are those that ml_dtypes reads."""
+    """The elements equal those that ml_dtypes reads."""
     block = np.array([1.5, -2.0, 0.1], ml_dtypes.bfloat16)
 
     assert ix.from_buffer(block.tobytes()).view("bfloat16").tolist() == block.tolist()
@@ -127,7 +127,7 @@ def test_lanes_are_elements_side_by_side():
     ],
 )
 def test_bytes_are_packed_elements(shape, new, expected):
-    """As many as fit into the last axis."""
+    """Bytes are viewed as the packed elements that fit into the last axis."""
     x = ix.asarray(np.zeros(shape, "u1"))
 
     found = x.view(new)
@@ -147,24 +147,24 @@ def test_bytes_are_packed_elements(shape, new, expected):
     ids=["rows with gaps", "columns", "no whole elements", "no axes"],
 )
 def test_bytes_that_are_no_packed_elements_are_refused(array, new, expected):
-    """With gaps, or without a whole number of them in the last axis."""
+    """Bytes with gaps, or not a whole number of elements in the last axis, are refused."""
     assert refusal(ix.asarray(array), new) == expected
 
 
 def test_an_odd_packed_element_is_in_no_whole_byte():
-    """The rest of its byte is nobody's."""
+    """An odd number of packed elements, which fills no whole bytes, cannot be viewed as bytes."""
     packed = ix.from_pointer(0x1000, (3,), "int4")
 
     assert refusal(packed, "u1") == (ix.ViewError, "IX-VIEW-1")
     assert packed.view("uint4").shape == (3,)
 
 
-# ---------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------- what a view preserves
 
 
 @pytest.mark.parametrize("readonly", [True, False, None])
 def test_a_view_is_as_read_only_as_its_array(readonly):
-    """Also where nobody said."""
+    """A view preserves read-only, writable and unknown."""
     x = ix.from_buffer(bytearray(8))
     x._flags = None if readonly is None else int(readonly)
 
@@ -172,7 +172,7 @@ def test_a_view_is_as_read_only_as_its_array(readonly):
 
 
 def test_a_view_keeps_the_memory():
-    """As long as it lives, and no longer."""
+    """A view keeps the memory alive, and no longer than it exists."""
 
     class Block(np.ndarray):
         """An ndarray that can be watched."""
@@ -191,7 +191,7 @@ def test_a_view_keeps_the_memory():
 
 
 def test_memory_of_a_device_is_not_touched():
-    """Nobody follows the address, which is made up."""
+    """A view of device memory does not read it; the address is invalid."""
     x = ix.from_pointer(0xDEAD000, (2, 4), "float32", device="cuda:1", readonly=True)
 
     found = x.view("uint8")
@@ -201,7 +201,7 @@ def test_memory_of_a_device_is_not_touched():
 
 
 def test_an_offset_from_a_handle_stays():
-    """It is counted in bytes."""
+    """The offset from a handle is kept, in bytes."""
     x = ix.from_pointer(0x1000, (8,), "float32", device="opencl:0")[2:]
 
     found = x.view("uint8")
@@ -210,7 +210,7 @@ def test_an_offset_from_a_handle_stays():
 
 
 def test_elements_that_would_not_be_aligned_are_refused():
-    """On a device, too, and with a handle by its offset; what is no less aligned is not."""
+    """Less aligned elements are refused on devices too, and for handles by their offset."""
     x = ix.from_buffer(bytearray(17))
     start = 1 + -x.ptr % 8
     odd = x[start : start + 8]
@@ -237,7 +237,7 @@ def test_what_came_unaligned_is_viewed_as_what_is_no_more_aligned():
     "dtype", [kind for kind in all_dtypes() if kind.typestr is not None], ids=str
 )
 def test_alignments_are_those_of_numpy(dtype):
-    """Which are those of C."""
+    """Alignments are those of NumPy and C."""
     assert alignment_of(dtype) == np.dtype(str(dtype.typestr)).alignment
 
 
@@ -258,7 +258,7 @@ def test_alignments_are_those_of_numpy(dtype):
     ids=str,
 )
 def test_what_is_no_type_is_refused(dtype, expected):
-    """In the name of the call; the array is as it was."""
+    """A value that is no type is refused, the error names the call, and the array is unchanged."""
     x = ix.from_buffer(bytearray(8))
 
     assert refusal(x, dtype) == expected
@@ -276,7 +276,7 @@ def test_a_view_that_counts_more_than_64_bits_hold_is_refused():
 
 
 def test_bytes_of_packed_elements_are_those_in_memory():
-    """With the rest of the last one."""
+    """The bytes of packed elements include the unused bits of the last one."""
     block = (ctypes.c_ubyte * 2)(0x21, 0xF3)
     packed = ix.from_pointer(ctypes.addressof(block), (3,), "int4", owner=block)
 
@@ -285,14 +285,14 @@ def test_bytes_of_packed_elements_are_those_in_memory():
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1, 1)])
 def test_bytes_of_odd_shapes(shape):
-    """No axes, no elements, one."""
+    """Arrays of no axes, no elements and one element can be viewed as bytes."""
     x = np.ones(shape, "u2")
 
     assert ix.asarray(x).tobytes() == x.tobytes()
 
 
 def test_bytes_of_a_device_that_nobody_reads_are_refused(no_driver):
-    """As a copy is."""
+    """Bytes of unreadable device memory are refused, as a copy is."""
     assert no_driver is None
     for device, error in (
         ("cuda:0", ix.DriverUnavailableError),
@@ -305,7 +305,7 @@ def test_bytes_of_a_device_that_nobody_reads_are_refused(no_driver):
 
 
 def test_the_words_of_a_spec_are_kept():
-    """A view describes the memory anew, and the array is as it was."""
+    """A view creates a new description, and the array is unchanged."""
     x = ix.from_buffer(bytearray(8))
     x.view("f4")
 

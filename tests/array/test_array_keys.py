@@ -1,4 +1,4 @@
-"""What indexes an Array on the host beside Arrays: ndarrays and lists, by NumPy's rules.
+"""Keys of an Array on the host besides Arrays: ndarrays and lists, by NumPy's rules.
 
 Source: array API standard 2025.12, Indexing; NumPy, "Indexing on ndarrays".
 """
@@ -19,7 +19,7 @@ INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 
 
 def numbered(shape):
-    """Return an ndarray whose elements are told apart."""
+    """Return an ndarray with distinct elements."""
     return np.arange(int(np.prod(shape)), dtype=np.float64).reshape(shape)
 
 
@@ -55,7 +55,7 @@ def keys(draw, shape):
             count = draw(st.integers(1, len(shape) - axis))
             extents = [*shape[axis : axis + count]]
             if draw(st.integers(0, 9)) == 9:
-                extents[-1] += 1  # another shape than what it picks from
+                extents[-1] += 1  # a different shape from that of the array
             size = int(np.prod(extents))
             truths = draw(st.lists(st.booleans(), min_size=size, max_size=size))
             parts.append(np.array(truths, bool).reshape(extents))
@@ -76,12 +76,12 @@ def keys(draw, shape):
 
 
 def told(get):
-    """Return what a function gives, as shape and elements, or that it is an IndexError."""
+    """Return the shape and elements of a call's result, or that it raised IndexError."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             found = get()
-        except (IndexError, DeprecationWarning):  # NumPy 2.2 warns where no element is selected
+        except (IndexError, DeprecationWarning):  # NumPy 2.2 warns if no element is selected
             return "IndexError"
     return found.shape, found.tolist()
 
@@ -93,14 +93,14 @@ def test_a_key_of_ndarrays_and_lists_selects_what_numpy_selects(data):
     key = data.draw(keys(memory.shape))
     array = ix.from_dlpack(memory)
     if data.draw(st.booleans()):
-        array + 1  # its library has an array of its own from here on
+        array + 1  # its library has an array object from here on
 
     assert told(lambda: array[key]) == told(lambda: np.asarray(memory[key]))
 
 
 @given(st.data())
 def test_a_key_of_ndarrays_and_lists_is_written_where_numpy_writes(data):
-    """Or an IndexError in both, and nothing is written."""
+    """Writing with such a key equals NumPy's; or both raise IndexError and nothing is written."""
     ours = numbered(data.draw(st.sampled_from([(), (3,), (2, 3), (3, 1, 2), (0, 2)])))
     theirs = ours.copy()
     key = data.draw(keys(ours.shape))
@@ -143,7 +143,7 @@ def test_a_key_of_ndarrays_and_lists_is_written_where_numpy_writes(data):
     ids=repr,
 )
 def test_every_form_of_key_selects_what_numpy_selects(key):
-    """One by one."""
+    """Every form of key selects the elements that NumPy selects."""
     memory = numbered((3, 2))
 
     assert told(lambda: ix.from_dlpack(memory)[key]) == told(lambda: memory[key])
@@ -176,7 +176,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("use", ["get", "set"])
 def test_what_indexes_nothing_is_refused_with_its_rule(case, use):
-    """As an IndexError, and nothing is written."""
+    """An invalid key is an IndexError with its rule, and nothing is written."""
     key, rule = REFUSED[case]
     memory = numbered((3, 2))
     array = ix.from_dlpack(memory)
@@ -211,7 +211,7 @@ def test_an_index_leaves_the_shape_where_nothing_is_selected_too(case, kind, use
 
 
 def test_what_selects_nothing_within_the_shape_is_an_index():
-    """On every version of NumPy; so is all that stands beside an index of nothing."""
+    """Keys that select nothing are indices on every version of NumPy."""
     array = ix.from_dlpack(np.zeros((2, 0, 3)))
 
     assert array[[1, -2], ..., [2, -3]].shape == (2, 0)
@@ -221,7 +221,7 @@ def test_what_selects_nothing_within_the_shape_is_an_index():
 
 
 def test_the_refusal_of_a_truth_speaks_of_masks():
-    """And not of arrays of other libraries, which nobody passed."""
+    """The error for a truth value names masks, and no arrays of libraries that were not passed."""
     with pytest.raises(
         IndexError, match=r"index True is not a mask.*xp\.asarray\(True\)"
     ) as caught:
@@ -231,7 +231,7 @@ def test_the_refusal_of_a_truth_speaks_of_masks():
 
 
 def test_masked_indices_are_refused():
-    """Which place is meant where one is masked nobody knows."""
+    """Masked indices are refused, since a masked position is undefined."""
     key = np.ma.masked_array([0, 1], [False, True])
 
     with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
@@ -240,7 +240,7 @@ def test_masked_indices_are_refused():
 
 @pytest.mark.parametrize("key", [[0, 1], np.array([0, 1]), np.array(1), [True, False]], ids=repr)
 def test_an_index_of_the_host_is_refused_on_a_device(key):
-    """Nothing moves unasked; the fix says how to move it."""
+    """A host index for a device array is refused; the fix says how to move it."""
     array = ix.from_pointer(8, (2,), "float32", device="cuda:0")
 
     with pytest.raises(ix.MixedDevicesError, match=r"xp\.asarray\(index, device='cuda:0'\)"):
@@ -248,7 +248,7 @@ def test_an_index_of_the_host_is_refused_on_a_device(key):
 
 
 def test_page_locked_memory_is_indexed_by_lists():
-    """It is of the host."""
+    """Page-locked memory is indexed by lists, since it is host memory."""
     memory = numbered((4,))
     address = memory.__array_interface__["data"][0]
     pinned = ix.from_pointer(address, (4,), "float64", device="cuda_host", owner=memory)
@@ -257,7 +257,7 @@ def test_page_locked_memory_is_indexed_by_lists():
 
 
 def test_a_key_that_must_not_be_written_is_read():
-    """Its flag is about its own memory."""
+    """A read-only key array can be used: its flag concerns its own memory."""
     key = np.array([2, 0])
     key.flags.writeable = False
 
@@ -265,7 +265,7 @@ def test_a_key_that_must_not_be_written_is_read():
 
 
 def test_a_key_of_one_element_without_axes_gives_a_view():
-    """Like the int that it stands for."""
+    """A one-element key without axes selects like the int that it holds."""
     memory = numbered((3,))
     ix.from_dlpack(memory)[np.array(1)][...] = 9.0
 
@@ -285,7 +285,7 @@ def test_too_many_slices_are_told_before_a_step_of_0(shape, key):
 
 
 def test_a_step_of_0_has_its_rule():
-    """On an axis that is there, a step of 0 is refused as such."""
+    """A step of 0 on an existing axis is refused by its own rule."""
     x = ix.asarray(np.zeros(3))
     for use in (lambda: x[::0], lambda: x.__setitem__(NO_STEP, 1.0)):
         with pytest.raises(ix.ViewError, match="step of 0"):

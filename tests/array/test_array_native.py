@@ -1,4 +1,4 @@
-"""The library's half of an Array: who keeps what alive, and what the collector sees of it."""
+"""The library array of an Array: references between them, and garbage collection."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VIEWS = {
 @pytest.mark.parametrize("look", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("computed", [False, True])
 def test_a_view_keeps_the_owner_alive(look, computed):
-    """However it was made: the memory is not given back while somebody looks at it."""
+    """A view keeps the owner alive, however it was created."""
     owner = Owner()
     alive = weakref.ref(owner)
     if computed:
@@ -64,7 +64,7 @@ def test_a_view_keeps_the_owner_alive(look, computed):
     "keep", [lambda x: x.as_memoryview(), lambda x: memoryview(x.as_memoryview())[1:]]
 )
 def test_an_owner_that_keeps_its_memoryview_is_collected(keep):
-    """The collector sees through a memoryview, and through what it is of."""
+    """The collector traverses a memoryview and its exporter."""
     owner = Owner()
     alive = weakref.ref(owner)
     owner.kept = keep(owner.array)
@@ -79,7 +79,7 @@ def test_an_owner_that_keeps_its_memoryview_is_collected(keep):
     [lambda x: xp.reshape(x, (6,)), xp.flip, lambda x: xp.permute_dims(x, (1, 0)), lambda x: x[1:]],
 )
 def test_a_view_of_a_result_is_of_the_same_memory(compute):
-    """What is written through it is seen in the Array, and in the owner's memory."""
+    """A write through the view is visible in the Array and in the owner's memory."""
     owner = Owner()
     view = compute(owner.array)
     view += 10.0
@@ -96,7 +96,7 @@ def test_a_view_says_who_gave_the_memory():
 
 
 def test_memory_that_must_not_be_written_stays_so():
-    """In what is made of it anew for each use, and in its views."""
+    """Read-only memory stays read-only in library arrays created per use, and in their views."""
     owner = Owner()
     x = ix.from_pointer(owner.block.ctypes.data, (6,), "float64", owner=owner, readonly=True)
     x + 1
@@ -108,7 +108,7 @@ def test_memory_that_must_not_be_written_stays_so():
 
 @pytest.mark.parametrize("make", [xp.asarray, lambda x: x.__copy__(), lambda x: x[:]])
 def test_each_alias_of_an_array_is_collected_with_its_owner(make):
-    """Each has a half of its own."""
+    """Each alias of an Array has its own library array."""
     owner = Owner()
     alive = weakref.ref(owner)
     owner.alias = make(owner.array)
@@ -140,12 +140,15 @@ class Node:
     ],
 )
 def test_what_may_refer_back_is_what_the_collector_tracks(keep, expected):
-    """Or may track later, as it does some containers."""
+    """Objects that may refer back are those that the collector tracks, or may track later."""
     assert may_refer_back(keep) is expected
 
 
 def test_an_import_keeps_the_librarys_array():
-    """Capsules hide their owners anyway, and an array made anew would cost more than a sum."""
+    """An import keeps the library array, since a new one costs more than a sum.
+
+    Capsules hide their owners from the collector in any case.
+    """
     x = ix.from_dlpack(np.ones(3))
     x + 1
 

@@ -1,6 +1,6 @@
-"""Arrays on devices that the host cannot read: described, never dereferenced.
+"""Arrays on devices that the host cannot read are described, never dereferenced.
 
-The address is made up, so that whatever follows it dies: all calls are made in one child process.
+The address is invalid and dereferencing it crashes, so all calls are made in one child process.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def outcomes(run_isolated):
-    """What each call came to, in a child process that must live to tell."""
+    """The outcome of each call, in a child process that must not crash."""
     return json.loads(run_isolated(SCRIPT))
 
 
 @pytest.mark.isolated
 @pytest.mark.parametrize("call", EXPECTED)
 def test_device_memory_is_described_and_never_followed(outcomes, call):
-    """What needs the elements says that nobody here can read them; all else works."""
+    """Operations that need elements report that the host cannot read them; all others work."""
     assert outcomes[call] == EXPECTED[call]

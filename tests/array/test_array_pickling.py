@@ -38,7 +38,7 @@ def refusal(function, *arguments):
 @every_protocol
 @given(shape=shapes(), name=dtypes(), data=st.data())
 def test_values_survive(protocol, shape, name, data):
-    """Shape, element type and every element come back, from any layout."""
+    """Shape, element type and every element are restored, for any layout."""
     size = int(np.prod(shape))
     memory = (np.arange(size) % 2).astype(name).reshape(shape)
     memory = memory.transpose(data.draw(st.permutations(range(len(shape)))))
@@ -83,7 +83,7 @@ def test_bytes_that_numpy_does_not_know_survive(protocol, dtype):
 @every_protocol
 @pytest.mark.parametrize(("flags", "expected"), [(0, False), (1, True), (2, False)])
 def test_the_right_to_write_survives(protocol, flags, expected):
-    """Writable memory comes back writable, read-only memory read-only."""
+    """Writable memory is restored writable, read-only memory read-only."""
     array = ix.from_dlpack(producers.host().but(flags=flags))
 
     again = around(array, protocol)
@@ -94,7 +94,7 @@ def test_the_right_to_write_survives(protocol, flags, expected):
 
 @every_protocol
 def test_unknown_stays_unknown(protocol):
-    """Nobody learns by pickling whether memory may be written."""
+    """Pickling preserves that it is unknown whether the memory is writable."""
     array = ix.from_dlpack(producers.host().but(generation="legacy"))
 
     assert around(array, protocol).readonly is None
@@ -102,7 +102,7 @@ def test_unknown_stays_unknown(protocol):
 
 @every_protocol
 def test_what_came_back_unknown_can_be_written_if_the_caller_says_so(protocol):
-    """The memory under it is never that of an immutable object."""
+    """The memory under an unpickled Array is never that of an immutable object."""
     array = around(ix.from_dlpack(producers.host().but(generation="legacy")), protocol)
 
     np.asarray(ix.asarray(array, assume_writable=True))[...] = 7
@@ -113,7 +113,7 @@ def test_what_came_back_unknown_can_be_written_if_the_caller_says_so(protocol):
 @every_protocol
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_order_survives(protocol, order):
-    """Dense memory comes back as it lay."""
+    """Contiguous memory keeps its order."""
     memory = np.arange(6.0).reshape((2, 3), order=order)
 
     again = around(ix.asarray(memory), protocol)
@@ -142,7 +142,7 @@ def test_what_is_not_dense_comes_back_dense(protocol, view):
 @every_protocol
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2), ()])
 def test_nothing_and_one_survive(protocol, shape):
-    """Arrays without elements, and without axes, come back with their shape."""
+    """Arrays without elements, and without axes, are restored with their shape."""
     again = around(ix.asarray(np.ones(shape)), protocol)
 
     assert (again.shape, again.tolist()) == (shape, np.ones(shape).tolist())
@@ -150,7 +150,7 @@ def test_nothing_and_one_survive(protocol, shape):
 
 @every_protocol
 def test_arrays_travel_within_containers(protocol):
-    """One array in two places is one array again."""
+    """An array that is in a container twice is one array after unpickling."""
     array = ix.asarray(np.arange(3))
 
     again = pickle.loads(pickle.dumps({"a": array, "b": [array]}, protocol))
@@ -164,7 +164,7 @@ def test_arrays_travel_within_containers(protocol):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_dense_memory_is_handed_out_of_band(order):
-    """The pickler is given the memory itself, and the pickle holds no element."""
+    """The pickler receives the memory itself, and the pickle has no elements."""
     memory = np.arange(1000.0).reshape((10, 100), order=order)
     buffers = []
 
@@ -177,7 +177,7 @@ def test_dense_memory_is_handed_out_of_band(order):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_loading_lies_over_the_buffer_it_is_given(order):
-    """No element is moved on the way in."""
+    """An unpickled array is over the given buffer, without a copy."""
     memory = np.arange(6.0).reshape((2, 3), order=order)
     buffers = []
     pickled = pickle.dumps(ix.asarray(memory), 5, buffer_callback=buffers.append)
@@ -189,7 +189,7 @@ def test_loading_lies_over_the_buffer_it_is_given(order):
 
 
 def test_the_buffer_lives_as_long_as_the_array():
-    """What the unpickler handed out is kept."""
+    """The Array keeps the buffer that the unpickler provides."""
     buffers = []
     pickled = pickle.dumps(ix.asarray(np.arange(6.0)), 5, buffer_callback=buffers.append)
     fresh = [bytearray(buffer.raw()) for buffer in buffers]
@@ -205,7 +205,7 @@ def test_the_buffer_lives_as_long_as_the_array():
 
 @pytest.mark.parametrize("generation", ["versioned", "legacy"])
 def test_a_read_only_buffer_makes_a_read_only_array(generation):
-    """Whatever the pickle says, memory that an immutable object owns is not written."""
+    """Memory of an immutable object is read-only, whatever the pickle says."""
     array = ix.from_dlpack(producers.host().but(generation=generation))
     buffers = []
     pickled = pickle.dumps(array, 5, buffer_callback=buffers.append)
@@ -215,7 +215,7 @@ def test_a_read_only_buffer_makes_a_read_only_array(generation):
     assert again.readonly is True
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refused pickles
 
 
 @every_protocol
@@ -225,7 +225,7 @@ def test_a_read_only_buffer_makes_a_read_only_array(generation):
 )
 @pytest.mark.usefixtures("no_driver")
 def test_memory_that_nobody_here_fetches_is_not_pickled(protocol, device, rule):
-    """The host cannot read it, and there is no driver that could."""
+    """Memory that the host cannot read, and for which there is no driver, cannot be pickled."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device=device)
 
     with pytest.raises(ix.ExchangeError) as caught:
@@ -245,7 +245,7 @@ GOOD = {
 
 
 def test_the_good_pickle_is_good():
-    """The table below differs from what loads in one entry each."""
+    """Each entry of the table below differs from a valid pickle in one value."""
     assert rebuild_array(*GOOD.values()).shape == (2, 3)
 
 
@@ -269,7 +269,7 @@ def test_the_good_pickle_is_good():
     ids=repr,
 )
 def test_a_pickle_that_contradicts_itself_is_refused(change, rule):
-    """A cut or forged pickle gives an error with its rule, and never an Array over other memory."""
+    """A truncated or forged pickle is an error with its rule, never an Array over other memory."""
     assert refusal(rebuild_array, *{**GOOD, **change}.values()) == rule
 
 
@@ -286,7 +286,7 @@ def test_a_pickle_of_other_types_is_refused(change):
 
 @given(st.binary(max_size=40), st.lists(st.integers(-2, 2**40), max_size=4).map(tuple), dtypes())
 def test_an_array_is_never_larger_than_its_pickle(data, shape, name):
-    """Whatever shape a pickle claims, the Array stays within the bytes that came."""
+    """An Array never extends beyond the received bytes, whatever shape a pickle claims."""
     try:
         array = rebuild_array(ix.Array, data, name, shape, "C", False)  # noqa: FBT003 - as pickled
     except ix.InterchangeError:
@@ -297,7 +297,7 @@ def test_an_array_is_never_larger_than_its_pickle(data, shape, name):
 
 
 def test_a_cut_pickle_is_an_error_of_the_unpickler():
-    """A pickle that ends early makes no Array."""
+    """A truncated pickle creates no Array."""
     pickled = pickle.dumps(ix.asarray(np.arange(6.0)), 5)
 
     with pytest.raises((pickle.UnpicklingError, EOFError)):

@@ -1,4 +1,4 @@
-"""What programs ask an Array and the public modules that they do not know: attributes, names."""
+"""Attributes and names that programs look up on Arrays and modules, which lack them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import interchange as ix
 from interchange import cuda, xp
 
 WITHOUT_MODULE: dict[str, object] = {}
-_SIZE = 1013  # which no other test has: ctypes makes each type once
+_SIZE = 1013  # used by no other test, since ctypes creates each type once
 exec(  # noqa: S102 - it is what is tested
     f"import ctypes\nmemory = (ctypes.c_float * {_SIZE})(1, 2)",
     {"__builtins__": __builtins__},
@@ -37,14 +37,14 @@ def test_a_transpose_that_is_none_is_no_attribute(shape):
 
 @pytest.mark.parametrize("module", [xp, xp.linalg, xp.fft, cuda], ids=lambda one: one.__name__)
 def test_a_module_lists_its_public_names(module):
-    """Those that editors complete, and none that it imports."""
+    """`dir` lists the public names that editors complete, and no imported ones."""
     assert dir(module) == sorted(module.__all__)
     assert all(hasattr(module, name) for name in dir(module))
 
 
 @pytest.mark.parametrize("make", [ix.asarray, ix.from_buffer, xp.asarray])
 def test_memory_of_a_class_without_a_module_is_shown(make):
-    """Classes that are made by `exec` have none before 3.13; the repr names the class alone."""
+    """Classes created by `exec` have no module before 3.13; the repr has the class name alone."""
     module = getattr(type(WITHOUT_MODULE["memory"]), "__module__", None)
     x = make(WITHOUT_MODULE["memory"])
     owner = "c_float_Array_1013" if module is None else f"{module}.c_float_Array_1013"
@@ -65,12 +65,12 @@ def test_memory_of_a_class_without_a_module_is_shown(make):
     ids=["inspect", "convert", "viewable", "require"],
 )
 def test_memory_of_a_class_without_a_module_is_taken(do):
-    """By every function."""
+    """Every function accepts memory of a class without a module."""
     assert do(WITHOUT_MODULE["memory"])
 
 
 def test_errors_about_a_class_without_a_module_name_the_class():
-    """Where they say what an operand is, and where memory came from."""
+    """Errors about an operand or the source of memory name the class, if it has no module."""
     memory = WITHOUT_MODULE["memory"]
     with pytest.raises(ix.ContractError, match=r"c_float_Array_1013"):
         ix.asarray(memory).require(dtype="int8")
@@ -95,7 +95,7 @@ CASTS = {
 
 @pytest.mark.parametrize("call", CASTS)
 def test_an_unknown_element_type_is_told_with_the_nearest_name(call):
-    """In the name of the call that was made."""
+    """An unknown element type is refused with the nearest name, in the name of the call."""
     with pytest.raises(
         ix.ViewError, match=r"the nearest name is `'float32'`, or pass a dtype of xp \[IX-XP-7\]"
     ) as caught:
@@ -108,7 +108,7 @@ def test_an_unknown_element_type_is_told_with_the_nearest_name(call):
     ("dtype", "given"), [("int8", 1j), ("float", 1.0), (None, 1.0), (3, 1.0)], ids=repr
 )
 def test_every_error_of_the_method_names_it(dtype, given):
-    """Whatever is wrong with the type."""
+    """Every error of the method names it, whatever is wrong with the type."""
     with pytest.raises(ix.InterchangeError) as caught:
         xp.asarray([given]).astype(dtype)
 

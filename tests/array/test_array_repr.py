@@ -1,4 +1,4 @@
-"""How Arrays print, small ones, huge ones and those that the host cannot read."""
+"""The repr of Arrays: small ones, huge ones and those that the host cannot read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_small_array_shows_all_of_itself():
 
 
 def test_a_builtin_owner_has_its_bare_name():
-    """The module of bytes says nothing."""
+    """The repr of a built-in owner omits its module."""
     text = repr(ix.from_buffer(b"ab"))
 
     assert text == (
@@ -41,13 +41,13 @@ def test_a_scalar_shows_its_element():
 
 
 def test_unknown_is_shown_as_unknown():
-    """Memory of which nobody said whether it may be written shows that."""
+    """The repr shows that writability is unknown."""
     assert "readonly=None" in repr(ix.from_dlpack(producers.host().but(generation="legacy")))
 
 
 @pytest.mark.parametrize("shape", [(10**6,), (1000, 1000), (100, 100, 100), (1,) * 20 + (10**6,)])
 def test_a_large_array_is_not_printed_whole(shape):
-    """Only the edges are looked at."""
+    """The repr of a large array reads its edges only."""
     array = ix.asarray(np.zeros(1, "i1")).broadcast_to(shape)
 
     text = repr(array)
@@ -74,7 +74,7 @@ def test_nothing_shows_no_elements():
 
 @pytest.mark.parametrize("dtype", ["opaque64", "float32x2", "uint4"])
 def test_elements_that_numpy_cannot_show_are_not_shown(dtype):
-    """Without a NumPy dtype there is the description."""
+    """Elements without a NumPy dtype are not shown, only the description."""
     block = bytearray(64)
     array = ix.from_pointer(ix.from_buffer(block).ptr, (4,), dtype, owner=block)
 
@@ -86,7 +86,7 @@ def test_elements_that_numpy_cannot_show_are_not_shown(dtype):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4_padded"])
 def test_elements_of_ml_dtypes_are_shown(dtype):
-    """What ml_dtypes can show is shown."""
+    """Elements that ml_dtypes can format are shown."""
     block = bytearray(8)
     array = ix.from_pointer(ix.from_buffer(block).ptr, (4,), dtype, owner=block)
 
@@ -94,7 +94,7 @@ def test_elements_of_ml_dtypes_are_shown(dtype):
 
 
 def test_str_is_repr():
-    """There is one way to print."""
+    """`str` and `repr` are the same."""
     array = ix.from_buffer(b"ab")
 
     assert str(array) == f"{array}" == repr(array)

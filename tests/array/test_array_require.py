@@ -1,4 +1,4 @@
-"""`Array.require`: contracts, and errors that name the argument, what came and what was wanted."""
+"""`Array.require`: contracts, and errors that state the argument, its value and the requirement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ON_DEVICE = ix.from_pointer(0xDEAD000, (2, 3), "float32", device="cuda:1")
 
 
 def complaint(array, **contract):
-    """Return what a contract finds wrong."""
+    """Return the violations that a contract reports."""
     with pytest.raises(ix.ContractError) as caught:
         array.require(**contract)
     assert caught.value.rule == "IX-REQUIRE-1"
@@ -62,7 +62,7 @@ def complaint(array, **contract):
     ids=repr,
 )
 def test_an_array_that_meets_its_contract_is_returned(contract):
-    """The array itself comes back, so that calls can be chained."""
+    """The array itself is returned, so that calls can be chained."""
     assert HOST.require(**contract) is HOST
 
 
@@ -100,12 +100,12 @@ def test_an_array_that_meets_its_contract_is_returned(contract):
     ids=repr,
 )
 def test_a_complaint_says_what_came_and_what_was_wanted(contract, expected):
-    """Both sides stand in the error."""
+    """The error states both the actual and the required property."""
     assert complaint(HOST, **contract) == f"argument 'array' from numpy.ndarray has {expected}"
 
 
 def test_a_complaint_lists_everything():
-    """All that differs is told at once."""
+    """The error lists all differences."""
     what = complaint(HOST, dtype="int8", ndim=1, device="cuda:0")
 
     assert what.endswith(
@@ -114,7 +114,7 @@ def test_a_complaint_lists_everything():
 
 
 def test_a_complaint_names_the_argument_and_who_gave_it():
-    """The caller's name and the library of what came stand in the error."""
+    """The error names the argument and the library that produced it."""
     assert complaint(READ_ONLY, ndim=2, name="weights") == (
         "argument 'weights' from builtins.bytes has ndim 1, wanted 2"
     )
@@ -129,18 +129,18 @@ def test_a_complaint_names_the_argument_and_who_gave_it():
     ids=["read-only", "unknown"],
 )
 def test_writable_means_known_to_be_writable(array, expected):
-    """Unknown is not enough, and is told from read-only."""
+    """Unknown writability does not meet `writable`, and is reported differently from read-only."""
     assert complaint(array, writable=True).endswith(f" has {expected}")
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:1", (2, 1)], ids=repr)
 def test_a_bare_type_means_any_device_of_it(device):
-    """Without an ordinal any device of that type will do."""
+    """A device type without an ordinal accepts any device of it."""
     assert ON_DEVICE.require(device=device) is ON_DEVICE
 
 
 def test_an_ordinal_means_that_device():
-    """With an ordinal no other will do."""
+    """With an ordinal only that device is accepted."""
     assert complaint(ON_DEVICE, device="cuda:0").endswith("has device cuda:1, wanted cuda:0")
 
 
@@ -167,7 +167,7 @@ def test_a_contract_that_means_nothing_is_a_wrong_argument(contract, error):
 
 
 def test_memory_that_nobody_owns_is_told_as_such():
-    """Of a bare capsule and of an address no owner is known, and no type of one is made up."""
+    """Memory of a capsule or an address has no known owner, and the error names no type."""
     block = (ctypes.c_float * 2)()
     of_address = ix.from_pointer(ctypes.addressof(block), (2,), "float32")
     of_capsule = ix.from_dlpack(np.ones(2, "f4").__dlpack__(max_version=(1, 0)))
@@ -200,13 +200,13 @@ def test_a_refused_array_is_let_go_with_its_error(name):
 
 
 def test_a_name_that_is_none_is_refused():
-    """Instead of an error of what the error is made of."""
+    """An invalid argument name is refused, before the error that would use it."""
     with pytest.raises(ix.ArgumentError, match="name=3 is not a name"):
         HOST.require(ndim=7, name=3)
 
 
 def test_extents_that_are_made_anew_are_read_anew():
-    """Whole numbers of NumPy are kept as ints, and no other tuple is taken for one of before."""
+    """NumPy integers are stored as ints, and no equal cached tuple is used instead."""
     for extent in range(600):
         shape = (np.int64(extent % 3), 3)
         if extent % 3 == 2:

@@ -1,7 +1,6 @@
-"""Every way in and every way out, against NumPy's own view of the same memory.
+"""Every import and every export, compared with NumPy's own view of the same memory.
 
-The property the library stands on: whatever the shape, the strides, the element type, the offset
-and the protocol are, each element is where NumPy finds it.
+For every shape, strides, element type, offset and protocol, each element is where NumPy finds it.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def memories(draw, names=PLAIN):
 
 
 class Interface:
-    """An object with nothing but a record, and perhaps the dtype that a typestr cannot name."""
+    """An object with an array-interface record, and a dtype if a typestr cannot represent it."""
 
     def __init__(self, record, dtype):
         self.__array_interface__ = record
@@ -138,7 +137,7 @@ LEGACY_WAYS_IN = {
 
 
 def assert_same(array, memory, *, shares=True):
-    """Hold everything an Array says against NumPy's view, and every element."""
+    """Compare all attributes of an Array, and every element, with NumPy's view."""
     view = memory.view
     assert (array.shape, array.ndim, array.size) == (view.shape, view.ndim, view.size)
     assert (array.dtype.name, array.itemsize, array.nbytes) == (
@@ -163,7 +162,7 @@ def assert_same(array, memory, *, shares=True):
 @pytest.mark.parametrize("way", WAYS_IN)
 @given(memory=memories())
 def test_every_way_in_finds_the_elements_of_numpy(way, memory):
-    """What NumPy has a protocol for comes in as NumPy sees it, writable exactly where it is."""
+    """Memory imported by every protocol of NumPy has NumPy's elements and NumPy's writability."""
     array = WAYS_IN[way](memory)
 
     assert_same(array, memory)
@@ -173,7 +172,7 @@ def test_every_way_in_finds_the_elements_of_numpy(way, memory):
 @pytest.mark.parametrize("way", WAYS_IN_OF_ALL_TYPES)
 @given(memory=memories(PLAIN + EXTENSION))
 def test_every_way_in_of_all_types_finds_the_elements(way, memory):
-    """Element types that only ml_dtypes has come in by the ways that can say or be told them."""
+    """Element types of ml_dtypes are imported by every protocol that can represent them."""
     if way == "array-interface-buffer":
         memory.block.flags.writeable = memory.view.flags.writeable
 
@@ -186,7 +185,7 @@ def test_every_way_in_of_all_types_finds_the_elements(way, memory):
 @pytest.mark.parametrize("way", LEGACY_WAYS_IN)
 @given(memory=memories())
 def test_every_legacy_way_in_finds_the_elements(way, memory):
-    """Capsules of before 1.0 bring the same elements; what they cannot say is not made up."""
+    """Legacy capsules have the same elements; what they cannot represent is unknown."""
     memory.view.flags.writeable = True
 
     array = LEGACY_WAYS_IN[way](memory)
@@ -199,7 +198,7 @@ def test_every_legacy_way_in_finds_the_elements(way, memory):
 
 
 class Capsuled:
-    """Hands out whatever capsule it was given, once."""
+    """Exports the capsule that it was created with, once."""
 
     def __init__(self, capsule):
         self.capsule = capsule
@@ -228,7 +227,7 @@ if sys.version_info >= (3, 12):
 @pytest.mark.parametrize("way", WAYS_OUT)
 @given(memory=memories())
 def test_every_way_out_shows_the_elements_of_numpy(way, memory):
-    """What leaves is the same memory with the same elements, writable exactly where it was."""
+    """Every export has the same memory and elements, and the same writability."""
     array = ix.from_pointer(
         memory.base + memory.offset,
         memory.view.shape,
@@ -242,7 +241,7 @@ def test_every_way_out_shows_the_elements_of_numpy(way, memory):
 
     assert out.dtype == memory.view.dtype
     np.testing.assert_array_equal(out, memory.view)
-    if out.size:  # where nothing can be written NumPy does not keep the flag
+    if out.size:  # NumPy does not keep the flag if there is nothing to write
         assert out.flags.writeable == memory.view.flags.writeable
         assert out.__array_interface__["data"][0] == array.ptr
 
@@ -261,7 +260,7 @@ def test_a_legacy_capsule_shows_the_elements_of_numpy(memory):
 
 @given(memory=memories(EXTENSION))
 def test_types_of_ml_dtypes_leave_as_arrays(memory):
-    """What only ml_dtypes can hold leaves through ``__array__`` with that dtype."""
+    """Elements that only ml_dtypes has are exported by ``__array__`` with that dtype."""
     out = np.asarray(ix.asarray(memory.view))
 
     assert (out.dtype, out.flags.writeable) == (memory.view.dtype, memory.view.flags.writeable)
@@ -273,7 +272,7 @@ def test_types_of_ml_dtypes_leave_as_arrays(memory):
 
 @given(memory=memories(("int32", "float64")), value=st.integers(100, 120))
 def test_what_one_side_writes_the_other_sees(memory, value):
-    """An exchange shares memory: there is one set of elements."""
+    """An exchange shares memory: writes on either side are visible on the other."""
     memory.view.flags.writeable = True
     out = np.asarray(ix.asarray(memory.view))
 
@@ -285,7 +284,7 @@ def test_what_one_side_writes_the_other_sees(memory, value):
 @pytest.mark.parametrize("order", ["C", "F"])
 @given(memory=memories(PLAIN + EXTENSION))
 def test_a_copy_has_the_elements_and_its_own_memory(order, memory):
-    """A copy is dense in the order asked for, aligned, writable, and elsewhere."""
+    """A copy is contiguous in the requested order, aligned, writable, and in other memory."""
     array = ix.asarray(memory.view)
 
     copied = array.copy(order=order)
@@ -301,7 +300,7 @@ def test_a_copy_has_the_elements_and_its_own_memory(order, memory):
 @pytest.mark.parametrize("order", ["C", "F"])
 @given(memory=memories())
 def test_contiguous_copies_only_what_is_not(order, memory):
-    """What lies side by side is returned itself."""
+    """`contiguous` returns a contiguous array itself."""
     array = ix.asarray(memory.view)
 
     dense = array.contiguous(order)

@@ -1,4 +1,4 @@
-"""What is written into an Array on the host beside Arrays and numbers: ndarrays, which are copied.
+"""Values assigned to an Array on the host besides Arrays and numbers: ndarrays, which are copied.
 
 Source: array API standard 2025.12, Indexing; NumPy, "Assigning values to indexed arrays".
 """
@@ -30,7 +30,7 @@ KEYS = [slice(0, 3), slice(None, None, 2), slice(None, None, -2), [5, 0, 1], np.
     ),
 )
 def test_an_ndarray_is_written_where_and_as_numpy_writes_it(key, value):
-    """Of every layout and element type that the Array can hold, by slices, lists and ndarrays."""
+    """An ndarray is assigned as NumPy does, for all layouts, element types and kinds of keys."""
     memory, expected = np.zeros(6), np.zeros(6)
     ix.from_dlpack(memory)[key] = value
     expected[key] = value
@@ -39,7 +39,7 @@ def test_an_ndarray_is_written_where_and_as_numpy_writes_it(key, value):
 
 
 def test_an_ndarray_over_the_same_memory_is_read_before_it_is_written_over():
-    """What is written is the elements as they were."""
+    """An ndarray over the same memory is read before it is overwritten."""
     memory = np.arange(6.0)
     ix.from_dlpack(memory)[::-1] = memory
 
@@ -91,7 +91,7 @@ class _Managed(np.ndarray):
 
 
 def test_an_ndarray_that_devices_reach_is_neither_value_nor_index():
-    """Nobody would wait for the work that is pending on it; `asarray` does."""
+    """An ndarray in memory that devices reach is refused: pending work would be ignored."""
     managed = np.arange(2).view(_Managed)
     array = ix.from_dlpack(np.zeros(4))
 
@@ -102,6 +102,6 @@ def test_an_ndarray_that_devices_reach_is_neither_value_nor_index():
 
 
 def test_a_list_is_no_value():
-    """It is an Array once `xp.asarray` has made it one."""
+    """A list is refused as a value; `xp.asarray` makes an Array of it."""
     with pytest.raises(ix.ArgumentError, match="IX-XP-1"):
         xp.zeros(2)[:] = [1.0, 2.0]

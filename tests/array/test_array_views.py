@@ -1,4 +1,4 @@
-"""Views: same memory, another description; and what no view can be."""
+"""Views: other descriptions of the same memory; and refused views."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ every_view = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 
 @every_view
 def test_a_view_shares_the_memory(make):
-    """What is written through NumPy is read through the view."""
+    """A write through NumPy is visible in the view."""
     memory = np.zeros((4, 6))
     view = make(ix.asarray(memory))
 
@@ -60,7 +60,7 @@ def test_a_view_shares_the_memory(make):
     [(0, "versioned", False), (1, "versioned", True), (2, "versioned", False), (0, "legacy", None)],
 )
 def test_a_view_may_be_written_as_its_array_may(make, flags, generation, expected):
-    """Read-only, writable and unknown are handed on."""
+    """A view inherits read-only, writable and unknown."""
     source = producers.host((4, 6)).but(flags=flags, generation=generation)
 
     assert make(ix.from_dlpack(source)).readonly is expected
@@ -68,7 +68,7 @@ def test_a_view_may_be_written_as_its_array_may(make, flags, generation, expecte
 
 @every_view
 def test_a_view_has_the_owner_of_its_array(make):
-    """The owner is who gave the memory, not the Array in between."""
+    """The owner of a view is the producer of the memory, not the Array."""
     memory = np.zeros((4, 6))
 
     view = make(ix.asarray(memory))
@@ -78,7 +78,7 @@ def test_a_view_has_the_owner_of_its_array(make):
 
 @every_view
 def test_a_view_outlives_its_array(make):
-    """The memory lives as long as any view of it."""
+    """The memory is kept alive by any view of it."""
     source = producers.host((4, 6))
     view = make(ix.from_dlpack(source))
     assert source.deleter_calls == 0
@@ -90,7 +90,7 @@ def test_a_view_outlives_its_array(make):
 
 @every_view
 def test_a_view_stays_on_its_device(make):
-    """No view needs the memory: those of device memory are made alike."""
+    """Creating a view does not read memory, so it works for device memory."""
     array = ix.from_pointer(0xDEAD000, (4, 6), "float32", device="cuda:1")
 
     assert str(make(array).device) == "cuda:1"
@@ -109,7 +109,7 @@ def test_packed_elements_have_no_views(make):
 
 
 def test_the_whole_of_packed_elements_is_a_view():
-    """What changes nothing needs no addresses."""
+    """A view of all packed elements needs no address computation."""
     block = bytearray(12)
     array = ix.from_pointer(ix.from_buffer(block).ptr, (4, 6), "int4", owner=block)
 
@@ -117,7 +117,7 @@ def test_the_whole_of_packed_elements_is_a_view():
 
 
 def test_padded_elements_have_views():
-    """With a byte each they have addresses."""
+    """Padded elements have views, since each has an address."""
     block = bytearray(range(6))
     array = ix.from_pointer(ix.from_buffer(block).ptr, (6,), "uint4_padded", owner=block)
 
@@ -143,14 +143,14 @@ def test_an_index_selects_what_numpy_selects(key):
     "key", [4, -5, (0, 6), (0, 0, 0), [4], 1.5, "a", (..., ...), (0, [1, 6])], ids=repr
 )
 def test_an_index_out_of_bounds_or_of_another_kind_is_refused(key):
-    """Both are one error, which is an IndexError."""
+    """An index out of bounds, and one of another kind, are an IndexError."""
     array = ix.asarray(numbered(4, 6))
 
     assert refusal(ix.OutOfBoundsError, lambda: array[key]) == "IX-INDEX-1"
 
 
 def test_an_array_writes_to_the_memory_it_shares():
-    """An assignment is seen by whoever gave the memory."""
+    """An assignment is visible in the producer's memory."""
     memory = bytearray(3)
     ix.from_buffer(memory)[1] = 7
 
@@ -185,7 +185,7 @@ def test_mt_transposes_the_last_two_axes(shape):
 
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_mt_needs_two_axes(shape):
-    """There is nothing to exchange."""
+    """`mT` needs two axes."""
     array = ix.asarray(np.zeros(shape))
 
     assert refusal(ix.AxesError, lambda: array.mT) == "IX-AXES-1"
@@ -202,7 +202,7 @@ def test_permuting_is_that_of_numpy(data):
 
 @pytest.mark.parametrize("axes", [(0,), (0, 0), (0, 2), (0, 1, 2), (), (0, -2)])
 def test_axes_name_each_dimension_once(axes):
-    """What is no permutation is refused."""
+    """Axes that are no permutation are refused."""
     array = ix.asarray(np.zeros((2, 3)))
 
     assert refusal(ix.ViewError, array.permute_dims, axes) == "IX-AXES-1"
@@ -283,7 +283,7 @@ def test_a_shape_is_made_of_ints(shape):
     ],
 )
 def test_reshaping_is_that_of_numpy(shape, wanted):
-    """One extent may be left to be found."""
+    """One extent of a reshape may be -1."""
     memory = numbered(*shape)
 
     found = ix.asarray(memory).reshape(wanted)
@@ -296,7 +296,7 @@ def test_reshaping_is_that_of_numpy(shape, wanted):
     "wanted", [(5,), (4, 5), (-1, -1), (-2, -12), (-1, 5), (0,), (-1, 0), (), 23, (2, -3, -4)]
 )
 def test_a_shape_with_another_product_is_refused(wanted):
-    """No element is lost or invented."""
+    """A shape with another number of elements is refused."""
     array = ix.asarray(numbered(4, 6))
 
     assert refusal(ix.ViewError, array.reshape, wanted) == "IX-VIEW-1"
@@ -312,14 +312,14 @@ def test_a_shape_to_reshape_to_is_made_of_ints(wanted):
 
 
 def test_an_extent_that_could_be_anything_is_refused():
-    """Next to an extent of 0 there is no telling what -1 is."""
+    """-1 next to an extent of 0 is ambiguous and refused."""
     array = ix.asarray(np.zeros((0, 3)))
 
     assert refusal(ix.ViewError, array.reshape, (7, 0, -1)) == "IX-VIEW-1"
 
 
 def test_reshaping_refuses_to_copy_unless_told():
-    """The default keeps the promise that nothing is copied unless asked."""
+    """By default a reshape that needs a copy is refused."""
     array = ix.asarray(numbered(4, 6)).T
 
     assert refusal(ix.CopyNeededError, array.reshape, 24) == "DLP-COPY-1"
@@ -327,7 +327,7 @@ def test_reshaping_refuses_to_copy_unless_told():
 
 
 def test_reshaping_copies_where_it_may_and_must():
-    """With None what no view can do is copied, and what one can is not."""
+    """With copy=None a reshape copies only if no view is possible."""
     array = ix.asarray(numbered(4, 6))
 
     assert array.T.reshape(24, copy=None).tolist() == numbered(4, 6).T.reshape(24).tolist()
@@ -335,7 +335,7 @@ def test_reshaping_copies_where_it_may_and_must():
 
 
 def test_reshaping_always_copies_when_told():
-    """With True the memory is fresh, even where a view would do."""
+    """With copy=True the memory is new, even if a view is possible."""
     array = ix.asarray(numbered(4, 6))
 
     found = array.reshape((6, 4), copy=True)
@@ -346,7 +346,7 @@ def test_reshaping_always_copies_when_told():
 
 @pytest.mark.parametrize("copy", [0, 1, "no", "always"], ids=repr)
 def test_copy_is_none_true_or_false(copy):
-    """A number is no decision."""
+    """`copy` accepts None, True and False, and no number."""
     array = ix.asarray(numbered(4, 6))
 
     assert refusal(ix.ArgumentError, array.reshape, 24, copy=copy) == "DLP-COPY-3"
@@ -378,7 +378,7 @@ TOO_LARGE = {
 
 @pytest.mark.parametrize("make", TOO_LARGE.values(), ids=TOO_LARGE)
 def test_no_view_is_larger_than_64_bits_can_say(make):
-    """What a struct could not hold is refused where it is made, so that C never sees it cut."""
+    """A view whose shape or strides exceed 64 bits is refused when it is created."""
     array = ix.asarray(np.zeros(1))
 
     with pytest.raises((ix.ViewError, ix.ExchangeError)):
@@ -387,7 +387,7 @@ def test_no_view_is_larger_than_64_bits_can_say(make):
 
 @pytest.mark.parametrize("step", [2**40, 2**62, 2**63, -(2**62), -(2**70)])
 def test_a_huge_step_selects_one_row_with_strides_that_fit(step):
-    """Beyond the end there is nothing, and what is left can still be handed on."""
+    """A huge step selects one row, and its strides fit into 64 bits."""
     memory = numbered(4, 6)
 
     found = ix.asarray(memory)[::step]
@@ -399,7 +399,7 @@ def test_a_huge_step_selects_one_row_with_strides_that_fit(step):
 
 @pytest.mark.parametrize("key", [slice(None, None, 0), (..., slice(0, 1, 0))], ids=repr)
 def test_a_step_of_zero_is_a_value_error_however_it_is_met(key):
-    """Read, written or beside a mask: one class, that of NumPy and of Python's lists."""
+    """A step of zero is a ValueError for reads, writes and masks, as in NumPy and lists."""
     array = ix.asarray(np.arange(6.0).reshape(2, 3))
     mask = ix.asarray(np.ones(2, bool))
     parts = key if isinstance(key, tuple) else (key,)

@@ -1,4 +1,4 @@
-"""`Contract`: its words, what contradicts itself, and shapes with names."""
+"""`Contract`: its arguments, contradictions, and shapes with named extents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING = ix.asarray(np.zeros((0, 3)))
 
 
 def refused(error, rule, **words):
-    """Return what a contract of these words is refused with."""
+    """Return the error for a contract with these arguments."""
     with pytest.raises(error) as caught:
         ix.Contract(**words)
     assert type(caught.value) is error
@@ -31,7 +31,7 @@ def refused(error, rule, **words):
     return caught.value
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- arguments
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def refused(error, rule, **words):
     ids=repr,
 )
 def test_a_word_that_means_nothing_is_refused_at_definition(words, said):
-    """The error shows it, and says what it may be."""
+    """An invalid argument is refused at definition; the error shows it and the valid values."""
     error = refused(ix.ArgumentError, "IX-ARGUMENT-1", **words)
 
     assert said in error.what
@@ -87,7 +87,7 @@ def test_a_word_that_means_nothing_is_refused_at_definition(words, said):
     ids=repr,
 )
 def test_words_that_contradict_each_other_are_refused_at_definition(words, said):
-    """No array could meet them, and no call has to find out."""
+    """Contradictory arguments are refused at definition, since no array could meet them."""
     error = refused(ix.ArgumentError, "IX-ARGUMENT-1", **words)
 
     assert error.what == f"{said}, contradict each other"
@@ -105,7 +105,7 @@ def test_words_that_contradict_each_other_are_refused_at_definition(words, said)
     ids=repr,
 )
 def test_words_that_say_the_same_twice_are_fine(words):
-    """They leave arrays that meet them."""
+    """Redundant arguments are accepted, and arrays can meet them."""
     assert repr(ix.Contract(**words)).startswith("Contract(")
 
 
@@ -120,7 +120,7 @@ def test_words_that_say_the_same_twice_are_fine(words):
     ],
 )
 def test_a_dtype_that_is_mistyped_is_told_the_nearest_name(typed, meant):
-    """Of a type, or of a kind; where none is like it, none is told."""
+    """A mistyped dtype or kind is refused with the nearest name, if there is one."""
     error = refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=typed)
 
     assert (error.hint == f"did you mean {meant!r}?") is (meant is not None)
@@ -128,7 +128,7 @@ def test_a_dtype_that_is_mistyped_is_told_the_nearest_name(typed, meant):
 
 @pytest.mark.parametrize("word", ["float", "f", "long"])
 def test_a_dtype_of_several_readings_is_told_them(word):
-    """And no name that is merely like it."""
+    """An ambiguous dtype is refused with its meanings, and no merely similar name."""
     assert "pass `" in refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=word).hint
 
 
@@ -146,7 +146,7 @@ def test_a_dtype_of_several_readings_is_told_them(word):
     ids=repr,
 )
 def test_whole_numbers_of_numpy_are_ints(words, meant):
-    """As everywhere else where extents are passed: in the contract, in its repr, in `require`."""
+    """NumPy integers are ints in the contract, in its repr and in `require`."""
     assert repr(ix.Contract(**words)) == repr(ix.Contract(**meant))
     assert HOST.require(**words) is HOST
 
@@ -155,7 +155,7 @@ def test_whole_numbers_of_numpy_are_ints(words, meant):
     "words", [{"shape": (np.True_, 3)}, {"ndim": np.True_}, {"align": np.True_}]
 )
 def test_bools_of_numpy_are_no_whole_numbers(words):
-    """As those of Python are none."""
+    """NumPy bools are no integers, as Python's bools are not."""
     refused(ix.ArgumentError, "IX-ARGUMENT-1", **words)
 
 
@@ -168,7 +168,7 @@ def test_bools_of_numpy_are_no_whole_numbers(words):
     ],
 )
 def test_a_contract_keeps_what_was_said(word, before, after):
-    """A list that is changed later changes nothing: in force, in the repr, and in a pickle."""
+    """Changing a list after it was passed does not change the contract, its repr or its pickle."""
     words = {word: before}
     contract, said = ix.Contract(**words), repr(tuple(before))
     before[0] = after
@@ -179,13 +179,13 @@ def test_a_contract_keeps_what_was_said(word, before, after):
 
 
 def test_a_word_that_there_is_not_is_refused_by_python():
-    """As any keyword is."""
+    """An unknown argument is a TypeError of Python."""
     with pytest.raises(TypeError, match="dtpye"):
         ix.Contract(dtpye="float32")
 
 
 def test_a_contract_shows_what_was_said():
-    """In the words that it was written with, as a call that makes it again."""
+    """The repr is the call that creates the contract again, with the arguments as written."""
     text = "Contract(dtype=('bool', 'float32'), shape=('n', 3, Ellipsis), order='C', align=64)"
 
     assert repr(eval(text, {"Contract": ix.Contract})) == text  # noqa: S307 - as the test says
@@ -195,7 +195,7 @@ def test_a_contract_shows_what_was_said():
     "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
 def test_a_contract_can_be_copied_and_sent(again):
-    """It holds there as here."""
+    """Copies and pickles of a contract are equal to it."""
     contract = again(ix.Contract(dtype=("bool", np.float32), shape=("n", ...), align=4))
 
     assert are_met([CheckedArgument("x", HOST, contract, is_ours=True)])
@@ -213,7 +213,7 @@ def test_a_contract_can_be_copied_and_sent(again):
     ],
 )
 def test_a_kind_holds_its_types(kind, names):
-    """Those of the standard, and what else is of that category."""
+    """A kind has the types of the standard, and others of that category."""
     found = {
         str(dtype)
         for dtype in all_dtypes()
@@ -225,7 +225,7 @@ def test_a_kind_holds_its_types(kind, names):
 
 
 def test_numeric_and_integral_are_unions():
-    """As ``isdtype`` has them; bool and handles are in neither."""
+    """Kinds are unions as in ``isdtype``; bool and handles are in neither."""
     types = {kind: {*ix.Contract(dtype=kind)._dtypes} for kind in KINDS}
 
     assert types["integral"] == types["signed integer"] | types["unsigned integer"]
@@ -244,7 +244,7 @@ KINDS = (
 
 
 def model(patterns, shapes):
-    """Return whether shapes fit patterns: the plainest way to say it."""
+    """Return whether shapes fit patterns, by a reference implementation."""
     known = {}
     for pattern, shape in zip(patterns, shapes, strict=True):
         wanted = list(pattern)
@@ -324,21 +324,24 @@ def test_what_does_not_fit_is_told(pairs):
 
 
 def taken_by_the_core(held, *values):
-    """Return whether the core takes values that are held to contracts, without asking Python."""
+    """Return whether the core alone accepts values with contracts, without calling Python."""
     take = _core.fast_checks(lambda *_: "asked", plans_of([one.contract for one in held]))
     return take(*values) != "asked"
 
 
 @given(PAIRS)
 def test_both_cores_judge_alike(pairs):
-    """What a core takes without asking Python meets its contract; the native one takes all that."""
+    """Both cores agree; values accepted without calling Python meet their contract.
+
+    The native core accepts all of them without calling Python.
+    """
     held = held_of(pairs)
     taken = taken_by_the_core(held, *(one.array for one in held))
 
     assert taken is (_core.core_name == "native" and are_met(held))
 
 
-# ---------------------------------------------------------------- all words, against the model
+# ---------------------------------------------------------------- all arguments against a model
 
 
 @st.composite
@@ -371,7 +374,7 @@ CONTRACTS = st.fixed_dictionaries(
 
 
 def is_met(x, *, dtype=None, ndim=None, order=None, device=None, writable=None, align=1):
-    """Return whether an ndarray meets a contract, asked of NumPy."""
+    """Return whether an ndarray meets a contract, according to NumPy."""
     kinds = {"real floating": "f", "float32": "f", "numeric": "biufc", ("bool", "uint8"): "bu"}
     flags, dense = x.flags, {"C": x.flags.c_contiguous, "F": x.flags.f_contiguous}
     dense["A"] = dense["C"] or dense["F"]
@@ -386,7 +389,7 @@ def is_met(x, *, dtype=None, ndim=None, order=None, device=None, writable=None, 
 
 
 def is_of_other_width(x, dtype):
-    """Whether only the size, or bool, tells a type from the wanted one."""
+    """Whether the type differs from the required one by its size only, or by being bool."""
     if dtype == "float32":
         return x.dtype != np.float32
     return dtype == "numeric" and x.dtype == np.bool_
@@ -394,7 +397,7 @@ def is_of_other_width(x, dtype):
 
 @given(arrays(), CONTRACTS)
 def test_every_word_holds_as_numpy_says(x, words):
-    """Of what NumPy knows: type, axes, order, right to write and address."""
+    """Every argument agrees with NumPy: type, axes, order, writability and address."""
     held = CheckedArgument("x", ix.asarray(x), ix.Contract(**words), is_ours=False)
     expected = is_met(x, **words)
 
@@ -423,7 +426,7 @@ def test_every_word_holds_as_numpy_says(x, words):
     ],
 )
 def test_a_contract_is_held_against_memory_of_every_kind(array, words, met):
-    """Packed, out of reach, handles, and none at all: nothing is read."""
+    """Packed, device, handle and empty memory is checked without reading it."""
     contract = ix.Contract(**words)
     function = ix.viewable(x=contract)(lambda x: x is array)
 
@@ -443,18 +446,18 @@ def test_a_contract_is_held_against_memory_of_every_kind(array, words, met):
     ],
 )
 def test_an_address_that_is_not_aligned_is_told(array, words, said):
-    """As it is; a handle has none."""
+    """An unaligned address is reported with its value; a handle has none."""
     with pytest.raises(ix.ContractError) as caught:
         array.require(**words)
 
     assert caught.value.what.endswith(f" has {said}")
 
 
-# ---------------------------------------------------------------- what is kept between calls
+# ---------------------------------------------------------------- caching between calls
 
 
 def test_a_contract_is_held_against_each_array_anew():
-    """That the last array met it says nothing of the next one."""
+    """An array that met the contract has no effect on the check of the next one."""
     contract = ix.Contract(dtype="float32", writable=True, align=4)
     frozen = HOST.__array__().copy()
     frozen.flags.writeable = False
@@ -476,7 +479,7 @@ def test_words_that_change_between_calls_are_read_again():
 
 
 def test_words_that_only_compare_equal_are_told_apart():
-    """True is no extent, also where 1 was one just before."""
+    """True is not accepted as an extent, even after an equal 1 was."""
     one = ix.asarray(np.zeros((1, 3)))
     one.require(shape=(1, 3))
 
@@ -485,7 +488,7 @@ def test_words_that_only_compare_equal_are_told_apart():
 
 
 def test_many_contracts_are_not_all_kept():
-    """Shapes that are made for each call leave nothing behind for long."""
+    """Contracts with a new shape for each call do not accumulate."""
     from interchange._array.contract_checks import _kept
 
     for count in range(600):

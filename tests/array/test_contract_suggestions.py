@@ -1,4 +1,4 @@
-"""The calls that an error of a contract names: they are made, and then the contract holds."""
+"""The calls suggested by a contract's error: after them the contract is met."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interchange.testing import producers
 
 
 def refusal(x, contract, name="x"):
-    """Return the error of an argument that does not meet a contract."""
+    """Return the error of an argument that violates a contract."""
     function = ix.viewable(**{name: contract})(eval(f"lambda {name}: {name}"))  # noqa: S307 - ours
     with pytest.raises(ix.ContractError) as caught:
         function(x)
@@ -21,7 +21,7 @@ def refusal(x, contract, name="x"):
 
 
 def suggested(hint, **names):
-    """Return what the calls of a fix make of the arguments."""
+    """Return the arguments as the calls of a fix convert them."""
     calls = hint.split("`")[1]
     space = {"ix": ix, **names}
     exec(calls, space)  # noqa: S102 - as the test says
@@ -29,7 +29,7 @@ def suggested(hint, **names):
 
 
 def check_mending(x, contract):
-    """Make the calls that an error names; the result meets the contract."""
+    """Make the calls that an error suggests; the result meets the contract."""
     hint = refusal(x, contract).hint
     found = suggested(hint, x=x)["x"]
 
@@ -81,14 +81,14 @@ HOST = np.arange(6, dtype="f4").reshape(2, 3)
     ids=lambda value: f"{value!r:.60}" if isinstance(value, dict) else "",
 )
 def test_the_calls_of_the_error_mend_it(x, words, call):
-    """They are told as somebody would write them."""
+    """The suggested calls, as a user would write them, make the argument meet the contract."""
     hint = check_mending(x, ix.Contract(**words))
 
     assert hint.partition(" (what")[0] == f"first `{call}`"
 
 
 def test_memory_that_may_be_writable_is_copied():
-    """A legacy capsule does not say; a copy is writable."""
+    """Memory of a legacy capsule, whose writability is unknown, is copied; the copy is writable."""
     legacy = ix.from_dlpack(producers.host((3,), "uint8").but(generation="legacy"))
 
     assert check_mending(legacy, ix.Contract(writable=True)).startswith("first `x = x.copy()`")
@@ -99,7 +99,7 @@ def test_memory_that_may_be_writable_is_copied():
     [({"writable": True}, True), ({"writable": True, "order": "F"}, True), ({"order": "F"}, False)],
 )
 def test_who_writes_to_a_copy_is_told_so(words, is_told):
-    """The caller's own memory stays as it was."""
+    """The error says that a copy is written to and the caller's own memory is unchanged."""
     hint = refusal(FROZEN, ix.Contract(**words), "out").hint
 
     assert hint.endswith("(what is written is then in this copy, out)") is is_told
@@ -125,12 +125,12 @@ def test_who_writes_to_a_copy_is_told_so(words, is_told):
     ids=lambda value: f"{value!r:.60}" if isinstance(value, dict) else "",
 )
 def test_no_call_is_named_where_none_mends(x, words, said):
-    """The error says what an argument must be like, and what is not in the way is left out."""
+    """If no call helps, the error states the requirement, without the properties already met."""
     assert refusal(x, ix.Contract(**words)).hint == said
 
 
 def test_each_argument_is_mended():
-    """Two statements, or one and what nobody can mend."""
+    """Each argument gets its own fix, or a statement that none exists."""
     contract = ix.Contract(dtype="float64", shape=("n",))
 
     @ix.viewable(x=contract, y=contract, z=contract)
@@ -150,7 +150,7 @@ def test_each_argument_is_mended():
 
 
 def test_names_hold_for_what_was_mended():
-    """An argument is not reshaped to what another one has only until it is suggested."""
+    """A suggested shape is not taken from another argument that is only suggested itself."""
 
     @ix.viewable(x=ix.Contract(shape=("n", 4)), y=ix.Contract(shape=("n",)))
     def function(x, y):
@@ -164,7 +164,7 @@ def test_names_hold_for_what_was_mended():
 
 
 def test_values_of_starred_parameters_are_mended():
-    """By the words with which the error names them."""
+    """Values of starred parameters are fixed under the names of the error."""
 
     @ix.viewable(rest=ix.Contract(order="C"), named=ix.Contract(ndim=1))
     def function(*rest, **named):
@@ -180,7 +180,7 @@ def test_values_of_starred_parameters_are_mended():
 
 
 def test_a_name_that_is_none_is_written_as_x():
-    """What `Array.require` is told need not be Python."""
+    """A name that is not a Python identifier is written as ``x``."""
     with pytest.raises(ix.ContractError) as caught:
         ix.asarray(HOST).require(order="F", name="the picture")
 
@@ -220,7 +220,7 @@ CONTRACTS = st.fixed_dictionaries(
 
 @given(st.tuples(arrays(), arrays()), st.tuples(CONTRACTS, CONTRACTS))
 def test_whatever_is_named_mends(values, contracts):
-    """If the error names calls alone, the call can be made after them."""
+    """If the error names only calls, the argument meets the contract after them."""
     names = dict(zip("xy", values, strict=True))
 
     @ix.viewable(**dict(zip("xy", contracts, strict=True)))

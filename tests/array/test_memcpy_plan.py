@@ -1,4 +1,4 @@
-"""Strided copies, cut into what a driver copies: tried on bytes, against NumPy."""
+"""Plans of strided copies as driver copies, executed on bytes and compared with NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def dense(shape, order):
 
 
 def apply(copies, source, start, size):
-    """Return what copies leave of `size` bytes, with gaps as None; each byte is written once."""
+    """Return the result of copies of `size` bytes, with gaps as None; each byte is written once."""
     target = [None] * size
     for copy in copies:
         to, to_pitch, to_rows = copy.target
@@ -53,7 +53,7 @@ def strided(draw):
     order = draw(st.permutations(range(len(shape))))
     strides = [0] * len(shape)
     reach = 1
-    for axis in order:  # an axis may skip, turn, stand still, or run over what came before
+    for axis in order:  # an axis may skip, reverse, repeat or overlap elements
         stretch = draw(st.sampled_from([1, 1, 1, 2, 3]))
         extra = draw(st.sampled_from([0, 0, 0, 1, 5]))
         sign = draw(st.sampled_from([1, 1, 1, 1, -1]))
@@ -65,7 +65,7 @@ def strided(draw):
 
 @given(strided())
 def test_the_pieces_make_the_copy_that_numpy_makes(drawn):
-    """Every byte of the target is written once, and is NumPy's."""
+    """Every byte of the target is written once, with NumPy's value."""
     shape, strides, itemsize, order = drawn
     low, high = byte_bounds(shape, strides, itemsize)
     assume(high - low < 200_000)
@@ -96,7 +96,7 @@ def test_every_piece_is_one_that_a_driver_takes(drawn):
 
 @given(strided())
 def test_few_elements_are_never_left_to_the_host(drawn):
-    """Whatever the strides, copies of single elements do it."""
+    """Few elements are copied by the driver for any strides, one by one if necessary."""
     shape, strides, itemsize, order = drawn
 
     copies = plan_copies(shape, strides, dense(shape, order), itemsize)
@@ -120,7 +120,7 @@ def test_what_lies_side_by_side_is_one_run(shape, itemsize, order):
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (0, 0)])
 def test_no_elements_are_no_pieces(shape):
-    """Nothing is copied, whatever the strides."""
+    """No elements result in no copies, for any strides."""
     assert plan_copies(shape, (7,) * len(shape), dense(shape, "C"), 4) == []
 
 
@@ -149,18 +149,18 @@ def test_what_fits_one_copy_is_one_copy(shape, strides, expected):
 @pytest.mark.parametrize(
     ("shape", "strides", "order", "count"),
     [
-        ((3, 4), (1, 3), "C", 3),  # a transpose: slices would lie within each other
-        ((3, 4), (4, 1), "F", 3),  # likewise
+        ((3, 4), (1, 3), "C", 3),  # a transpose: slices would overlap
+        ((3, 4), (4, 1), "F", 3),  # see above
         ((64, 5), (-5, 1), "C", 64),  # rows in reverse
         ((64, 5), (0, 1), "C", 64),  # one row again and again
         ((5, 64), (1, 1), "C", 5),  # windows that overlap: columns are rows of one element
-        ((2, 3, 4), (61, 10, 1), "C", 2),  # slices that are no whole number of rows apart
+        ((2, 3, 4), (61, 10, 1), "C", 2),  # the distance of slices is not a multiple of the rows
         ((2, 3, 4, 5), (1000, 100, 10, 1), "C", 2),  # one axis too many
         ((2,), (2**29,), "C", 2),  # rows too far apart
     ],
 )
 def test_what_fits_no_single_copy_is_a_few(shape, strides, order, count):
-    """Axes that no copy takes are walked, the shortest ones."""
+    """Axes that no single copy covers are looped over, the shortest ones first."""
     copies = plan_copies(shape, strides, dense(shape, order), 4)
 
     assert len(copies) == count
@@ -171,7 +171,7 @@ def test_what_fits_no_single_copy_is_a_few(shape, strides, order, count):
     [((65,), (-1,)), ((65, 65), (0, -1)), ((65, 65), (1, 65)), ((2,) * 20, tuple(range(3, 63, 3)))],
 )
 def test_too_many_copies_are_left_to_the_host(shape, strides):
-    """Elements one by one would take longer than fetching them all."""
+    """The host copies if single-element copies would take longer than copying everything."""
     assert plan_copies(shape, strides, dense(shape, "C"), 4) is None
 
 

@@ -27,7 +27,10 @@ SIGNATURES = {
 
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_functions_have_the_parameters_of_the_standard(name):
-    """In its order and under its names; further keywords have defaults (IX-API-1)."""
+    """Functions have the standard's parameters in order (IX-API-1).
+
+    Further keywords have defaults.
+    """
     function, positional, keywords = SIGNATURES[name]
     parameters = inspect.signature(function).parameters.values()
     needed = [one for one in parameters if one.default is one.empty]
@@ -41,7 +44,7 @@ def test_functions_have_the_parameters_of_the_standard(name):
 
 
 def test_arrays_have_the_attributes_of_the_standard():
-    """None of them is a method (IX-API-1)."""
+    """Arrays have the standard's attributes as attributes, not as methods (IX-API-1)."""
     array = ix.asarray(bytearray(6)).reshape((2, 3))
 
     assert (array.shape, array.ndim, array.size) == ((2, 3), 2, 6)

@@ -1,4 +1,4 @@
-"""Blocks: memory of a driver, given back once, by the process that has it."""
+"""Blocks: memory of a driver, freed once, by the process that allocated it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALL = "test"
 
 
 class Heap:
-    """Stands for a driver: hands one address out, and notes what it is asked."""
+    """A stand-in for a driver that returns one address and records its calls."""
 
     def __init__(self):
         self.calls = []
@@ -32,12 +32,12 @@ class Heap:
 
 @pytest.fixture
 def heap():
-    """Return a driver that stands in."""
+    """Return a stand-in for a driver."""
     return Heap()
 
 
 def test_a_block_is_given_back_when_it_dies(heap):
-    """Nobody has to ask."""
+    """A block is freed when it is collected."""
     block = allocations.allocate(heap, 8, 1, CALL)
 
     assert block.ptr == 64
@@ -46,7 +46,7 @@ def test_a_block_is_given_back_when_it_dies(heap):
 
 
 def test_a_block_is_given_back_once(heap):
-    """When asked, and not again when it dies."""
+    """A block that was freed explicitly is not freed again."""
     block = allocations.allocate(heap, 8, 0, CALL)
 
     block.release()
@@ -57,7 +57,7 @@ def test_a_block_is_given_back_once(heap):
 
 
 def test_what_was_not_allocated_is_not_given_back(heap):
-    """The driver's error goes to the caller."""
+    """An error of the driver is raised, and nothing is freed."""
     with pytest.raises(ix.ExchangeError, match="8 bytes by device 1"):
         allocations.allocate_pinned(heap, 8, 1, CALL)
 
@@ -75,7 +75,7 @@ def test_another_process_does_not_give_a_block_back(heap):
 
 
 def test_a_driver_that_fails_at_exit_says_nothing(heap, monkeypatch):
-    """Its module may be gone before the last block."""
+    """A driver that fails at exit prints nothing: its module may be gone before the last block."""
     monkeypatch.setattr(Heap, "free", None)
     block = allocations.allocate(heap, 8, 0, CALL)
 
@@ -85,7 +85,7 @@ def test_a_driver_that_fails_at_exit_says_nothing(heap, monkeypatch):
 
 
 def test_a_copy_lets_its_source_go_last(heap):
-    """Giving back the block waits for the copy that is made from the source."""
+    """Freeing the block waits for the copy made from the source."""
 
     class Source:
         def __del__(self):
@@ -117,5 +117,5 @@ def test_a_copy_that_is_done_lets_its_source_go(heap):
 
 @pytest.mark.parametrize("keep", [None, object(), b"bytes"])
 def test_what_is_not_ours_has_no_block(keep):
-    """Other libraries' memory is theirs to give back."""
+    """Memory of other libraries is not freed by us."""
     assert allocations.allocation_of(keep) is None

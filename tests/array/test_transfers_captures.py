@@ -1,4 +1,4 @@
-"""Copies and captures: what captures is refused, and what does not is never spoilt by a copy."""
+"""Copies and captures: a capturing stream is refused, and other captures are not invalidated."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import interchange as ix
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096
-SLOW = 0.02  # [seconds]; how long an operation takes on a stream that is slow
+SLOW = 0.02  # [seconds]; duration of an operation on a slow stream
 
 
 @pytest.fixture
 def capture(machine):
-    """Return what captures a stream, to end well, and gives the number of the graph's nodes."""
+    """Return a context manager that captures a stream and returns the number of graph nodes."""
 
     @contextmanager
     def capturing(stream):
@@ -39,7 +39,7 @@ def described(machine, stream=None):
 
 
 def sevens(machine, array):
-    """Whether an Array holds nothing but sevens."""
+    """Whether all elements of an Array are seven."""
     return machine.read(array.ptr, array.nbytes) == bytes([7]) * array.nbytes
 
 
@@ -61,7 +61,7 @@ every = pytest.mark.parametrize("way", WAYS)
 @every
 @pytest.mark.parametrize("captured", ["the producer's", "the copy's", "both"])
 def test_a_copy_is_no_part_of_a_capture(machine, emulator, capture, way, captured):
-    """Neither stream may capture: the event between them would make the copy a node."""
+    """A copy on a capturing stream is refused: the event would make the copy a graph node."""
     producer = stream = machine.stream()
     if captured != "both":
         stream = machine.stream()
@@ -79,7 +79,7 @@ def test_a_copy_is_no_part_of_a_capture(machine, emulator, capture, way, capture
 
 
 def test_a_default_stream_that_is_not_used_may_have_any_state(machine, capture):
-    """Only the two streams of the copy are asked about."""
+    """Only the two streams of the copy are checked for captures."""
     stream, array = machine.stream(), described(machine, machine.stream())
 
     with capture(2):
@@ -97,7 +97,7 @@ FROM_THE_HOST = {
 @pytest.mark.parametrize("elsewhere", [False, True])
 @pytest.mark.parametrize("way", [*WAYS, *FROM_THE_HOST])
 def test_a_copy_does_not_spoil_the_capture_of_another_stream(machine, capture, way, elsewhere):
-    """Memory is made and given back under a capture of this thread, or of another."""
+    """Memory is allocated and freed during a capture of this thread, or of another."""
     stream, array = machine.stream(), described(machine, machine.stream())
 
     def work():
@@ -120,7 +120,7 @@ def test_a_copy_does_not_spoil_the_capture_of_another_stream(machine, capture, w
 @pytest.mark.parametrize("device", [0, 1])
 @pytest.mark.parametrize("dying", ["source", "copy"])
 def test_memory_that_two_devices_use_may_die_during_a_capture(machine, capture, dying, device):
-    """The host waits for the work on it, and for nothing that captures."""
+    """Freeing memory of two devices waits on the host for pending work, but for no capture."""
     stream = machine.stream()
     source = ix.asarray(bytes([7]) * SIZE).to_device("cuda:0", stream=stream)
     copy = source.to_device("cuda:1")
@@ -169,7 +169,7 @@ def test_a_copy_by_a_stream_of_another_device_may_be_dropped(machine, emulator, 
 
 
 def test_what_devices_wait_for_is_in_nobodys_way(machine, emulator):
-    """Default streams of the source's device go on while the copy runs on another."""
+    """Default streams of the source's device continue while the copy runs on another stream."""
     source = ix.asarray(bytes([7]) * SIZE).to_device("cuda:0", stream=machine.stream())
     other, stream = machine.memory(np.zeros(SIZE, np.uint8)), machine.stream(1)
     machine.synchronize()

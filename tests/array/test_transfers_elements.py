@@ -1,4 +1,4 @@
-"""What copies and moves of device memory hold: NumPy's elements, in the layout that was asked."""
+"""Elements and layout of copies and moves of device memory, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ def to_numpy(machine, array):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_copy_of_a_view_has_its_elements(machine, view, order):
-    """Whatever strides say, in either order, also where the host has to rearrange."""
+    """A copy of a view has its elements for any strides, in both orders.
+
+    This includes views that the host has to rearrange.
+    """
     elements, key = VIEWS[view]
 
     copied = on_device(machine, elements)[key].copy(order=order)
@@ -171,7 +174,7 @@ def test_a_view_goes_to_the_device_and_back(machine, view):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_goes_to_another_device(machine, view):
-    """What does not lie side by side is gathered on the way."""
+    """A non-contiguous view is gathered before it moves to another device."""
     if len(machine.contexts) < 2:
         pytest.skip("there is one device")
     elements, key = VIEWS[view]
@@ -184,7 +187,7 @@ def test_a_view_goes_to_another_device(machine, view):
 
 @pytest.mark.parametrize("target", ["cuda:0", "cuda_host:0"])
 def test_memory_in_f_order_stays_in_it(target):
-    """What lies side by side is moved as it is."""
+    """A contiguous array moves in its own order."""
     elements = np.asfortranarray(CUBE)
 
     moved = ix.asarray(elements).to_device(target)
@@ -215,7 +218,7 @@ def test_page_locked_memory_is_the_hosts_without_a_copy():
 
 
 def test_managed_memory_is_shared_with_the_host_and_copied_to_a_device(machine):
-    """The host reads it where it is; device memory of its own is a copy."""
+    """The host reads managed memory directly; moving it to a device copies."""
     ptr = machine.managed(FLAT.nbytes)
     machine("cuMemcpyHtoD", ptr, FLAT.ctypes.data, FLAT.nbytes)
     array = ix.from_pointer(ptr, FLAT.shape, "int32", device="cuda_managed:0")
@@ -230,7 +233,7 @@ def test_managed_memory_is_shared_with_the_host_and_copied_to_a_device(machine):
 
 
 def test_reversed_device_memory_goes_to_page_locked_memory(machine):
-    """What the host puts in order ends up where it was asked for."""
+    """Reversed device memory is rearranged by the host and arrives in page-locked memory."""
     locked = on_device(machine, FLAT)[::-1].to_device("cuda_host:0")
 
     assert str(locked.device) == "cuda_host:0"
@@ -252,7 +255,7 @@ def test_packed_elements_are_moved_as_a_whole(target):
 
 
 def test_dlpack_hands_a_copy_on_the_device_out(machine):
-    """``copy=True`` is a copy on the same device, and says so."""
+    """``copy=True`` makes a copy on the same device and sets the flag."""
     array = on_device(machine, CUBE)
 
     copied = ix.from_dlpack(array.__dlpack__(copy=True, max_version=(1, 0)))
@@ -262,7 +265,7 @@ def test_dlpack_hands_a_copy_on_the_device_out(machine):
 
 
 def test_dlpack_hands_memory_for_the_host_out(machine):
-    """NumPy asks for ``dl_device`` and gets elements that are there."""
+    """NumPy passes ``dl_device`` and receives complete elements on the host."""
     array = on_device(machine, CUBE)[:, ::2]
 
     assert np.array_equal(np.from_dlpack(array, device="cpu"), CUBE[:, ::2])

@@ -1,4 +1,4 @@
-"""Copies in cycles with what they are made from: when the collector may have both."""
+"""Copies in reference cycles with their sources, and when the collector may free both."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SIZE = 4096
 
 
 def sources(machine, *streams, own):
-    """Make copies that are in a cycle with what owns their source, which frees without waiting.
+    """Make copies that are in a cycle with the owner of their source, which frees without waiting.
 
-    Nothing is pending on the source, so that no stream of its owner waits for the copies.
+    No work is pending on the source, so that no stream of its owner waits for the copies.
     """
     owner = machine.owner(SIZE, own)
     machine.synchronize()
@@ -30,7 +30,7 @@ def sources(machine, *streams, own):
 
 
 def test_a_source_in_garbage_outlives_the_copy_that_is_made_of_it(machine, emulator):
-    """Its finaliser frees the memory, and is not called before the stream has read there."""
+    """The finaliser of a source, which frees the memory, runs after the stream has read it."""
     stream = machine.stream()
 
     with emulator.held(stream):
@@ -46,9 +46,9 @@ def test_a_source_in_garbage_outlives_the_copy_that_is_made_of_it(machine, emula
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_copies_that_were_made_are_garbage_like_others(machine, emulator, count):
-    """Round after round, nothing is left: all copies are under way at once, in every round.
+    """All garbage of every round is freed, with all copies of a round running at once.
 
-    So each round needs as many events at a time, which stay at rest when they were used.
+    So each round needs as many events at a time, which are idle afterwards.
     """
     own, *streams = [machine.stream() for _ in range(count + 1)]
     for round_ in range(4):
@@ -67,7 +67,7 @@ def test_copies_that_were_made_are_garbage_like_others(machine, emulator, count)
 
 
 def test_a_copy_keeps_no_source_that_it_was_made_of(machine, emulator):
-    """What was copied may go, though the copy stays."""
+    """The source is freed although the copy still exists."""
     del emulator
     owner = machine.owner(SIZE, machine.stream())
     machine.synchronize()
@@ -83,7 +83,7 @@ def test_a_copy_keeps_no_source_that_it_was_made_of(machine, emulator):
 
 
 def test_a_source_stays_while_there_is_a_copy_of_it_to_make(machine, emulator):
-    """Though another one was made."""
+    """A source is kept while a copy of it is pending, even if another copy is complete."""
     slow, quick = machine.stream(), machine.stream()
     owner = machine.owner(SIZE, machine.stream())
     machine.synchronize()
@@ -118,7 +118,7 @@ def test_collecting_does_not_spoil_a_capture(machine, emulator):
 
 
 def test_a_driver_that_fails_keeps_the_source(machine, emulator, monkeypatch):
-    """Not knowing is no reason to free, nor to make noise in the collector."""
+    """If the driver fails, the source is kept, and no error is raised in the collector."""
     del emulator
     source = sources(machine, machine.stream(), own=machine.stream())
     machine.synchronize()
@@ -133,7 +133,7 @@ def test_a_driver_that_fails_keeps_the_source(machine, emulator, monkeypatch):
 
 
 def test_a_forked_child_asks_no_driver(machine, emulator):
-    """It has none, and its parent's copies are none of its own."""
+    """A forked child has no driver state and does not free its parent's copies."""
     del emulator
     source = sources(machine, machine.stream(), own=machine.stream())
     machine.synchronize()
@@ -150,7 +150,7 @@ def test_a_forked_child_asks_no_driver(machine, emulator):
 
 
 def test_a_source_that_the_collector_does_not_see_goes_too(machine, emulator):
-    """That of a DLPack import: copying a frame lets go of it, while the copy stays."""
+    """A source in a DLPack import, invisible to the collector, is freed while the copy exists."""
     stream = machine.stream()
     copies = []
     for _ in range(5):
@@ -170,7 +170,7 @@ def test_a_source_that_the_collector_does_not_see_goes_too(machine, emulator):
 
 
 def test_copies_under_way_do_not_slow_the_collector_down(machine, emulator):
-    """One question per stream, however many there are."""
+    """The collector makes one query per stream, however many copies are pending."""
     stream = machine.stream()
     owner = machine.owner(SIZE, machine.stream())
     source = ix.from_pointer(owner.ptr, (8,), "uint8", device="cuda:0", owner=owner)

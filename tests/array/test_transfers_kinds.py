@@ -19,7 +19,7 @@ SLOW = 0.02  # [seconds]
 
 @pytest.fixture
 def described(machine):
-    """Return what describes fresh memory of a kind, filled with sevens."""
+    """Return a function that describes new memory of a kind, filled with sevens."""
 
     def make(kind, shape=(SIZE,), stream=None):
         if kind == "cpu":
@@ -37,7 +37,7 @@ def described(machine):
 @pytest.mark.parametrize("said", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_capsule_of_a_copy_is_of_the_same_device(described, kind, said):
-    """As the standard asks, whether the device is named or left out."""
+    """A capsule of a copy is on the same device, whether or not it is named (standard)."""
     array = described(kind)
     device = array.__dlpack_device__() if said else None
 
@@ -53,7 +53,7 @@ def test_a_capsule_of_a_copy_is_of_the_same_device(described, kind, said):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_copy_of_the_same_kind_is_in_c_order(described, kind):
-    """Whatever the order of the source."""
+    """A copy of the same kind is in C order, whatever the order of the source."""
     array = described(kind, (64, 64))
     np.asarray(array)[:] = np.arange(SIZE, dtype=np.uint8).reshape(64, 64)
 
@@ -65,7 +65,7 @@ def test_a_copy_of_the_same_kind_is_in_c_order(described, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_driver_says_of_which_kind_a_copy_is(machine, emulator, described, kind):
-    """And everything is given back."""
+    """The driver reports the kind of each copy, and everything is freed."""
     before, array = emulator.live(), described(kind)
 
     taken = ix.from_dlpack(array.__dlpack__(copy=True))
@@ -96,7 +96,7 @@ def test_a_copy_of_managed_memory_waits_for_the_work_on_it(machine, emulator, de
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_copy_for_the_host_is_the_hosts(described, kind):
-    """When it is the CPU that is named."""
+    """A copy to the CPU is in host memory."""
     taken = ix.from_dlpack(described(kind).__dlpack__(copy=True, dl_device=(1, 0)))
 
     assert str(taken.device) == "cpu"
@@ -104,7 +104,7 @@ def test_a_copy_for_the_host_is_the_hosts(described, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_copy_without_elements_has_no_memory(described, kind):
-    """Nobody is asked for any."""
+    """A copy without elements allocates no memory."""
     taken = ix.from_dlpack(described(kind, (0, 3)).__dlpack__(copy=True))
 
     assert (taken.shape, taken.ptr, str(taken.device)) == ((0, 3), 0, kind)
@@ -124,7 +124,7 @@ CALLS = {
 @pytest.mark.parametrize("kind", ["cpu", *KINDS])
 @pytest.mark.parametrize("stream", ["nonsense", 1.5, True, object()])
 def test_what_is_no_stream_is_refused(described, call, kind, stream):
-    """Also where the host copies, and none is used."""
+    """An invalid stream is refused, also if the host copies and uses none."""
     array = described(kind)
 
     with pytest.raises(ix.StreamError) as caught:
@@ -137,7 +137,7 @@ def test_what_is_no_stream_is_refused(described, call, kind, stream):
 @pytest.mark.parametrize("kind", ["cpu", *KINDS])
 @pytest.mark.parametrize("stream", [-77, 2**64])
 def test_numbers_that_name_no_stream_are_refused(described, call, kind, stream):
-    """On plain host memory by the rule that it has none."""
+    """Numbers that name no stream are refused; for pageable memory by its own rule."""
     array = described(kind)
 
     with pytest.raises(ix.StreamError) as caught:
@@ -149,7 +149,7 @@ def test_numbers_that_name_no_stream_are_refused(described, call, kind, stream):
 
 @pytest.mark.parametrize("stream", [-1, 0, 1, 2, 1234])
 def test_plain_host_memory_is_copied_on_no_stream(described, stream):
-    """There are none."""
+    """Pageable host memory is copied without a stream."""
     with pytest.raises(ix.StreamError) as caught:
         described("cpu").copy(stream=stream)
 
@@ -160,7 +160,7 @@ def test_plain_host_memory_is_copied_on_no_stream(described, stream):
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("stream", [None, 1, 2])
 def test_streams_of_the_driver_are_taken(described, call, kind, stream):
-    """Work on such memory is on streams, though the host copies it."""
+    """Work on this memory is ordered on streams although the host copies it."""
     copied = CALLS[call](described(kind), stream)
 
     assert np.asarray(copied).tobytes() == bytes([7]) * SIZE

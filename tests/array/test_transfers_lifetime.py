@@ -1,4 +1,4 @@
-"""Who keeps memory alive while a stream copies from it, and when it is given back."""
+"""Lifetime of memory that a stream copies from, and when it is freed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from interchange._streams.driver import driver_of
 pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("machine")]
 
 SIZE = 4096
-SLOW = 0.02  # [seconds]; how long an operation takes on a stream that is slow
+SLOW = 0.02  # [seconds]; duration of an operation on a slow stream
 
 
 def filled(value):
-    """Return what memory holds that was filled."""
+    """Return the contents of memory that was filled."""
     return bytes([value]) * SIZE
 
 
 @pytest.fixture
 def foreign(machine, emulator):
-    """Return what makes an Array of memory that its owner frees without waiting for others."""
+    """Return a function that creates an Array whose owner frees memory without waiting."""
 
     def make(stream=None):
         stream = stream or machine.stream()
@@ -41,7 +41,7 @@ def foreign(machine, emulator):
 
 @pytest.fixture
 def refuse(monkeypatch):
-    """Return what makes a method of the driver fail from some call on."""
+    """Return a function that makes a method of the driver fail from some call on."""
     driver = driver_of(ix.Device(2), "test")
 
     def make(method, first=1, error=None):
@@ -92,7 +92,7 @@ def test_the_source_may_be_dropped_before_the_copy_has_run(machine, emulator, fo
 
 @pytest.mark.parametrize("target", ["cuda:0", "cuda:1"])
 def test_memory_of_ours_may_be_dropped_before_the_copy_has_run(machine, emulator, target):
-    """It is given back when the work on it is done, on whichever device."""
+    """Dropped memory of ours is freed when the work on it is done, on any device."""
     array = ix.asarray(np.full(SIZE, 7, np.uint8)).to_device("cuda", stream=machine.stream())
     stream = machine.stream(1)
     emulator.delay(stream if target == "cuda:1" else array._pending_work.stream, SLOW)
@@ -105,7 +105,7 @@ def test_memory_of_ours_may_be_dropped_before_the_copy_has_run(machine, emulator
 
 @every
 def test_the_copy_may_be_dropped_before_it_was_made(machine, emulator, foreign, copy):
-    """Nothing is written to memory that was given back, nor read from it."""
+    """No freed memory is read or written."""
     stream = machine.stream()
     array, owner = foreign(stream)
     emulator.delay(stream, SLOW)
@@ -118,7 +118,7 @@ def test_the_copy_may_be_dropped_before_it_was_made(machine, emulator, foreign, 
 
 
 def test_a_copy_lets_its_source_go_last(machine, emulator, foreign):
-    """Giving back the copy waits for it to be made; only then may its source be freed."""
+    """Freeing a copy waits for its completion; only then may its source be freed."""
     stream = machine.stream()
     array, owner = foreign(stream)
     copied = array.copy()
@@ -136,7 +136,7 @@ def test_a_copy_lets_its_source_go_last(machine, emulator, foreign):
 
 
 def test_a_copy_lets_its_source_go_when_the_host_has_waited(machine, foreign):
-    """Once elements are read, they were there."""
+    """A copy releases its source after its elements were read on the host."""
     stream = machine.stream()
     array, owner = foreign(stream)
     copied = array.copy()
@@ -150,7 +150,7 @@ def test_a_copy_lets_its_source_go_when_the_host_has_waited(machine, foreign):
 
 @pytest.mark.parametrize("copy", ["on the host", "in page-locked memory"])
 def test_what_the_host_has_keeps_nothing(machine, foreign, copy):
-    """The copy was made when the call returned."""
+    """The copy is complete when the call returns."""
     array, owner = foreign(machine.stream())
 
     here = COPIES[copy](array)
@@ -161,7 +161,7 @@ def test_what_the_host_has_keeps_nothing(machine, foreign, copy):
 
 
 def test_copies_of_copies_keep_no_chain(machine, emulator, foreign):
-    """What is ours is given back as soon as nobody names it."""
+    """Intermediate copies are freed as soon as no reference remains."""
     array, owner = foreign(machine.stream())
     before = emulator.live().device
 
@@ -184,7 +184,7 @@ def test_what_was_exported_outlives_the_array(machine):
     assert machine.read(view.ptr, SIZE - 1) == filled(7)[1:]
 
 
-# ---------------------------------------------------------------- nothing is left
+# ---------------------------------------------------------------- leaks
 
 
 @every
@@ -196,7 +196,7 @@ def test_many_copies_leave_nothing(machine, emulator, foreign, copy):
         array, _ = foreign(producer)
         COPIES[copy](ix.from_dlpack(array, stream=stream))
 
-    def settle():  # so that each round takes as many events at a time
+    def settle():  # so that each round needs as many events at a time
         machine.synchronize()
         gc.collect()
         machine.synchronize()
@@ -212,7 +212,7 @@ def test_many_copies_leave_nothing(machine, emulator, foreign, copy):
 
 
 def test_memory_that_goes_to_and_fro_does_not_grow(emulator):
-    """Neither device keeps what the other gave up."""
+    """Neither device accumulates memory that the other freed."""
     array = ix.asarray(np.full(SIZE, 7, np.uint8)).to_device("cuda:0")
     array = array.to_device("cuda:1").to_device("cuda:0")
     before = emulator.live()
@@ -237,7 +237,7 @@ FAILING = {
     ("method", "copy"), [(method, copy) for method, names in FAILING.items() for copy in names]
 )
 def test_what_fails_leaves_nothing(emulator, foreign, refuse, method, copy):
-    """The driver's refusal reaches the caller, and fresh memory goes back before it does."""
+    """An error of the driver reaches the caller after new memory was freed."""
     array, owner = foreign()
     before = emulator.live()
 
@@ -273,7 +273,7 @@ def test_pieces_that_are_on_their_way_are_waited_for_when_one_fails(
 
 
 def test_an_order_that_is_refused_leaves_nothing(machine, emulator, foreign, refuse):
-    """Before the copy, and after it."""
+    """An order that is refused, before or after the copy, leaks nothing."""
     array, owner = foreign()
     stream = machine.stream()
     before = emulator.live()
@@ -289,7 +289,7 @@ def test_an_order_that_is_refused_leaves_nothing(machine, emulator, foreign, ref
 
 
 def test_a_wait_that_is_refused_leaves_nothing(machine, emulator):
-    """Page-locked memory goes back when it cannot be filled."""
+    """Page-locked memory is freed if it cannot be filled."""
     gone = int(machine("cuStreamCreate", 1))
     machine("cuStreamDestroy", gone)
     array = ix.from_pointer(
@@ -305,7 +305,7 @@ def test_a_wait_that_is_refused_leaves_nothing(machine, emulator):
 
 
 def test_an_interrupt_leaves_nothing(emulator, foreign, refuse):
-    """Not every exception is an error, and none hides it."""
+    """An interrupt leaks nothing and is not hidden."""
     array, _ = foreign()
     before = emulator.live()
 
@@ -318,7 +318,7 @@ def test_an_interrupt_leaves_nothing(emulator, foreign, refuse):
 
 
 def test_an_allocation_that_is_too_large_is_refused(emulator):
-    """The driver says so, by the name of its error."""
+    """An allocation that is too large is refused with the driver's error name."""
     array = ix.from_buffer(bytes(1)).broadcast_to((2**50,))
     before = emulator.live()
 
@@ -329,7 +329,7 @@ def test_an_allocation_that_is_too_large_is_refused(emulator):
 
 
 def test_an_address_that_the_driver_does_not_know_is_refused(emulator):
-    """It would be taken for one of the host's, and followed."""
+    """An address unknown to the driver is refused, so that it is not read as host memory."""
     before = emulator.live()
 
     for copy in COPIES.values():
@@ -340,7 +340,7 @@ def test_an_address_that_the_driver_does_not_know_is_refused(emulator):
 
 
 def test_a_finaliser_in_the_same_garbage_may_read_a_copy_on_the_host(emulator):
-    """The collector calls it before the memory is given back."""
+    """The collector calls the finaliser before the memory is freed."""
     read = []
 
     class Reader:
@@ -405,7 +405,7 @@ print(len(freed))
 
 @pytest.mark.isolated
 def test_copies_may_be_alive_at_exit(emulator, run_isolated):
-    """Finalisers find what they need, and say nothing."""
+    """Finalisers at exit work and print nothing."""
     del emulator
 
     assert run_isolated(AT_EXIT).strip() == "4 []"
@@ -413,7 +413,7 @@ def test_copies_may_be_alive_at_exit(emulator, run_isolated):
 
 @pytest.mark.isolated
 def test_a_forked_child_leaves_the_memory_of_its_parent_alone(emulator, run_isolated):
-    """The parent gives it back, and nobody else."""
+    """The parent alone frees its memory; a forked child does not."""
     del emulator
 
     assert run_isolated(FORKED).strip() == "2"

@@ -1,4 +1,4 @@
-"""Copies on streams: what they wait for, who waits for them, and that the host does not."""
+"""Ordering of copies on streams: what they wait for, and what waits for them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ pytestmark = pytest.mark.emulated
 
 SIZE = 4096
 WAITS = {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuStreamQuery"}
-SLOW = 0.02  # [seconds]; how long an operation takes on a stream that is slow
+SLOW = 0.02  # [seconds]; duration of an operation on a slow stream
 
 
 def filled(value):
-    """Return what memory holds that was filled."""
+    """Return the contents of memory that was filled."""
     return bytes([value]) * SIZE
 
 
@@ -49,7 +49,7 @@ def busy(machine, emulator):
 
 
 def ordered(trace):
-    """Return the streams that events were recorded on, and those that waited for one."""
+    """Return the streams on which events were recorded, and those that waited for one."""
     return (
         [call.args["stream"] for call in trace.calls if call.name == "cuEventRecord"],
         [call.args["stream"] for call in trace.calls if call.name == "cuStreamWaitEvent"],
@@ -75,7 +75,10 @@ both = pytest.mark.parametrize("copy", [copy_here, copy_to_another])
 
 @both
 def test_a_copy_waits_for_the_work_on_its_source(machine, emulator, busy, copy):
-    """By event, and so does the producer for the copy: one record and one wait each way."""
+    """A copy waits for the work on its source by event, and the producer for the copy.
+
+    There is one record and one wait each way.
+    """
     stream = machine.stream(1 if copy is copy_to_another else 0)
 
     with emulator.trace() as trace:
@@ -88,7 +91,10 @@ def test_a_copy_waits_for_the_work_on_its_source(machine, emulator, busy, copy):
 
 @both
 def test_a_copy_on_the_stream_of_its_source_needs_no_event(machine, emulator, busy, copy):
-    """What is on one stream is in order; only what frees on another device has to wait for it."""
+    """A copy on the stream of its source needs no event.
+
+    Only freeing memory of another device has to wait for the copy.
+    """
     with emulator.trace() as trace:
         copied = copy(busy.array, busy.stream)
 
@@ -145,7 +151,7 @@ def test_strided_copies_do_not_let_the_host_wait(machine, emulator, busy):
 def test_rows_that_are_gathered_for_another_device_do_not_let_the_host_wait(
     machine, emulator, busy
 ):
-    """What they were gathered in is not given back meanwhile, which would wait."""
+    """Rows gathered for another device are freed without making the host wait."""
     stream = machine.stream(1)
 
     with emulator.trace() as trace:
@@ -156,7 +162,7 @@ def test_rows_that_are_gathered_for_another_device_do_not_let_the_host_wait(
 
 
 def test_elements_that_the_host_puts_in_order_are_fetched_after_the_work(machine, busy):
-    """The longest way waits for the same."""
+    """Elements rearranged by the host are read after the same wait."""
     busy.emulator.fill(busy.stream, busy.ptr, 1, 1)
 
     copied = busy.array[::-1].copy()
@@ -195,7 +201,7 @@ def test_default_streams_of_two_devices_are_told_apart(machine, emulator, pendin
 
 
 def test_a_default_stream_is_told_apart_from_a_stream_of_another_device(machine, emulator):
-    """Both directions: it is waited for where the memory is, and waits there."""
+    """A default stream is that of the memory's device, for waiting and for being waited for."""
     ptr = machine.memory(np.zeros(SIZE, np.uint8))
     stream = machine.stream(1)
     emulator.delay(2, SLOW)
@@ -214,7 +220,7 @@ def test_a_default_stream_is_told_apart_from_a_stream_of_another_device(machine,
 
 @both
 def test_the_next_consumer_waits_for_the_copy(machine, emulator, busy, copy):
-    """The result remembers its stream, and keeps it alive."""
+    """The result has its stream, and keeps it alive."""
     stream, consumer = machine.stream(), machine.stream()
     copied = copy(busy.array, stream)
 
@@ -226,7 +232,7 @@ def test_the_next_consumer_waits_for_the_copy(machine, emulator, busy, copy):
 
 @both
 def test_a_consumer_that_does_not_ask_races_with_the_copy(machine, emulator, busy, copy):
-    """The detector sees what the test above is about."""
+    """The race detector reports a consumer that does not wait for the copy."""
     stream, consumer = machine.stream(), machine.stream()
     copied = copy(busy.array, stream)
 
@@ -238,7 +244,7 @@ def test_a_consumer_that_does_not_ask_races_with_the_copy(machine, emulator, bus
 
 @both
 def test_the_producer_may_write_when_the_copy_is_enqueued(machine, emulator, busy, copy):
-    """Its stream waits until its memory was read."""
+    """The producer may write when the copy is enqueued: its stream waits for the read."""
     stream = machine.stream()
     emulator.delay(stream, 2 * SLOW)
 
@@ -250,7 +256,7 @@ def test_the_producer_may_write_when_the_copy_is_enqueued(machine, emulator, bus
 
 @both
 def test_without_waits_a_copy_races(machine, emulator, busy, copy):
-    """The waits are what makes the tests above pass."""
+    """Without the waits the tests above fail."""
     with emulator.without_waits():
         copy(busy.array, machine.stream())
 
@@ -279,7 +285,7 @@ def test_another_thread_waits_for_a_copy_on_this_threads_stream(machine, emulato
 
 
 def test_a_stream_object_lives_as_long_as_what_it_fills(machine, busy):
-    """Who waits for the copy later needs the stream."""
+    """A stream object lives as long as the copy on it, since a later consumer needs the stream."""
 
     class Stream:
         def __init__(self, handle):
@@ -301,7 +307,7 @@ def test_a_stream_object_lives_as_long_as_what_it_fills(machine, busy):
 
 @pytest.mark.parametrize("target", ["cpu", "cuda_host:0"])
 def test_the_host_waits_once_for_what_it_will_read(emulator, busy, target):
-    """Elements are there when the call returns, and nothing is pending."""
+    """A copy to the host is complete when the call returns, and no work is pending."""
     with emulator.trace() as trace:
         here = busy.array.to_device(target)
 
@@ -323,7 +329,7 @@ def test_the_host_waits_for_a_copy_on_the_stream_that_is_named(machine, emulator
 
 
 def test_plain_host_memory_may_be_written_when_it_is_on_its_way(machine, emulator):
-    """The driver sets it aside at once, so that nobody waits."""
+    """The driver copies pageable host memory at once, so that no wait is needed."""
     elements, stream = np.full(SIZE, 7, np.uint8), machine.stream()
     emulator.delay(stream, SLOW)
 
@@ -352,7 +358,7 @@ def test_page_locked_and_managed_memory_may_be_written_after_the_call(machine, e
 
 
 def test_managed_memory_becomes_the_hosts_when_the_work_on_it_is_done(machine, emulator):
-    """Shared memory is handed to the host after a wait, unless the caller vouches with -1."""
+    """Managed memory is passed to the host after a wait, unless the caller passes -1."""
     ptr, stream = machine.managed(SIZE), machine.stream()
     emulator.delay(stream, SLOW)
     emulator.fill(stream, ptr, SIZE, 7)
@@ -390,7 +396,7 @@ def test_managed_memory_goes_to_a_device_after_the_work_on_it(machine, emulator)
     assert machine.read(moved.ptr, SIZE) == filled(7)
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refused requests
 
 
 @pytest.mark.parametrize(
@@ -415,7 +421,7 @@ def test_a_stream_that_is_none_is_refused_before_any_call(emulator, busy, target
 
 
 def test_minus_one_is_refused_for_a_copy(emulator, busy):
-    """What a consumer that waits for nothing asks for cannot be made without waiting."""
+    """A copy for a consumer that passes -1 is refused, since it would have to be waited for."""
     with emulator.trace() as trace, pytest.raises(ix.StreamError) as caught:
         busy.array.__dlpack__(stream=-1, copy=True)
 
@@ -424,7 +430,7 @@ def test_minus_one_is_refused_for_a_copy(emulator, busy):
 
 
 def test_a_stream_that_is_gone_is_refused(machine, emulator, busy):
-    """And nothing is left behind."""
+    """A destroyed stream is refused, and nothing leaks."""
     gone = int(machine("cuStreamCreate", 1))
     machine("cuStreamDestroy", gone)
     before = emulator.live()

@@ -1,4 +1,4 @@
-"""Memory of drivers: no room for it, and contexts that come and go."""
+"""Memory of drivers: out of memory, and contexts that are created and destroyed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ ENQUEUED = {"cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync", "cuMemcpy3DAs
 
 @pytest.fixture
 def huge(machine):
-    """Return an Array of which the driver knows only the first bytes, busy on a stream."""
+    """Return a busy Array of whose memory the driver knows the first bytes only."""
     ptr = machine.memory(np.zeros(SIZE, np.uint8))
     return ix.from_pointer(ptr, (HUGE,), "uint8", device="cuda:0", stream=machine.stream())
 
 
 def turned(array):
-    """Return a view that the driver takes many copies for, and that is worth them."""
+    """Return a view that needs many driver copies, few enough to be made by the driver."""
     return array.reshape((2**40, 2**10)).permute_dims((1, 0))
 
 
 def windows(array):
-    """Return a view that the driver would take too many copies for: none as long as a page."""
+    """Return a view that the driver would need too many copies for: none as long as a page."""
     return array.reshape((2**5,) * 10).permute_dims((1, 0, 3, 2, 5, 4, 7, 6, 9, 8))
 
 
@@ -54,7 +54,7 @@ COPIES = {
 
 @pytest.mark.parametrize("copy", COPIES)
 def test_without_room_nothing_is_enqueued(machine, emulator, huge, copy):
-    """Memory is asked for first; the error is a MemoryError, too."""
+    """Memory is allocated before any work is enqueued; the error is also a MemoryError."""
     stream = machine.stream()
     before = emulator.live()
 
@@ -70,7 +70,7 @@ def test_without_room_nothing_is_enqueued(machine, emulator, huge, copy):
 
 @pytest.mark.parametrize("target", ["cuda:0", "cuda_host:0"])
 def test_the_hosts_memory_finds_no_room_either(machine, emulator, target):
-    """The error names the function of the driver, and how much it was asked for."""
+    """The error names the driver function and the requested size."""
     before = emulator.live()
     array = ix.from_pointer(machine.pinned(SIZE), (HUGE,), "uint8", device="cuda_managed")
 
@@ -81,7 +81,7 @@ def test_the_hosts_memory_finds_no_room_either(machine, emulator, target):
 
 
 def test_an_error_of_the_driver_is_named(machine):
-    """In that of a copy from beyond the end of an allocation (IX-DRIVER-2)."""
+    """A copy from beyond the end of an allocation raises the driver's error (IX-DRIVER-2)."""
     array = ix.from_pointer(machine.memory(np.zeros(SIZE, np.uint8)), (256 * SIZE,), "uint8",
                             device="cuda:0")  # fmt: skip
 
@@ -96,7 +96,7 @@ def test_an_error_of_the_driver_is_named(machine):
 
 @pytest.fixture
 def own_context(machine):
-    """Return what makes a context of the user's own current, on the first device."""
+    """Return a function that makes a user's context current, on the first device."""
     made = []
 
     def make():
@@ -113,7 +113,7 @@ def own_context(machine):
 
 
 def test_memory_that_went_with_its_context_is_not_given_back(machine, emulator, own_context):
-    """Its address may be somebody else's by then."""
+    """Memory of a destroyed context is not freed, since its address may have been reused."""
     source = ix.from_pointer(
         machine.memory(np.full(SIZE, 7, np.uint8)), (SIZE,), "uint8", device="cuda:0"
     )
@@ -130,11 +130,11 @@ def test_memory_that_went_with_its_context_is_not_given_back(machine, emulator, 
 
 
 def test_an_address_that_was_used_again_is_left_alone(machine, emulator):
-    """The driver numbers its allocations, and no number comes twice."""
+    """The driver numbers its allocations, and a number is never reused."""
     driver = driver_of(ix.Device(2), "test")
     theirs = machine.memory(np.zeros(SIZE, np.uint8))
     ours = driver.allocate(SIZE, 0, "test")
-    driver._made[theirs] = driver._made[ours]  # as if the driver had given the address out again
+    driver._made[theirs] = driver._made[ours]  # as if the driver had reused the address
 
     with emulator.trace() as trace:
         driver.free(theirs, 0, pinned=False)
@@ -145,7 +145,7 @@ def test_an_address_that_was_used_again_is_left_alone(machine, emulator):
 
 
 def test_memory_of_a_context_is_given_back_from_any_other(machine, emulator, own_context):
-    """What was made in the user's own context goes back there, when the work on it is done."""
+    """Memory of a user's context is freed in that context when its work is complete."""
     source = ix.from_pointer(
         machine.memory(np.full(SIZE, 7, np.uint8)), (SIZE,), "uint8", device="cuda:0"
     )
@@ -162,7 +162,7 @@ def test_memory_of_a_context_is_given_back_from_any_other(machine, emulator, own
 
 
 def test_the_device_address_is_asked_for_in_a_context(machine, emulator):
-    """A thread may have none."""
+    """The address is queried in a context, since a thread may have none."""
     ptr, found = machine.pinned(SIZE), []
     driver = driver_of(ix.Device(2), "test")
 

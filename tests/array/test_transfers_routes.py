@@ -1,4 +1,4 @@
-"""Which moves there are, who makes them, and which are refused before any driver is asked."""
+"""Moves between devices, the driver that makes them, and moves refused before any call."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ REFUSED = [
 
 
 def described(device, ptr=0xDEAD000, dtype="uint8"):
-    """Return an Array over memory that nobody is to touch."""
+    """Return an Array over memory that must not be accessed."""
     return ix.from_pointer(ptr, (SIZE,), dtype, device=device)
 
 
 def caught(error, function, *arguments, **keywords):
-    """Return what a call is refused with, of exactly that class."""
+    """Return the error of a call, which has exactly that class."""
     with pytest.raises(error) as found:
         function(*arguments, **keywords)
     assert type(found.value) is error
@@ -56,7 +56,7 @@ def caught(error, function, *arguments, **keywords):
 
 @pytest.mark.parametrize(("there", "target"), ROUTES)
 def test_each_pair_of_devices_has_its_way(there, target):
-    """One function makes each kind of copy."""
+    """Each pair of devices is copied by one function."""
     move = device_copies.find_move(ix.Device.of(there), ix.Device.of(target))
 
     assert move.__name__ == ROUTES[there, target]
@@ -64,7 +64,7 @@ def test_each_pair_of_devices_has_its_way(there, target):
 
 @pytest.mark.parametrize(("there", "target"), ROUTES)
 def test_a_move_that_needs_a_copy_is_refused_without_one(there, target):
-    """``copy=False`` names both devices, and asks no driver."""
+    """``copy=False`` is refused with both devices, without calling a driver."""
     capsule = described(there).__dlpack__
 
     error = caught(
@@ -91,7 +91,7 @@ def test_a_move_that_nobody_makes_would_be_a_copy(there, target):
 @pytest.mark.parametrize("copy", [None, True])
 @pytest.mark.parametrize(("there", "target"), REFUSED)
 def test_other_moves_are_refused(there, target, copy):
-    """Whoever owns the device moves its memory; the error says from where to where."""
+    """Other moves are refused with source and target; the device's owner can move memory."""
     array = described(there)
 
     error = caught(ix.UnsupportedDeviceError, ix.from_dlpack, array, device=target, copy=copy)
@@ -103,7 +103,7 @@ def test_other_moves_are_refused(there, target, copy):
 
 @pytest.mark.parametrize(("there", "target"), REFUSED)
 def test_a_stream_that_is_none_is_refused_first(there, target):
-    """The argument is looked at whatever the devices."""
+    """An invalid stream is refused first, for any devices."""
     error = caught(ix.StreamError, described(there).to_device, target, stream="7")
 
     assert error.rule == "DLP-STREAM-4"
@@ -123,7 +123,7 @@ def test_nothing_is_moved_without_a_driver(monkeypatch, there, target, shape):
 
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
 def test_nothing_is_copied_without_a_driver(monkeypatch, device):
-    """Likewise on the same device."""
+    """Without a driver a copy on the same device is refused as well."""
     monkeypatch.setattr(device_copies, "driver_of", None)
 
     copied = ix.from_pointer(0, (0, 2), "float32", device=device).copy(order="F")
@@ -145,7 +145,7 @@ def test_nothing_is_copied_without_a_driver(monkeypatch, device):
     ],
 )
 def test_streams_are_those_of_the_device(monkeypatch, there, target, stream, rule):
-    """Each vendor has its own numbers; nobody asks the driver about them."""
+    """Stream numbers are validated by the device's own rules, without calling a driver."""
     monkeypatch.setattr(device_copies, "driver_of", None)
 
     error = caught(ix.StreamError, described(there).to_device, target, stream=stream)
@@ -153,12 +153,12 @@ def test_streams_are_those_of_the_device(monkeypatch, there, target, stream, rul
     assert error.rule == rule
 
 
-# ---------------------------------------------------------------- ROCm, by a driver that stands in
+# ---------------------------------------------------------------- ROCm, by a stand-in driver
 
 
 @pytest.fixture
 def rocm(machine, monkeypatch):
-    """Let the driver of CUDA stand in for that of ROCm, whose default stream is 0."""
+    """Use the CUDA driver as a stand-in for the ROCm driver, whose default stream is 0."""
     found = driver_of(ix.Device(2), "test")
     monkeypatch.setitem(drivers, "hip", found)
     return machine
@@ -189,7 +189,7 @@ def test_memory_goes_to_rocm_and_back():
 @pytest.mark.emulated
 @pytest.mark.parametrize("kind", ["cuda_host:0", "cuda_managed:0"])
 def test_memory_of_another_vendor_goes_by_the_host(rocm, emulator, kind):
-    """One driver does not know the other's streams: the host waits for them first."""
+    """Memory of another vendor goes through the host, which waits for its streams first."""
     ptr = rocm.managed(SIZE) if kind == "cuda_managed:0" else rocm.pinned(SIZE)
     stream = rocm.stream()
     emulator.delay(stream, 0.02)

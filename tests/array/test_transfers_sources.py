@@ -1,4 +1,4 @@
-"""What a copy was made of: kept until the copy has run, and not as long as the copy lives."""
+"""Sources of copies: kept until the copy has run, and no longer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAITING = {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize"}
 
 
 class Source:
-    """Memory that names its own stream; both go when it dies, as soon as its stream is done."""
+    """Owns memory and its stream; both are freed when it is collected and the stream is idle."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -42,7 +42,7 @@ class Source:
 
 @pytest.fixture
 def copied(machine, emulator):
-    """Return what makes a source, writes it, copies it without stream=, and drops it."""
+    """Return a function that creates, writes and copies a source without stream=, and drops it."""
 
     def make(copy=lambda array: array.copy()):
         source = Source(machine)
@@ -62,7 +62,7 @@ COPIES = {
 
 
 def after_a_loan(array):
-    """Return what was lent, when it was handed back."""
+    """Return the exported objects that were released."""
     with ix.borrow(array, stream=1) as lent:
         pass
     return lent
@@ -70,7 +70,7 @@ def after_a_loan(array):
 
 @pytest.mark.parametrize("way", COPIES)
 def test_a_copy_that_has_run_keeps_no_source(machine, copied, way):
-    """Nor its producer, which keeps the stream alive that the copy ran on."""
+    """A completed copy keeps neither its source nor the producer whose stream it used."""
     copy, source, _ = copied(COPIES[way])
     machine.synchronize()
     gc.collect()
@@ -82,7 +82,7 @@ def test_a_copy_that_has_run_keeps_no_source(machine, copied, way):
 # To drop a copy lets the host wait for it: not while its stream is held.
 @pytest.mark.parametrize("way", [way for way in COPIES if way != "a copy of a copy"])
 def test_a_source_is_kept_until_its_copy_has_run(machine, emulator, way):
-    """Looking for garbage changes nothing about that."""
+    """A garbage collection does not free a source before its copy has run."""
     source = Source(machine)
     emulator.fill(source.stream, source.ptr, SIZE, 7)
     gone = weakref.ref(source)
@@ -108,7 +108,7 @@ TOUCHES = {
 
 @pytest.mark.parametrize("touch", TOUCHES)
 def test_the_next_touch_lets_a_source_go(machine, emulator, copied, touch):
-    """No collection is needed, and the host waits for nothing."""
+    """The next operation releases a source, without a collection or a wait on the host."""
     stream = machine.stream()
     gc.collect()
     gc.disable()
@@ -128,7 +128,7 @@ def test_the_next_touch_lets_a_source_go(machine, emulator, copied, touch):
 
 
 def test_a_copy_that_has_run_is_waited_for_by_nobody(machine, emulator, copied):
-    """Nothing is pending on it: it is published as idle, and handed over without an order."""
+    """A completed copy has no pending work and is published without an order."""
     copy, _, _ = copied()
     machine.synchronize()
     with emulator.trace() as trace:
@@ -142,7 +142,7 @@ def test_a_copy_that_has_run_is_waited_for_by_nobody(machine, emulator, copied):
 def test_a_copy_that_has_run_frees_its_source_though_others_are_under_way(
     machine, emulator, copied
 ):
-    """A device that always copies something would keep every source."""
+    """Otherwise a device that always has copies pending would keep every source."""
     slow = machine.stream()
     ptr = machine.memory(np.zeros(8, np.uint8))
     other = ix.from_pointer(ptr, (8,), "uint8", device="cuda:0", owner=object())
@@ -159,7 +159,7 @@ def test_a_copy_that_has_run_frees_its_source_though_others_are_under_way(
 
 
 def test_a_stream_that_a_copy_publishes_outlives_its_source(machine, emulator):
-    """Whoever read the record may wait for it later."""
+    """A stream published in a record outlives the source: consumers may wait for it later."""
     source = Source(machine)
     emulator.fill(source.stream, source.ptr, SIZE, 7)
     with emulator.held(source.stream):
@@ -177,7 +177,7 @@ def test_a_stream_that_a_copy_publishes_outlives_its_source(machine, emulator):
 
 
 def test_the_stream_that_a_copy_publishes_waits_for_it(machine, emulator):
-    """Though it is another one than that which the copy runs on."""
+    """The published stream waits for the copy, even if the copy runs on another stream."""
     source, target = Source(machine), machine.pinned(SIZE)
     emulator.fill(source.stream, source.ptr, SIZE, 7)
     with emulator.held(source.stream):
@@ -193,7 +193,7 @@ def test_the_stream_that_a_copy_publishes_waits_for_it(machine, emulator):
 
 @pytest.mark.parametrize("done", [False, True], ids=["under way", "made"])
 def test_work_of_a_loan_of_a_copy_is_waited_for(machine, emulator, done):
-    """Also where the copy is made while the loan lasts; the host does not wait."""
+    """A copy made during a borrow is waited for, and the host does not wait."""
     source, stream, next_ = Source(machine), machine.stream(), machine.stream()
     emulator.fill(source.stream, source.ptr, SIZE, 7)
     copy = ix.from_cai(source).copy()
@@ -217,7 +217,7 @@ def test_work_of_a_loan_of_a_copy_is_waited_for(machine, emulator, done):
 
 
 def test_a_stream_that_was_named_is_remembered_as_long_as_the_copy(machine, copied):
-    """The user's own: it keeps no source."""
+    """A user's stream is kept as long as the copy, and keeps no source."""
     stream = machine.stream()
     copy, source, _ = copied(lambda array: ix.from_dlpack(array, stream=stream, copy=True))
     machine.synchronize()
@@ -228,7 +228,7 @@ def test_a_stream_that_was_named_is_remembered_as_long_as_the_copy(machine, copi
 
 
 def test_events_of_copies_are_used_again(machine, emulator, copied):
-    """However many sources were let go."""
+    """Events are reused for any number of released sources."""
     for round_ in range(8):
         copy, source, _ = copied()
         machine.synchronize()

@@ -22,7 +22,7 @@ import import_time
 
 
 def main() -> int:
-    """Run as the options say."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=60)

@@ -1,6 +1,6 @@
-"""What the names in the statements of `budgets` are, by group: a group is measured in one process.
+"""The names in the statements of `budgets`, by group: a group is measured in one process.
 
-Libraries that are not installed have no names here, and rows that name them are not measured.
+Libraries that are not installed have no names here, and rows that use them are not measured.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def host() -> dict[str, Any]:
 
 
 def asked() -> dict[str, Any]:
-    """Return the same, where ndarrays are asked for capsules and not read where they are."""
+    """Return the same, with ndarrays imported by capsules instead of direct reads."""
     names = host()
     if core() == "native":
         from interchange._core._native import _extension
@@ -130,7 +130,7 @@ def nanobind() -> dict[str, Any]:
 
 
 def in_c() -> dict[str, Any]:
-    """Return what loops in C, and what they loop over."""
+    """Return the functions that loop in C, and their arguments."""
     names = {**host(), "LOOPS": LOOPS}
     try:
         names["loops"] = c_loops()
@@ -147,8 +147,9 @@ def in_c() -> dict[str, Any]:
 def aoti(torch: Any, tensor: Any) -> tuple[tuple[int, ...], int]:
     """Return the addresses of torch's C getters, and the handle of a tensor.
 
-    The handle is the address of the ``at::Tensor`` in the Python object, which is how cuda.core
-    finds it; torch has no function that tells it.
+    The handle is the address of the ``at::Tensor`` in the Python object, as in cuda.core; torch has
+    no
+    function that returns it.
     """
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
     addresses = tuple(
@@ -170,9 +171,9 @@ class Ready:
 
 
 def cuda(which: str = "emulated") -> dict[str, Any]:
-    """Return what needs a CUDA driver: the emulated one or the ``"real"`` one.
+    """Return the names that need a CUDA driver: the emulated one or the ``"real"`` one.
 
-    The emulated driver's calls are cheap, so that what is compared is what both sides add to them.
+    Calls of the emulated driver are cheap, so that the overhead of both sides is compared.
     """
     if which == "emulated":
         from interchange_conformance.emucuda.control import load
@@ -212,10 +213,10 @@ def contracts() -> dict[str, Any]:
     asarray = ix.asarray
 
     def function(x: Any, y: Any) -> None:
-        """Do nothing with two arrays."""
+        """Return without using two arrays."""
 
     def plain(x: Any, y: Any) -> None:
-        """Import both, and do nothing with them."""
+        """Import both, and return."""
         return function(asarray(x), asarray(y))
 
     all_words: Any = {"ndim": (1, 2), "device": "cpu", "writable": True, "align": 4}

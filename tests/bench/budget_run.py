@@ -1,7 +1,7 @@
-"""Measures the rows of `budgets`, and prints them: ratio, bar, met or not.
+"""Measures the rows of `budgets`, and prints them: ratio, limit, passed or not.
 
-Source: `paired`.  Every group of rows is measured in processes of its own; the verdict of a row is
-the median over them of the median ratio over rounds.  ``python tests/bench`` runs it.
+Source: `paired`.  Every group of rows is measured in its own processes; the verdict of a row is the
+median over them of the median ratio over rounds.  ``python tests/bench`` runs it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import import_time  # noqa: E402 - the folder is no package
+import import_time  # noqa: E402 - the folder is not a package
 from budgets import IMPORT_BAR, IMPORT_MEASURE, ROWS  # noqa: E402 - as above
 from paired import compare  # noqa: E402 - as above
 
@@ -30,7 +30,7 @@ CORES = ("native", "ctypes")
 
 
 class Outcome(NamedTuple):
-    """What was found for a row.
+    """The result of a row.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     bar : float
         As in `budgets.Row`.
     ratios : list of float
-        Of each process; empty where it was not measured.
+        Of each process; empty if it was not measured.
     subject, yardstick : float
         Median times [ns]; for a row that loops in C, those of one statement.
     why : str
@@ -101,7 +101,7 @@ def measure_group(group: str, rounds: int, count: int, driver: str) -> dict[str,
 
 
 def hindrance(row: Row, names: dict[str, object]) -> str:
-    """Return why a row cannot be measured with these names; no words where it can."""
+    """Return why a row cannot be measured with these names; empty if it can."""
     wanted = compile(f"{row.subject}\n{row.yardstick}", row.measure, "exec").co_names
     modules = {"tensor": "torch", "jax_array": "jax", "StridedMemoryView": "cuda.core"}
     optional = {*modules, "tvm_ffi", "aoti_getters", "aoti_handle", "loops"}
@@ -123,7 +123,7 @@ def has_functions(statement: str, loops: object) -> bool:
 def measure_in_child(
     group: str, rounds: int, count: int, driver: str, core: str
 ) -> dict[str, object]:
-    """Return the same, from a process of its own."""
+    """Return the same, from a separate process."""
     command = [sys.executable, __file__, group, str(rounds), str(count), driver]
     environment = {**os.environ, "INTERCHANGE_CORE": core}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
@@ -135,7 +135,7 @@ def measure_in_child(
 def measure_rows(
     rows: list[Row], processes: int, rounds: int, count: int, driver: str, core: str
 ) -> list[Outcome]:
-    """Return what was found for these rows with a core, in their order."""
+    """Return the results of these rows with a core, in their order."""
     found: dict[str, list[object]] = {row.measure: [] for row in rows}
     for _ in range(processes):
         for group in dict.fromkeys(row.group for row in rows):
@@ -145,7 +145,7 @@ def measure_rows(
 
 
 def measure(processes: int, rounds: int, count: int, driver: str) -> list[Outcome]:
-    """Return what was found for every row, in their order, and for the import."""
+    """Return the results of every row, in their order, and of the import."""
     from budget_names import core
 
     outcomes = measure_rows(rows_of(), processes, rounds, count, driver, core())
@@ -156,7 +156,7 @@ def measure(processes: int, rounds: int, count: int, driver: str) -> list[Outcom
 
 
 def outcome_of(row: Row, bar: float, results: list[object]) -> Outcome:
-    """Return what the processes found for a row, as one."""
+    """Return the combined results of the processes for a row."""
     why = next((result for result in results if isinstance(result, str)), "")
     if why:
         return Outcome(row.measure, bar, [], why=why)
@@ -206,7 +206,7 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def are_met(outcomes: list[Outcome]) -> bool:
-    """Whether no bar is missed; what was not measured misses none, and the table says so."""
+    """Whether all limits are met; rows that were not measured count as met."""
     return all(one.verdict != "MISSED" for one in outcomes)
 
 

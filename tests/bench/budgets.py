@@ -1,7 +1,7 @@
-"""What is timed, against which yardstick, and the target: data, one row each.
+"""Measured statements, their references and their limits: one row each.
 
-Source: the project's performance targets for both cores.  `budget_names` says what the names in the
-statements are, `budget_run` measures.
+Source: the project's performance targets for both cores.  `budget_names` defines the names in the
+statements, `budget_run` measures.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ LOOPS = 200
 
 
 class Row(NamedTuple):
-    """A target.
+    """A performance target.
 
     Attributes
     ----------
     measure : str
-        What is done, and what it is compared with.
+        The operation, and the reference that it is compared with.
     subject, yardstick : str
         The statements, over the names of the row's group (`budget_names.GROUPS`).
     bar : float
-        The most that the subject may take with the native core, as a multiple of the yardstick.
+        The limit of the subject's time with the native core, as a multiple of the yardstick's.
     group : str
         Rows of a group are measured in one process.
     most : int
-        How often it is done in a round at most; statements that take long are done less often.
+        Maximum number of repetitions in a round; slow statements are repeated less often.
     ctypes_bar : float, optional
-        The bar with the ctypes core; without one it is not measured there.
+        The limit with the ctypes core; without one it is not measured with that core.
     """
 
     measure: str

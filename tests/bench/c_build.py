@@ -21,18 +21,18 @@ INCLUDE = ROOT / "src" / "interchange" / "include"
 
 
 class CannotBuildError(Exception):
-    """There is no compiler, or it failed; the text says why."""
+    """There is no compiler, or it failed; the message has the reason."""
 
 
 def c_loops() -> Any:
-    """Return the module of ``c_loops.c``; without ``interchange.h`` it lacks what that declares."""
+    """Return the module of ``c_loops.c``; without ``interchange.h`` it lacks some functions."""
     headers = b"".join(path.read_bytes() for path in sorted(INCLUDE.rglob("*.h")))
     flags = [f"-I{INCLUDE}"] if headers else []
     return build(HERE / "c_loops.c", [compiler("CC"), "-std=c11", "-O2", *flags], salt=headers)
 
 
 def nanobind_argument() -> Any:
-    """Return a module of nanobind whose ``take`` does nothing but convert an argument."""
+    """Return a module of nanobind whose ``take`` only converts an argument."""
     try:
         import nanobind
     except ImportError as error:

@@ -1,10 +1,10 @@
-"""What a column of embeddings costs on its way to torch: ``python tests/bench/columns.py``.
+"""The cost of importing a column of embeddings into torch: ``python tests/bench/columns.py``.
 
-A column of Polars becomes a tensor, by interchange and by what people write without it.  Times are
+A column of Polars becomes a tensor, with interchange and with common code without it.  Times are
 CPU times of all threads, in rounds that alternate in one process for each kind of column; memory is
-what the peak of a process of its own grows by (getrusage(2), ``ru_maxrss``).  ``--rows`` says how
-long the column is, ``--markdown FILE`` writes the table that the pages show, ``--quick`` only sees
-that it runs.  Where a library is missing, it says so and ends with 2.
+the growth of the peak of a separate process (getrusage(2), ``ru_maxrss``).  ``--rows`` sets the
+length of the column, ``--markdown FILE`` writes the table in the docs, ``--quick`` only tests that
+it runs.  If a library is missing, it prints this and exits with 2.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NEEDED = ("polars", "pyarrow", "torch")
 WIDTH = 768  # elements of a row
 ROW = 4 * WIDTH  # [bytes]
-AT_ONCE = 3  # columns in memory: the one that is there, and two copies
+AT_ONCE = 3  # columns in memory: the original, and two copies
 SPARED = 2 << 30  # memory that is left to the machine [bytes]
 CHUNKS = 4
 LEAST = 2 * CHUNKS  # rows of a column, and what their number is a multiple of
@@ -49,7 +49,7 @@ class Way(NamedTuple):
     code : str
         The expression.
     note : str
-        What a reader should know of it.
+        A note for readers of the table.
     """
 
     code: str
@@ -57,16 +57,16 @@ class Way(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A column, and the ways from it.
+    """A column, and the code that imports it.
 
     Attributes
     ----------
     name : str
-        What the table calls it.
+        Its name in the table.
     make : callable
         Number of rows -> column.
     ours : Way
-        By interchange.
+        With interchange.
     others : tuple[Way, ...]
         Without it.
     """
@@ -85,7 +85,7 @@ def values_of(rows: int) -> Any:
     import numpy as np
 
     found = np.empty((rows, WIDTH), "f4")
-    found[:] = (np.arange(rows) % 4096).astype("f4")[:, None]  # no other array of this size
+    found[:] = (np.arange(rows) % 4096).astype("f4")[:, None]  # no other array has this size
     return found
 
 
@@ -151,7 +151,7 @@ KINDS = (
 
 
 def names_of(column: Any) -> dict[str, Any]:
-    """Return what the ways use."""
+    """Return the names that the code uses."""
     import torch
 
     import interchange as ix
@@ -163,14 +163,14 @@ def names_of(column: Any) -> dict[str, Any]:
 
 
 def run_way(code: str, column: Any) -> Any:
-    """Return the tensor that a way makes."""
+    """Return the tensor created by the code."""
     found = eval(code, names_of(column))  # noqa: S307 - ours
     return found[0] if isinstance(found, tuple) else found
 
 
 def growth(kind: Kind, code: str, rows: int) -> int:
-    """Return by how much a way lets the peak of this process grow [bytes]."""
-    run_way(code, kind.make(LEAST))  # imports what it needs
+    """Return the growth of the peak memory of this process by the code [bytes]."""
+    run_way(code, kind.make(LEAST))  # imports the libraries
     column = kind.make(rows)
     before = _peak()
     tensor = run_way(code, column)
@@ -187,7 +187,7 @@ def _peak() -> int:
 
 
 def timed(kind: Kind, rows: int, rounds: int) -> list[tuple[float, float, float]]:
-    """Return ratio, time and time of ours [ns] of every other way."""
+    """Return ratio, time and time of ours [ns] for all other code."""
     names = names_of(kind.make(rows))
     return [
         compare(way.code, kind.ours.code, names, rounds=rounds, count=1, clock=time.process_time_ns)
@@ -196,7 +196,7 @@ def timed(kind: Kind, rows: int, rounds: int) -> list[tuple[float, float, float]
 
 
 def in_child(*words: str) -> Any:
-    """Return what this program says in a process of its own."""
+    """Return the output of this program in a separate process."""
     command = [sys.executable, __file__, *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
@@ -206,7 +206,7 @@ def in_child(*words: str) -> Any:
 
 
 def available() -> int:
-    """Return how much memory processes can have [bytes], as Linux tells it."""
+    """Return the memory available to processes [bytes], as reported by Linux."""
     text = Path("/proc/meminfo").read_text(encoding="utf-8")
     line = next(line for line in text.splitlines() if line.startswith("MemAvailable"))
     return int(line.split()[1]) * 1024
@@ -219,17 +219,17 @@ def fitting(rows: int, memory: int) -> int:
 
 
 class Line(NamedTuple):
-    """A row of the table: a way from a column, its time [ns], and what it adds [bytes]."""
+    """A row of the table: code for a column, its time [ns], and its memory [bytes]."""
 
     kind: str
     way: Way
     time: float
     ratio: float
-    memory: int | None  # None: not asked
+    memory: int | None  # None: not measured
 
 
 def measure(rows: int, rounds: int, *, only_ours: bool = False) -> list[Line]:
-    """Return the figures of every way, ours first of its kind; memory of all, or of ours alone."""
+    """Measure all code, ours first of its kind; memory of all, or of ours alone."""
     lines = []
     for place, kind in enumerate(KINDS):
         size = f"--rows={rows}"
@@ -244,7 +244,7 @@ def measure(rows: int, rounds: int, *, only_ours: bool = False) -> list[Line]:
 
 
 def conditions(rows: int, asked: int, rounds: int) -> str:
-    """Return what was measured, when, and on what."""
+    """Return the results, with the date and the machine."""
     from importlib.metadata import version
 
     day = datetime.now(timezone.utc).date().isoformat()
@@ -279,7 +279,7 @@ def table(lines: list[Line]) -> str:
 
 
 def main() -> int:
-    """Run as the options say."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
@@ -288,7 +288,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    warnings.simplefilter("ignore")  # of torch, which the table tells of
+    warnings.simplefilter("ignore")  # of torch, which the table lists
     if options.times is not None:
         print(json.dumps(timed(KINDS[options.times], options.rows, options.rounds)))
         return 0

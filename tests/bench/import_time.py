@@ -1,8 +1,8 @@
-"""What an import costs: the CPU time of fresh processes, beyond that of the bare interpreter.
+"""The cost of an import: CPU time of new processes, in addition to that of the bare interpreter.
 
 Source: Python, "os.wait4".  Processes of all statements alternate in random order, the files of
-their bytecode exist, and nothing but the two packages is on the path: what an environment loads
-at the start beyond Python's own (``.pth`` files) would be paid for by neither.
+their bytecode exist, and the path has only the two packages: anything else that an environment
+loads at startup (``.pth`` files) would be measured with neither.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ print(json.dumps([platform.python_version(), numpy.__version__, places]))
 
 
 class Result(NamedTuple):
-    """What was measured with one Python.
+    """The results for one Python.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ def cpu_time_of(command: list[str]) -> float:
 
 
 def measure_imports(python: str, rounds: int) -> Result:
-    """Return what the imports cost in a Python that has both packages."""
+    """Return the costs of the imports in a Python that has both packages."""
     said = subprocess.run([python, "-I", "-c", _FACTS], capture_output=True, text=True, check=True)
     release, numpy, places = json.loads(said.stdout)
-    start = f"import site, sys; sys.path[:0] = {places!r}; "  # site: as Python starts by itself
+    start = f"import site, sys; sys.path[:0] = {places!r}; "  # site: the default startup of Python
     commands = {name: [python, "-I", "-S", "-c", start + code] for name, code in STATEMENTS.items()}
-    for command in commands.values():  # writes what bytecode is missing
+    for command in commands.values():  # writes missing bytecode
         cpu_time_of(command)
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
@@ -116,7 +116,7 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """Return what git says of the repository; None outside of one."""
+    """Return the output of git about the repository; None outside of one."""
     command = ["git", "-C", str(ROOT), *arguments]
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -126,7 +126,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def processor() -> str:
-    """Return the name of the processor, as Linux tells it."""
+    """Return the name of the processor, as reported by Linux."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -136,7 +136,7 @@ def processor() -> str:
 
 
 def run(pythons: list[str], rounds: int, page: Path | None) -> bool:
-    """Measure, print or write the page, and return whether the budget holds."""
+    """Measure, print or write the page, and return whether the limit is met."""
     results = [measure_imports(python, rounds) for python in pythons or [sys.executable]]
     text = page_of(results, rounds)
     if page is None:

@@ -1,13 +1,12 @@
-"""Counts the instructions of exchanges, and holds them against those that are checked in.
+"""Counts the instructions of exchanges, and compares them with the checked-in counts.
 
-Source: Valgrind, "Callgrind" (client requests).  A process under callgrind runs every statement so
-many times, and then so many times more: what the second loop took beyond the first is its own, and
-start-up cancels.  A count depends on the Python, the NumPy and the compiler, and not on how busy
-the machine is.
+Source: Valgrind, "Callgrind" (client requests).  A process under callgrind runs every statement a
+number of times, and then a larger number of times: the difference of the two loops excludes
+startup.  A count depends on the Python, the NumPy and the compiler, and not on the machine's load.
 
-``python tests/bench/instructions.py`` exits with 1 where a count grew or shrank by more than 3 %,
-and with 2 where it cannot tell: there is no valgrind, or the counts are of another environment.
-``--write`` writes the counts of this environment to the file.
+``python tests/bench/instructions.py`` exits with 1 if a count changed by more than 3 %, and with 2
+if it cannot compare: there is no valgrind, or the counts are of another environment.  ``--write``
+writes the counts of this environment to the file.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from c_build import compiler  # noqa: E402 - the folder is no package
+from c_build import compiler  # noqa: E402 - the folder is not a package
 
 COUNTS = HERE / "instruction_counts.json"
 TOLERANCE = 0.03
@@ -38,7 +37,7 @@ _FIXED = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS":
 
 
 class Kind(NamedTuple):
-    """An exchange whose instructions are counted, and what it needs beside NumPy."""
+    """An exchange whose instructions are counted, and its requirements besides NumPy."""
 
     name: str
     statement: str
@@ -67,7 +66,7 @@ KINDS = (
 
 
 class CannotTellError(Exception):
-    """Nothing could be counted, or compared; the text says why."""
+    """Nothing could be counted, or compared; the message has the reason."""
 
 
 # ---------------------------------------------------------------- under callgrind
@@ -141,7 +140,7 @@ def _total_of(path: Path) -> tuple[str, int] | None:
 
 
 def environment_of(needs: str) -> dict[str, str]:
-    """Return what counts depend on: releases, and who compiled."""
+    """Return the environment of the counts: releases, and the compiler."""
     command = [compiler("CC"), "--version"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return {
@@ -155,7 +154,7 @@ def environment_of(needs: str) -> dict[str, str]:
 
 
 def differences(now: dict[str, float], then: dict[str, float]) -> list[str]:
-    """Return a line for every count that is not what it was."""
+    """Return a line for every count that changed."""
     lines = []
     for name in {**then, **now}:
         if name not in then or name not in now:
@@ -168,7 +167,7 @@ def differences(now: dict[str, float], then: dict[str, float]) -> list[str]:
 
 
 def compare(known: dict[str, Any], needs: str, now: dict[str, float]) -> list[str]:
-    """Return what changed since the counts of this environment were written."""
+    """Return the counts that changed since those of this environment were written."""
     entry = known.get(_minor(), {}).get(needs)
     if entry is None:
         raise CannotTellError(f"no counts of Python {_minor()} with {needs} are there; --write")
@@ -183,7 +182,7 @@ def compare(known: dict[str, Any], needs: str, now: dict[str, float]) -> list[st
 
 
 def main() -> int:
-    """Run as the options say."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="these are the counts from now on")
     parser.add_argument("--child", help=argparse.SUPPRESS)

@@ -1,9 +1,9 @@
-"""Time what it takes to compile kernels: ``python tests/bench/kernels_compile.py``.
+"""Measures the time to compile kernels: ``python tests/bench/kernels_compile.py``.
 
-Each kernel in processes of its own: the first one, for which LLVM starts; the same again, without
-the cache on disk; and from the cache.  Then what the level of optimisation costs when it runs: its
-time divided by that of ``-O3``, in interleaved rounds.  ``--quick`` only sees that all of it works.
-Times are of the thread's CPU clock, medians over the rounds of a process and then over processes.
+Each kernel in separate processes: the first one, for which LLVM is loaded; the same again, without
+the cache on disk; and from the cache.  Then the run time by optimisation level: its time divided by
+that of ``-O3``, in interleaved rounds.  ``--quick`` only tests that all of it works.  Times are of
+the thread's CPU clock, medians over the rounds of a process and then over processes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 os.cpu_count = lambda: 1  # blocks are not shared out: only this thread's clock is read
 
-from paired import compare  # noqa: E402 - the folder is no package
+from paired import compare  # noqa: E402 - the folder is not a package
 
 from kernels.programs import PROGRAMS, types_of  # noqa: E402 - as above
 
@@ -35,11 +35,11 @@ SIZES = {
     "fourier": 64, "histogram": 1 << 16, "mandelbrot": 192, "stencil": 768, "forces": 768,
     "black_scholes": 1 << 14,
 }  # fmt: skip
-"""Of what runs."""
+"""Problem sizes of the kernels whose run time is measured."""
 
 
 def measure(name: str, rounds: int) -> list[float]:
-    """Return first, later, found [ms] and the ratio of running times, in this process."""
+    """Return first, later, found [ms] and the ratio of run times, in this process."""
     from interchange import cuda
     from interchange.cuda.llvm.compiled import HostKernel
 
@@ -74,14 +74,14 @@ def measure(name: str, rounds: int) -> list[float]:
 
 
 def measure_in_child(name: str, rounds: int) -> list[float]:
-    """Return the same, from a process of its own."""
+    """Return the same, from a separate process."""
     command = [sys.executable, __file__, f"--child={name}", f"--rounds={rounds}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
 def lines_of(kernel: Any) -> int:
-    """Return the lines of a kernel, those that are not empty."""
+    """Return the lines of a kernel without the empty ones."""
     return sum(map(bool, map(str.strip, inspect.getsource(kernel.__wrapped_kernel__).splitlines())))
 
 

@@ -22,13 +22,13 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is no package
+from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is not a package
 from paired import compare  # noqa: E402 - as above
 
 from interchange import cuda  # noqa: E402 - as above
 from interchange.cuda import float32  # noqa: E402 - as above
 
-FEW = 32  # elements of the arrays of a launch that does next to nothing
+FEW = 32  # elements of the arrays of a minimal launch
 LARGE = 1 << 26
 WIDTH = 2048  # of the matrices
 BLOCK = 256
@@ -243,7 +243,7 @@ def kernels() -> dict[str, tuple[float, float]]:
 
 
 def _milliseconds(launch: Any, rounds: int = 20) -> float:
-    """Return the time that a GPU takes for a launch, the median of some [ms]."""
+    """Return the GPU time of a launch, the median of several [ms]."""
     launch()
     times = []
     for _ in range(rounds):

@@ -1,10 +1,10 @@
-"""Times kernels on the CPU beside the same in OpenCL C on PoCL, NumPy, and Numba's simulator.
+"""Times kernels on the CPU with the same in OpenCL C on PoCL, NumPy, and Numba's simulator.
 
 Source: the OpenCL C specification; Numba's documentation, "Debugging CUDA Python with the CUDA
 Simulator".  ``python tests/bench/kernels_host.py`` needs LLVM; PoCL (``pocl-opencl-icd`` and
-``pyopencl``) and numba-cuda have rows where they are installed.  Rounds are interleaved and paired:
-what is told of each kernel is the median of the ratios, and of the times.  ``--write FILE`` writes
-a table of Markdown, which the guide "Write kernels in Python" shows.
+``pyopencl``) and numba-cuda have rows if they are installed.  Rounds are interleaved and paired:
+the result for each kernel is the median of the ratios, and of the times.  ``--write FILE`` writes a
+table of Markdown, which the guide "Write kernels in Python" shows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is no package
+from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is not a package
 
 from interchange import cuda  # noqa: E402 - as above
 from interchange.cuda import float32  # noqa: E402 - as above
@@ -127,7 +127,7 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """Return what is timed."""
+    """Return the statements to measure."""
     x = np.random.default_rng(3).normal(size=LARGE).astype("f4")
     y, out, parts = x[::-1].copy(), np.empty_like(x), np.empty(LARGE // BLOCK, "f4")
     a, b = (each[: WIDTH * WIDTH].reshape(WIDTH, WIDTH).copy() for each in (x, y))

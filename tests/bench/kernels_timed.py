@@ -1,4 +1,4 @@
-"""What the benchmarks of kernels share: two kernels, and what was measured on.
+"""Common parts of the benchmarks of kernels: two kernels, and the description of the machine.
 
 Source: CUDA C++ Programming Guide, "Shared Memory" (tiles).
 """
@@ -47,7 +47,7 @@ def product(a, b, c):  # type: ignore[no-untyped-def]
 
 
 def seen(machine: str, libraries: Iterable[str]) -> str:
-    """Return where and when figures were seen."""
+    """Return the machine and the date of the measurement."""
     commit = subprocess.run(
         ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"],  # noqa: S607 - found by PATH
         capture_output=True,

@@ -1,9 +1,8 @@
-"""Measures what the page "Overhead" of the docs shows, and writes it to a file of JSON.
+"""Measures the figures of the page "Overhead" of the docs, and writes them to a JSON file.
 
 Source: `paired`.  ``python tests/bench/overhead.py`` measures in several processes, with both cores
-and the libraries that are installed, writes ``docs/_generated/overhead.json`` with commit and
-machine, and makes the tables and the plots of it (`overhead_pages`); ``--render`` only makes those
-again.
+and the installed libraries, writes ``docs/_generated/overhead.json`` with commit and machine, and
+makes the tables and the plots of it (`overhead_pages`); ``--render`` only makes those again.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import budget_run  # noqa: E402 - the folder is no package
+import budget_run  # noqa: E402 - the folder is not a package
 import import_time  # noqa: E402 - as above
 import overhead_pages  # noqa: E402 - as above
 from paired import compare  # noqa: E402 - as above
@@ -58,7 +57,7 @@ THREADS = (1, 2, 4)
 LIBRARIES = ("numpy", "apache-tvm-ffi", "nanobind", "cuda-core", "torch", "jax")
 YARDSTICK = "np.from_dlpack(x)"
 
-_IN_THREADS = 50  # times as many calls, so that starting threads is not what is measured
+_IN_THREADS = 50  # times as many calls, so that starting threads is not measured
 
 # A figure is a list: how many times the yardstick's, and the time itself [ns].
 
@@ -175,7 +174,7 @@ def measure(processes: int, rounds: int, count: int) -> dict[str, Any]:
 
 
 def _measure_in_child(core: str, rounds: int, count: int) -> dict[str, Any]:
-    """Return what one process measured with a core."""
+    """Return the results of one process with a core."""
     command = [sys.executable, __file__, "--child", f"--rounds={rounds}", f"--count={count}"]
     environment = {**os.environ, "INTERCHANGE_CORE": core, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
@@ -183,7 +182,7 @@ def _measure_in_child(core: str, rounds: int, count: int) -> dict[str, Any]:
 
 
 def _medians(runs: list[Any]) -> Any:
-    """Return the medians of what is at the same place in all runs."""
+    """Return the medians of the values at the same position in all runs."""
     if isinstance(runs[0], dict):
         return {key: _medians([run[key] for run in runs if key in run]) for key in runs[0]}
     if isinstance(runs[0], list):
@@ -192,7 +191,7 @@ def _medians(runs: list[Any]) -> Any:
 
 
 def conditions(processes: int, rounds: int) -> dict[str, Any]:
-    """Return when, of what, on what and with what was measured."""
+    """Return the date, the commit, the machine and the releases of the measurement."""
     return {
         "day": datetime.now(timezone.utc).date().isoformat(),
         "commit": import_time.commit(),
@@ -215,7 +214,7 @@ def _release(name: str) -> str | None:
 
 
 def main() -> int:
-    """Run as the options say."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=31)

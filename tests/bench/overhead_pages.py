@@ -1,7 +1,7 @@
-"""Makes the tables and the plots of the page "Overhead" from what `overhead` measured.
+"""Makes the tables and the plots of the page "Overhead" from the results of `overhead`.
 
-Source: ``docs/_generated/overhead.json``.  Nothing here measures, so that what the page shows can
-be made again, and compared with the file, at any time.
+Source: ``docs/_generated/overhead.json``.  Nothing is measured here, so that the page can be
+generated again, and compared with the file, at any time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TIMES = "times np.from_dlpack(x)"
 
 
 def conditions(data: Mapping[str, Any]) -> str:
-    """Return when, on what and with what was measured."""
+    """Return the date, the machine and the releases of the measurement."""
     said = data["conditions"]
     libraries = ", ".join(f"{name} {one}" for name, one in said["libraries"].items() if one)
     missing = [name for name, one in said["libraries"].items() if not one]
@@ -37,7 +37,7 @@ def conditions(data: Mapping[str, Any]) -> str:
 
 
 def imports_of(data: Mapping[str, Any], source: str) -> dict[str, list[float]]:
-    """Return who imports an array of a library: how many times the yardstick, and ns."""
+    """Return the importers of a library's array: multiples of the yardstick, and ns."""
     of_core = {core: data["figures"][core]["imports"].get(source, {}) for core in data["figures"]}
     found = {NATIVE: of_core["native"].get(OURS), READABLE: of_core["ctypes"].get(OURS)}
     found |= {name: figure for name, figure in of_core["native"].items() if name != OURS}
@@ -45,7 +45,7 @@ def imports_of(data: Mapping[str, Any], source: str) -> dict[str, list[float]]:
 
 
 def _sorted(found: dict[str, list[float]]) -> dict[str, list[float]]:
-    """Return what was found, the fastest first."""
+    """Return the results, the fastest first."""
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
@@ -83,7 +83,7 @@ def _cell(figure: list[float] | None) -> str:
 
 
 def budgets_table(data: Mapping[str, Any]) -> str:
-    """Return what the native core must reach, and where it is."""
+    """Return the limits of the native core, and its results."""
     lines = ["| What, and what it is compared with | Ratio | Target | |", "|---|--:|--:|---|"]
     for one in data["budgets"]:
         ratios = sorted(one["ratios"])
@@ -95,7 +95,7 @@ def budgets_table(data: Mapping[str, Any]) -> str:
 
 
 def imports_plot(source: str) -> Callable[[Mapping[str, Any]], str]:
-    """Return what draws who imports an array of a library."""
+    """Return the plot of the importers of a library's array."""
 
     def draw(data: Mapping[str, Any]) -> str:
         rows = [
@@ -108,7 +108,7 @@ def imports_plot(source: str) -> Callable[[Mapping[str, Any]], str]:
 
 
 def growth_plot(group: str, title: str, across: str) -> Callable[[Mapping[str, Any]], str]:
-    """Return what draws how the cost of an import grows."""
+    """Return the plot of the growth of an import's cost."""
 
     def draw(data: Mapping[str, Any]) -> str:
         figures = {core: data["figures"][core][group] for core in data["figures"]}

@@ -1,7 +1,7 @@
 """Paired timing: two statements in one process, interleaved rounds, the ratio of each round.
 
 A machine's speed drifts by more than the differences of interest, so absolute times mean little.
-Each round times both statements back to back, on the thread's CPU clock where no other is named;
+Each round times both statements back to back, on the thread's CPU clock unless another is passed;
 the verdict is the median of the ratios of all rounds.
 """
 
@@ -55,7 +55,7 @@ def compare(
     count: int = 2000,
     clock: Callable[[], int] = time.thread_time_ns,
 ) -> Pair:
-    """Return how many times longer `subject` takes than `yardstick`."""
+    """Return the ratio of the times of `subject` and `yardstick`."""
     loops = [looping(subject, names), looping(yardstick, names)]
     for loop in loops:
         loop(count, clock)

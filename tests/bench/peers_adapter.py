@@ -1,10 +1,10 @@
-"""Cases of interchange for a benchmark of many libraries that takes cases from a file.
+"""Cases of interchange for a benchmark of many libraries that loads cases from a file.
 
-Source: `budgets`.  Such a program runs this file, calls ``bench_cases(env)`` with its sample
-arrays, and takes tuples: group, name, statement, what the names in it are, and the name of the case
-that it is compared with.  ``env`` has ``x`` (NumPy), ``tx`` (PyTorch), ``vx`` (tvm-ffi), ``jx``
-(JAX), ``sx`` (cuda.core), ``helper`` (a module that loops over the C exchange table) and ``K`` (how
-often).  What is None or absent there is left out.
+Source: `budgets`.  The benchmark program runs this file, calls ``bench_cases(env)`` with its sample
+arrays, and receives tuples: group, name, statement, the values of the names in it, and the name of
+the case that it is compared with.  ``env`` has ``x`` (NumPy), ``tx`` (PyTorch), ``vx`` (tvm-ffi),
+``jx`` (JAX), ``sx`` (cuda.core), ``helper`` (a module that loops over the C exchange table) and
+``K`` (number of repetitions).  Cases of values that are None or absent there are left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def bench_cases(env: Mapping[str, Any]) -> list[Item]:
 
 
 def _imports(env: Mapping[str, Any]) -> Iterator[Item]:
-    """Yield the imports, by both functions, and what is read of an import."""
+    """Yield the imports by both functions, and reads of an imported array."""
     for label, name in SAMPLES.items():
         sample = env.get(name)
         if sample is None:

@@ -1,9 +1,8 @@
 """Draws plots as SVG: rows of dots, and lines, both over a logarithmic scale.
 
-Source: SVG 2; CSS Color Adjustment 1.  Lines and words have the colour of the text around them
-(``currentColor``), the colours of the series stand out from white and from black, and a marker of
-its own tells a series without colour.  A plot is 400 units wide, so that its words can be read on
-a screen of 400 pixels.
+Source: SVG 2; CSS Color Adjustment 1.  Lines and texts have the colour of the surrounding text
+(``currentColor``), the colours of the series are visible on white and on black, and each series has
+its own marker.  A plot is 400 units wide, so that its texts are readable on a screen of 400 pixels.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ WIDTH = 400
 _STYLE = (
     ".plot{width:100%;max-width:36rem;height:auto;font:12px sans-serif;fill:currentColor}"
     "@media (prefers-color-scheme:dark){.plot:root{color:#ddd;background:#131416}}"
-)  # :root: shown by itself, and not in a page that has colours of its own
+)  # :root: shown standalone, and not in a page with its own colours
 COLOURS = ("#3b82c4", "#c2702a", "#2f9263", "#9a6bd0")  # 3:1 at least on white and on #131416
 _ROW = 24
 _TOP = 20
@@ -36,7 +35,7 @@ class Dot(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a plot: a value per tick, None where there is none."""
+    """A line of a plot: a value per tick, None where it is missing."""
 
     label: str
     values: Sequence[float | None]
@@ -75,7 +74,7 @@ def dots(title: str, rows: Sequence[Dot], unit: str) -> str:
 
 
 def lines(title: str, ticks: Sequence[str], series: Sequence[Line], words: tuple[str, str]) -> str:
-    """Return a plot of lines over equally spaced ticks; `words` say what is across, and up."""
+    """Return a plot of lines over equally spaced ticks; `words` are the labels of the axes."""
     left, right, top, bottom = 36, WIDTH - 12, 44, _HEIGHT - 44
     low, high = _decades([value for line in series for value in line.values if value])
 
@@ -132,12 +131,12 @@ def _svg(title: str, described: str, height: float, parts: Sequence[str]) -> str
 
 
 def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
-    """Return words at a place."""
+    """Return a text at a position."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
 
 
 def _tick_line(x: float, y: float, to_x: float, to_y: float, *, is_one: bool) -> str:
-    """Return a line of the grid; that of the yardstick can be seen from afar."""
+    """Return a line of the grid; that of the yardstick is emphasised."""
     opacity = "0.7" if is_one else "0.2"
     path = f"M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}"
     return f'<path d="{path}" stroke="currentColor" stroke-opacity="{opacity}"/>'

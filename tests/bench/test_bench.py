@@ -1,4 +1,4 @@
-"""The benchmarks run, and say what they measured; whether a budget holds is for a quiet machine."""
+"""The benchmarks run and print their results; limits are checked on a quiet machine only."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import import_time  # noqa: E402 - the folder is no package
+import import_time  # noqa: E402 - the folder is not a package
 
 
 @pytest.mark.slow
 def test_the_time_of_an_import_is_written(tmp_path):
-    """With where and when it was measured."""
+    """The import times are written with the machine and the date."""
     page = tmp_path / "page.md"
     command = [sys.executable, str(HERE), "--quick", "--imports", f"--markdown={page}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -42,7 +42,7 @@ def test_a_ratio_is_of_what_comes_on_top_of_the_interpreter():
 
 
 def test_the_figures_of_the_docs_are_of_every_python():
-    """As the program itself wrote them; whether the budget holds, ``--check`` says."""
+    """The counts have the format that the program writes; ``--check`` tests the limit."""
     text = (HERE.parents[1] / "docs" / "_generated" / "import-time.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines()[4:]]
 
@@ -53,7 +53,7 @@ def test_the_figures_of_the_docs_are_of_every_python():
 
 @pytest.mark.slow
 def test_compiling_kernels_is_timed(need):
-    """One row for each kernel that is asked for."""
+    """There is one row for each requested kernel."""
     need("llvmlite")
     command = [sys.executable, str(HERE / "kernels_compile.py"), "--quick", "saxpy", "fourier"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 sys.path.insert(0, str(HERE))
 
-import budget_run  # noqa: E402 - the folder is no package
+import budget_run  # noqa: E402 - the folder is not a package
 import instructions  # noqa: E402 - as above
 import overhead_pages  # noqa: E402 - as above
 import peers_adapter  # noqa: E402 - as above
@@ -29,7 +29,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def data():
-    """Return what the page's figures are made of."""
+    """Return the data of the page's figures."""
     return json.loads((DOCS / "_generated" / overhead_pages.DATA).read_text(encoding="utf-8"))
 
 
@@ -45,12 +45,12 @@ def outcome(*ratios, bar=0.5, why=""):
     ("ratios", "verdict"), [((0.4, 0.5, 9.0), "met"), ((0.4, 0.51, 0.6), "MISSED")]
 )
 def test_the_median_over_processes_decides(ratios, verdict):
-    """One process that was disturbed decides nothing."""
+    """One disturbed process does not change the verdict."""
     assert outcome(*ratios).verdict == verdict
 
 
 def test_what_was_not_measured_is_said_to_be_so():
-    """It misses no bar, and meets none."""
+    """A row that was not measured is reported as such, neither passed nor failed."""
     found = outcome(why="not measured: jax is not here")
 
     assert found.verdict == "not measured: jax is not here"
@@ -58,19 +58,19 @@ def test_what_was_not_measured_is_said_to_be_so():
 
 
 def test_one_missed_bar_is_enough():
-    """The exit status tells it."""
+    """The exit status is that of the verdict."""
     assert budget_run.are_met([outcome(0.4), outcome(why="not built yet")])
     assert not budget_run.are_met([outcome(0.4), outcome(0.6)])
 
 
 def test_every_row_has_a_bar_and_a_group():
-    """And a measure of its own."""
+    """Every row has a limit, a group, and a distinct name."""
     assert all(row.bar > 0 and row.group in GROUPS for row in ROWS)
     assert len({row.measure for row in ROWS}) == len(ROWS)
 
 
 def test_a_row_of_a_library_that_is_not_installed_is_not_measured():
-    """Its name is told."""
+    """A missing name is reported."""
     row = next(row for row in ROWS if "tensor" in row.subject and "tvm_ffi" in row.yardstick)
 
     assert budget_run.hindrance(row, {"tvm_ffi": None}) == "not measured: torch is not here"
@@ -80,7 +80,7 @@ def test_a_row_of_a_library_that_is_not_installed_is_not_measured():
 @pytest.mark.slow
 @pytest.mark.parametrize("core", budget_run.CORES)
 def test_a_quick_run_prints_every_row(core):
-    """Those that have a bar with the core; it exits with 0, whatever is missed."""
+    """Only rows with a limit for the core are measured; the exit status is always 0."""
     done = subprocess.run(
         [sys.executable, str(HERE), "--quick"],
         env={**os.environ, "INTERCHANGE_CORE": core},
@@ -102,7 +102,7 @@ CONTRACTS = [row for row in ROWS if row.group == "contracts"]
 
 
 def test_every_call_with_checked_arguments_runs():
-    """With the names that it uses."""
+    """Every call with checked arguments runs with its names."""
     names = GROUPS["contracts"]()
 
     for row in CONTRACTS:
@@ -124,7 +124,7 @@ def test_the_guide_shows_what_was_measured():
 
 @pytest.mark.slow
 def test_a_quick_run_prints_every_call_with_both_cores(tmp_path):
-    """And writes the table of the guide."""
+    """A quick run prints every call with both cores, and writes the table of the guide."""
     page = tmp_path / "page.md"
     command = [sys.executable, str(HERE), "--contracts", "--quick", f"--markdown={page}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -139,7 +139,7 @@ def test_a_quick_run_prints_every_call_with_both_cores(tmp_path):
 
 
 def test_a_count_may_differ_by_three_percent():
-    """Up or down: what became cheaper is to be written down as well."""
+    """A decrease counts as well, so that the new count is written."""
     then = {"import": 1000.0, "export": 1000.0, "view": 1000.0}
     now = {"import": 1031.0, "export": 969.0, "view": 1030.0}
 
@@ -154,12 +154,12 @@ def test_a_count_may_differ_by_three_percent():
     [({"import": 1.0}, {}, "not checked in"), ({}, {"import": 1.0}, "was not counted")],
 )
 def test_a_count_on_one_side_only_is_a_difference(now, then, said):
-    """Neither a new kind nor one that is no longer counted is passed over."""
+    """A new kind of exchange, and one that is no longer counted, are reported."""
     assert instructions.differences(now, then) == [f"import: {said}"]
 
 
 def test_counts_of_another_environment_are_not_compared():
-    """Another release takes other instructions, which is no regression."""
+    """Counts of another release are not compared, since they differ without a regression."""
     here = instructions.environment_of("numpy")
     entry = {"environment": {**here, "numpy": "1.0"}, "counts": {}}
 
@@ -168,7 +168,7 @@ def test_counts_of_another_environment_are_not_compared():
 
 
 def test_counts_are_checked_in_for_every_kind_that_needs_no_other_library():
-    """With the environment that they hold for."""
+    """Counts are checked in with their environment for every kind without other libraries."""
     known = json.loads(instructions.COUNTS.read_text(encoding="utf-8"))
     wanted = {kind.name for kind in instructions.KINDS if kind.needs == "numpy"}
 
@@ -182,7 +182,7 @@ def test_counts_are_checked_in_for_every_kind_that_needs_no_other_library():
 
 
 def test_the_figures_of_the_page_come_from_what_was_measured(data):
-    """Every table and plot is what the program makes of the checked-in data."""
+    """Every table and plot is that which the program makes of the checked-in data."""
     made = overhead_pages.pages(data)
     found = {name: (DOCS / "_generated" / name).read_text(encoding="utf-8") for name in made}
 
@@ -190,7 +190,7 @@ def test_the_figures_of_the_page_come_from_what_was_measured(data):
 
 
 def test_the_page_shows_all_of_them():
-    """And says where and when they were measured."""
+    """The page has the date and the machine of the measurement."""
     page = (DOCS / "overhead.md").read_text(encoding="utf-8")
 
     assert set(re.findall(r"_generated/(overhead-\S+)", page)) == set(overhead_pages.PAGES)
@@ -205,7 +205,7 @@ def test_the_conditions_are_told(data):
 
 
 def test_both_cores_were_measured(data):
-    """With the same cases of ours."""
+    """Both cores were measured with the same cases."""
     native, readable = (data["figures"][core] for core in ("native", "ctypes"))
 
     assert native.keys() == readable.keys()
@@ -214,7 +214,7 @@ def test_both_cores_were_measured(data):
 
 @pytest.mark.parametrize("name", [name for name in overhead_pages.PAGES if name.endswith(".svg")])
 def test_a_plot_can_be_read_small_and_in_the_dark(name, data):
-    """Words are 12 units of 400 high, keep within, and have the colour of the text around them."""
+    """Texts of plots are 12 of 400 units high, within the plot, and in the page's text colour."""
     text = overhead_pages.PAGES[name](data)
     root = ET.fromstring(text)  # noqa: S314 - ours
     words = root.findall(f"{SVG}text")
@@ -228,7 +228,7 @@ def test_a_plot_can_be_read_small_and_in_the_dark(name, data):
 
 
 def extent_of(word):
-    """Return where a word of the plot begins and ends, at most 6.5 units for a letter."""
+    """Return the horizontal extent of a text of the plot, at most 6.5 units per letter."""
     x, width = float(word.get("x")), 6.5 * len(word.text)
     shift = {"start": 0, "middle": width / 2, "end": width}[word.get("text-anchor")]
     return x - shift, x - shift + width
@@ -237,7 +237,7 @@ def extent_of(word):
 @pytest.mark.parametrize("colour", plots.COLOURS)
 @pytest.mark.parametrize("ground", ["#ffffff", "#131416"])
 def test_a_colour_stands_out(colour, ground):
-    """By 3:1, as WCAG 2.2 asks of graphics."""
+    """Colours have a contrast of 3:1, as WCAG 2.2 requires for graphics."""
     bright, dark = sorted(map(luminance, (colour, ground)), reverse=True)
 
     assert (bright + 0.05) / (dark + 0.05) >= 3
@@ -253,7 +253,7 @@ def luminance(colour):
 
 
 def test_a_plot_is_described_in_words():
-    """For who cannot see it."""
+    """A plot has a text for screen readers."""
     row = plots.Dot("this & that", 2.0, 0)
     root = ET.fromstring(plots.dots("Imports", [row], "times it"))  # noqa: S314 - ours
 
@@ -265,7 +265,7 @@ def test_a_plot_is_described_in_words():
 
 
 def test_the_adapter_gives_cases_that_run():
-    """Of the samples that are there, and no others."""
+    """The adapter returns cases for the available samples only, and they run."""
     import numpy as np
 
     cases = peers_adapter.bench_cases({"np": np, "x": np.zeros((2, 3)), "tx": None})

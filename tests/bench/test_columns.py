@@ -1,4 +1,4 @@
-"""What a column of embeddings costs: the program runs, and the guide shows what it wrote."""
+"""The benchmark of columns runs, and the guide shows its output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 sys.path.insert(0, str(HERE))
 
-import columns  # noqa: E402 - the folder is no package
+import columns  # noqa: E402 - the folder is not a package
 
 OURS = {kind.ours.code for kind in columns.KINDS if "copy=True" not in kind.ours.code}
 WAYS = [(kind.name, way) for kind in columns.KINDS for way in (kind.ours, *kind.others)]
@@ -29,7 +29,7 @@ def shown(text):
 
 
 def test_ours_comes_first_of_each_kind():
-    """And every way has its row."""
+    """interchange is the first row of each kind, and all code has a row."""
     lines = [columns.Line(name, way, 2e6, 1.0, 0) for name, way in WAYS]
 
     found = shown(columns.table(lines))
@@ -53,7 +53,7 @@ def test_as_many_rows_are_measured_as_there_is_room_for(memory, rows):
 
 
 def test_fewer_rows_than_were_asked_for_are_told(monkeypatch):
-    """In the sentence above the table."""
+    """A smaller number of rows is stated in the sentence above the table."""
     monkeypatch.setattr(metadata, "version", lambda _: "1.0")
 
     assert "as many of 1,000,000 as" in columns.conditions(800, 1_000_000, 3)
@@ -75,7 +75,7 @@ def test_the_guide_shows_what_was_measured():
 @pytest.mark.slow
 @pytest.mark.interop
 def test_a_quick_run_prints_every_way(need):
-    """And exits with 0."""
+    """A quick run prints all rows and exits with 0."""
     for name in columns.NEEDED:
         need(name)
     command = [sys.executable, str(HERE / "columns.py"), "--quick"]

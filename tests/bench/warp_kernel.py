@@ -1,4 +1,4 @@
-"""The kernel of the benchmark as Warp has it, whose annotations are looked up in its module.
+"""The kernel of the benchmark in Warp, which looks annotations up in the kernel's module.
 
 Source: Warp's documentation, "Kernels".
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-wp = pytest.importorskip("warp")  # where tests are collected; the benchmark looks for it first
+wp = pytest.importorskip("warp")  # if tests are collected; the benchmark checks this first
 
 
 @wp.kernel

@@ -1,8 +1,8 @@
-"""The C API for tests: its mirror in ctypes, and what compiles consumers of it.
+"""The C API for tests: its mirror in ctypes, and compilation of its consumers.
 
-Source: interchange/interchange.h.  The API is there where the native core is in use.  What is
-missing is skipped, and fails where INTERCHANGE_TEST_REQUIRE names it: ``native``, ``compiler``, or
-a program, such as ``cmake``.
+Source: interchange/interchange.h.  The API is available with the native core.  Tests of missing
+tools are skipped, and fail if INTERCHANGE_TEST_REQUIRE names them: ``native``, ``compiler``, or a
+program, such as ``cmake``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def miss(what, name):
 
 @pytest.fixture(scope="session")
 def native_core():
-    """Skip where another core is in use, which has no C API; unless it was asked for, it is due."""
+    """Skip with a core without a C API, unless it was required."""
     if interchange.core_name == "native":
         return
     what = f"the {interchange.core_name} core is in use, which has no C API"
@@ -74,7 +74,7 @@ def find_tool():
 
 @pytest.fixture(scope="session")
 def compile_with():
-    """Return a function that compiles sources, with warnings as errors, and says what it made."""
+    """Return a function that compiles sources, with warnings as errors, and returns the output."""
 
     def compile_sources(target, *sources, language="c", options=(), strict=True):
         compiler = find_compiler(language)

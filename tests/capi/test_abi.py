@@ -1,4 +1,4 @@
-"""What compiled callers depend on is what the checked-in list says: sizes, offsets, symbols.
+"""The ABI for compiled callers equals the checked-in list: sizes, offsets, symbols.
 
 Source: interchange/interchange.h; ``abi.c``, which prints the sizes and the offsets.
 """
@@ -54,7 +54,7 @@ def test_the_header_is_as_listed(compile_with, tmp_path):
 
 
 def test_the_mirror_is_as_listed(c_api):
-    """So that tests in ctypes test the same structs."""
+    """The ctypes mirror has the listed sizes and offsets, as the C structs have."""
     fields = described("InterchangeView", c_api.View) + described("InterchangeAPI", c_api.Table)
 
     assert fields == lines(("InterchangeView.", "InterchangeAPI."))
@@ -62,14 +62,14 @@ def test_the_mirror_is_as_listed(c_api):
 
 
 def test_the_table_says_its_version_and_its_size(c_api):
-    """Both as the header has them."""
+    """Version and size of the table are those of the header."""
     table = c_api.table()
 
     assert (table.abi_version, table.struct_size) == (1, ctypes.sizeof(c_api.Table))
 
 
 def test_every_function_of_the_table_is_there(c_api):
-    """None is NULL, and no two are the same."""
+    """No function of the table is NULL, and all are distinct."""
     table = c_api.table()
     addresses = [getattr(table, name) for name, _ in c_api.FUNCTIONS]
 
@@ -80,7 +80,7 @@ def test_every_function_of_the_table_is_there(c_api):
 @pytest.mark.skipif(sys.platform != "linux", reason="nm lists the symbols of ELF files")
 @pytest.mark.usefixtures("native_core")
 def test_the_shared_library_exports_these_symbols_alone(find_tool):
-    """All else is hidden, so that nobody comes to depend on it."""
+    """All other symbols are hidden, so that no consumer depends on them."""
     path = _core.chosen._extension.__file__
     command = [find_tool("nm"), "-D", "--defined-only", path]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""The consumers that the guide shows: built with what is here, and run on arrays of any library."""
+"""The consumers in the guide, built with the available tools, and run on arrays of libraries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def blocks():
 
 
 def check(total):
-    """Call what an example made: sums of every kind, and refusals."""
+    """Call the functions of an example: sums of every kind, and refusals."""
     for x, expected in blocks():
         assert total(x) == expected
     for bad in (
@@ -53,7 +53,7 @@ def check(total):
 
 
 def test_plain_c(examples, build_extension, load, tmp_path):
-    """One command, warnings are errors."""
+    """The plain C example is built by one command, with warnings as errors."""
     options = ("-std=c99", "-pedantic")
     path = build_extension(tmp_path, "total_plain", examples / "total_plain.c", options=options)
 
@@ -70,7 +70,7 @@ def cpp(examples, build_extension, load, tmp_path_factory):
 
 
 def test_cpp(cpp):
-    """Views that release themselves, whatever is thrown."""
+    """Views release themselves, also if an exception is thrown."""
     check(cpp.total)
 
 
@@ -84,7 +84,7 @@ def test_cpp_writes_where_it_may(cpp):
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_cpp_does_not_write_where_it_may_not(cpp, is_known):
-    """Read-only memory, and memory of which nobody said whether it is."""
+    """Memory that is read-only, or of unknown writability, is not written."""
     x = np.zeros(3)
     legacy = ix.from_dlpack(x.__dlpack__())
     x.flags.writeable = False
@@ -96,7 +96,7 @@ def test_cpp_does_not_write_where_it_may_not(cpp, is_known):
 
 @pytest.mark.parametrize("function", ["total", "fill"])
 def test_cpp_gives_no_pointer_to_what_is_not_aligned(cpp, function):
-    """Whose elements C++ cannot read, nor write."""
+    """Elements that are not aligned for C++ get no pointer."""
     x = np.zeros(17, "u1")[1:].view("f8")
     arguments = (x,) if function == "total" else (x, 3.0)
 
@@ -140,7 +140,7 @@ def test_cython(examples, build_extension, load, need, tmp_path):
 @pytest.mark.interop
 @pytest.mark.usefixtures("native_core")
 def test_cffi(examples, compile_with, need, tmp_path, monkeypatch):
-    """Through the capsule: nothing is linked to."""
+    """cffi uses the capsule: nothing is linked."""
     need("cffi")
     (tmp_path / "probe.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
     compile_with(tmp_path / "probe", tmp_path / "probe.c")  # there is a compiler

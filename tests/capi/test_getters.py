@@ -1,4 +1,4 @@
-"""The getters of the C API: each gives what the Array says of itself in Python."""
+"""The getters of the C API return the values of Array's attributes in Python."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ ARRAYS = {
 
 @pytest.fixture(params=ARRAYS)
 def array(request):
-    """Return Arrays of many kinds, none of which was looked at."""
+    """Return Arrays of many kinds, none of which was described before."""
     return ARRAYS[request.param]()
 
 
 def test_the_address_is_the_arrays(c_api, array):
-    """NULL where there are no elements."""
+    """The address is that of the Array, NULL for no elements."""
     found = c_api.number("array_get_data_ptr", array, ctypes.c_void_p)
 
     assert (found or 0) == array.ptr
@@ -49,17 +49,17 @@ def test_the_number_of_axes_is_the_arrays(c_api, array):
 
 
 def test_the_shape_is_the_arrays(c_api, array):
-    """In elements."""
+    """The shape is that of the Array."""
     assert c_api.numbers("array_get_shape", array) == array.shape
 
 
 def test_the_strides_are_the_arrays(c_api, array):
-    """In elements, also where they are in C order."""
+    """The strides are those of the Array in elements, also in C order."""
     assert c_api.numbers("array_get_strides_in_elements", array) == array.strides
 
 
 def test_the_strides_in_bytes_are_the_arrays(c_api, array):
-    """In bytes."""
+    """The strides in bytes are those of the Array."""
     assert c_api.numbers("array_get_strides_in_bytes", array) == array.strides_in_bytes
 
 
@@ -80,19 +80,19 @@ def test_the_element_type_is_the_arrays(c_api, array):
 
 
 def test_the_size_of_an_element_is_the_arrays(c_api, array):
-    """In bytes."""
+    """The size of an element is that of the Array, in bytes."""
     assert c_api.number("array_get_itemsize", array) == array.itemsize
 
 
 def test_writability_has_three_values(c_api, array):
-    """1, 0, and -1 where nobody said."""
+    """Writability is 1, 0, or -1 if unknown."""
     expected = {True: 1, False: 0, None: -1}[array.readonly]
 
     assert c_api.number("array_get_readonly", array) == expected
 
 
 def test_the_strides_in_bytes_do_not_write_over_the_others(c_api, array):
-    """They have room of their own, whatever the number of axes."""
+    """Strides in bytes have their own memory, for any number of axes."""
     before = c_api.numbers("array_get_shape", array), array.strides
     c_api.numbers("array_get_strides_in_bytes", array)
     after = (
@@ -104,7 +104,7 @@ def test_the_strides_in_bytes_do_not_write_over_the_others(c_api, array):
 
 
 def test_pointers_stay_valid_while_the_array_lives(c_api):
-    """And are the same at every asking: they are borrowed."""
+    """Pointers are borrowed, and the same at every call."""
     array = ix.asarray(np.zeros((2, 3, 4)))
     get = c_api.function("array_get_shape")
     found = []
@@ -118,7 +118,7 @@ def test_pointers_stay_valid_while_the_array_lives(c_api):
 
 
 def test_a_handle_borrows(c_api):
-    """It adds no reference, and is the object."""
+    """A handle is the object itself, without a new reference."""
     array = ix.asarray(b"abc")
     before = sys.getrefcount(array)
     handles = [c_api.handle(array) for _ in range(10)]
@@ -127,7 +127,7 @@ def test_a_handle_borrows(c_api):
 
 
 def test_elements_that_share_bytes_have_no_strides_in_bytes(c_api):
-    """As in Python."""
+    """Elements that share bytes have no strides in bytes, as in Python."""
     array = ix.from_pointer(4096, (3,), "int4", device="cuda:0")
 
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
@@ -136,7 +136,7 @@ def test_elements_that_share_bytes_have_no_strides_in_bytes(c_api):
 
 
 def test_a_stride_that_leads_nowhere_needs_no_bytes(c_api):
-    """Along an axis of length 1 it may be any number: that of a dense axis stands for it."""
+    """The stride along an axis of length 1 is that of a dense axis."""
     array = ix.from_pointer(4096, (2, 1), "float64", strides=(1, 2**62), device="cuda:0")
 
     assert c_api.numbers("array_get_strides_in_bytes", array) == (8, 8)
@@ -146,14 +146,14 @@ def test_a_stride_that_leads_nowhere_needs_no_bytes(c_api):
     "x", [b"abc", np.zeros(3), None, ix.Array, object()], ids=lambda x: type(x).__name__
 )
 def test_only_an_array_of_ours_has_a_handle(c_api, x):
-    """All else is for `interchange_view`."""
+    """Only an Array has a handle; `interchange_view` accepts other objects."""
     with pytest.raises(ix.ArgumentError) as caught:
         c_api.handle(x)
     assert caught.value.rule == "IX-CAPI-1"
 
 
 def test_the_functions_are_symbols_of_the_shared_library(c_api):
-    """The very functions of the table, for callers that look them up by name."""
+    """The symbols are the functions of the table, for callers that look them up by name."""
     from interchange._core._native import _extension
 
     library = ctypes.PyDLL(_extension.__file__)

@@ -1,4 +1,4 @@
-"""The header, and what finds it: `get_include`, pkg-config, CMake; each compiler takes it."""
+"""The header, and how it is found: `get_include`, pkg-config, CMake; all compilers accept it."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def version():
 
 
 def header_without_comments():
-    """Return the header as a compiler sees it."""
+    """Return the header after preprocessing."""
     text = (INCLUDE / "interchange" / "interchange.h").read_text(encoding="utf-8")
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
 def test_the_include_folder_has_the_header():
-    """Under the name by which it is included."""
+    """The header is in the include folder, under the name by which it is included."""
     assert (INCLUDE / "interchange" / "interchange.h").is_file()
 
 
 @pytest.mark.parametrize("standard", PLAIN)
 @pytest.mark.parametrize("python", [False, True], ids=["alone", "with-Python.h"])
 def test_every_standard_takes_the_header(compile_with, tmp_path, standard, python):
-    """Without a warning, whether or not Python's came first."""
+    """The header compiles without warnings in every standard, before and after Python.h."""
     language, options = PLAIN[standard]
     if python and "++" in standard:
         options = [word for word in options if word not in {"-pedantic", "-Wold-style-cast"}]
@@ -72,7 +72,7 @@ def test_every_standard_takes_the_header(compile_with, tmp_path, standard, pytho
 
 
 def test_pkg_config_finds_the_header(find_tool, tmp_path):
-    """Wherever the package was moved."""
+    """pkg-config finds the header wherever the package was moved."""
     moved = tmp_path / "moved"
     shutil.copytree(INCLUDE, moved)
     told = subprocess.run(
@@ -87,14 +87,14 @@ def test_pkg_config_finds_the_header(find_tool, tmp_path):
 
 
 def test_cmake_says_the_version_of_the_distribution():
-    """As does pkg-config."""
+    """CMake reports the version of the distribution, as pkg-config does."""
     text = (INCLUDE / "cmake" / "interchange-config-version.cmake").read_text(encoding="utf-8")
 
     assert f'set(PACKAGE_VERSION "{version()}")' in text
 
 
 def test_pkg_config_says_the_version_of_the_distribution():
-    """Also where pkg-config is not installed."""
+    """The version is checked also if pkg-config is not installed."""
     text = (INCLUDE / "pkgconfig" / "interchange.pc").read_text(encoding="utf-8")
 
     assert f"\nVersion: {version()}\n" in text
@@ -129,7 +129,7 @@ def test_cmake_compares_versions(find_tool, tmp_path, asked, is_found):
 
 
 def test_the_declarations_for_cython_are_those_of_the_header():
-    """Every function, every field that is not private, and every number."""
+    """Cython's declarations have every function, public field and constant of the header."""
     header = header_without_comments()
     declared = (INCLUDE.parent / "__init__.pxd").read_text(encoding="utf-8")
     table = re.search(r"typedef struct InterchangeAPI \{(.*?)\n\}", header, re.DOTALL)[1]
@@ -147,7 +147,7 @@ def test_the_declarations_for_cython_are_those_of_the_header():
 
 
 def test_every_function_of_the_table_is_declared_by_its_own_name():
-    """With the same arguments, for callers that look it up in the shared library."""
+    """The declared arguments are those of the table, for lookups in the shared library."""
     header = header_without_comments()
     flat = re.sub(r"\s+", " ", header)
     table = re.findall(r"int \(\*(\w+)\)\((.*?)\);", flat)

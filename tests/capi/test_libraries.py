@@ -1,4 +1,4 @@
-"""`interchange_view` of other libraries' arrays: what it says is what they say themselves."""
+"""`interchange_view` of other libraries' arrays has the values that they report in Python."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DTYPES = (
 
 
 def told_by_torch(x):
-    """Return the fields of a view, from what a tensor says in Python."""
+    """Return the fields of a view, from a tensor's attributes in Python."""
     plain = x.numpy().dtype
     return {
         "ptr": x.data_ptr(),
@@ -67,7 +67,7 @@ def without_free_strides(fields):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_tensors_of_torch(c_api, torch, dtype, layout):
-    """Of every element type that NumPy has, too, in every layout."""
+    """Tensors of every element type that NumPy has, in every layout, have the right view."""
     x = LAYOUTS[layout](torch.zeros(2, 3, 4, dtype=getattr(torch, dtype)))
     expected = without_free_strides(told_by_torch(x))
 
@@ -82,7 +82,7 @@ def test_bfloat16_of_torch(c_api, torch):
 
 
 def test_tensors_are_read_by_torchs_own_functions(c_api, torch):
-    """They were proven on this release, so that no Python runs: nothing else is as fast."""
+    """torch's C getters are used on this tested release, without calling Python."""
     from interchange._core._native import _extension, _torch_fields
 
     x = torch.arange(6.0).reshape(2, 3)
@@ -104,7 +104,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_tensors_that_mean_something_else_are_refused(c_api, torch, kind):
-    """Whose bits a struct cannot say; at the first asking, and once the type is known."""
+    """Lazy tensors are refused, at the first call and after the type is known."""
     make, error = REFUSED[kind]
     c_api.fields(torch.ones(3))
     x = make(torch)
@@ -114,7 +114,7 @@ def test_tensors_that_mean_something_else_are_refused(c_api, torch, kind):
 
 
 def test_a_detached_tensor_is_taken(c_api, torch):
-    """It shares the memory, and has no gradient."""
+    """A detached tensor shares the memory, and has no gradient."""
     x = torch.ones(3, requires_grad=True)
 
     assert c_api.fields(x.detach())["ptr"] == x.data_ptr()
@@ -123,7 +123,7 @@ def test_a_detached_tensor_is_taken(c_api, torch):
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("axes", [1, 9])
 def test_the_memory_of_a_tensor_lives_as_long_as_its_view(c_api, torch, axes, swapped):
-    """And no longer, also where the tensor got another implementation."""
+    """The view keeps a tensor's memory, also if the tensor gets another implementation."""
     block = np.ones((3,) * axes)
     x, other = torch.from_numpy(block), torch.zeros(2)
     alive = weakref.ref(block)
@@ -140,7 +140,7 @@ def test_the_memory_of_a_tensor_lives_as_long_as_its_view(c_api, torch, axes, sw
 
 @pytest.mark.parametrize("axes", [1, 9])
 def test_a_view_of_a_tensor_of_another_class_keeps_its_memory(c_api, torch, axes):
-    """By what torch's table makes, which holds the implementation."""
+    """A view of a subclass keeps the implementation, by the struct of torch's table."""
     block = np.ones((3,) * axes)
     x = torch.from_numpy(block).as_subclass(type("Named", (torch.Tensor,), {}))
     alive = weakref.ref(block)
@@ -155,7 +155,7 @@ def test_a_view_of_a_tensor_of_another_class_keeps_its_memory(c_api, torch, axes
 
 
 def test_a_subclass_of_a_tensor_goes_the_ordinary_way(c_api, torch):
-    """Which may override what it likes."""
+    """A subclass may override methods, so Python is called."""
     x = torch.nn.Parameter(torch.ones(3), requires_grad=False)
 
     assert c_api.fields(x)["shape"] == (3,)
@@ -199,7 +199,7 @@ MAKERS = {
 
 @pytest.mark.parametrize("library", MAKERS)
 def test_arrays_of_others_are_told_as_by_asarray(c_api, need, library):
-    """At the first asking, and once their type is known."""
+    """Other arrays give the view of `asarray`, at the first call and after the type is known."""
     need(library)
     make, readonly = MAKERS[library]
     x = make()
@@ -215,7 +215,7 @@ def test_arrays_of_others_are_told_as_by_asarray(c_api, need, library):
 
 
 def test_ml_dtypes_are_told(c_api, need):
-    """By DLPack's codes."""
+    """ml_dtypes are reported by DLPack's codes."""
     need("ml_dtypes")
     import ml_dtypes
 

@@ -29,21 +29,21 @@ def library(native_core):  # noqa: ARG001 - it is needed
 
 
 def test_every_function_is_a_symbol(library):
-    """By the name that the header declares."""
+    """Every function is a symbol with its name in the header."""
     assert SYMBOLS
     loaded = ctypes.CDLL(library)
     assert [name for name in SYMBOLS if not hasattr(loaded, name)] == []
 
 
 def test_it_is_the_library_that_is_in_use(library, c_api):
-    """A second copy would be one that nobody has set up."""
+    """A second copy of the library would not be initialised."""
     view = ctypes.cast(ctypes.PyDLL(library).interchange_view, ctypes.c_void_p).value
 
     assert view == ctypes.cast(c_api.table().view, ctypes.c_void_p).value
 
 
 def test_its_functions_are_called_by_ctypes(library):
-    """With the GIL, and what they raise is raised."""
+    """The functions are called with the GIL, and their errors are raised."""
     get = ctypes.PyDLL(library).interchange_array_get_handle
     get.argtypes = ctypes.py_object, ctypes.POINTER(ctypes.c_void_p)
     handle = ctypes.c_void_p()
@@ -56,7 +56,7 @@ def test_its_functions_are_called_by_ctypes(library):
 
 
 def test_a_module_links_to_it(library, build_extension, load, tmp_path):
-    """And needs no `interchange_import()`."""
+    """A linked module does not need `interchange_import()`."""
     path = build_extension(tmp_path, "linked", HERE / "linked.c", library)
     linked = load(path)
 
@@ -67,7 +67,7 @@ def test_a_module_links_to_it(library, build_extension, load, tmp_path):
 
 @pytest.mark.isolated
 def test_a_program_with_python_in_it_links_to_it(library, compile_with, tmp_path):
-    """It imports interchange, which sets the library up, and calls its functions."""
+    """A program with embedded Python imports interchange, and calls linked functions."""
     if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
         pytest.skip("this Python is no shared library that a program could link to")
     folder = sysconfig.get_config_var("LIBDIR")
@@ -89,7 +89,7 @@ def test_a_program_with_python_in_it_links_to_it(library, compile_with, tmp_path
 
 @pytest.mark.isolated
 def test_the_readable_core_has_none(run_isolated):
-    """Where it is in use the library is not set up, whether or not it is built (IX-CAPI-2)."""
+    """With the ctypes core the library is not initialised, even if it is built (IX-CAPI-2)."""
     script = """
 import interchange as ix
 try:

@@ -32,7 +32,7 @@ import probe
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_told(run_isolated, probe, mistake):
-    """Its error is interchange's own, and names the rule."""
+    """An error is interchange's own, and cites the rule."""
     script = f"{START}\nprint(probe.mistake(sys.argv[2], ix.asarray(b'abc')))"
     told = run_isolated(script, probe.parent, mistake)
 
@@ -41,7 +41,7 @@ def test_a_mistake_is_told(run_isolated, probe, mistake):
 
 
 def test_an_object_that_is_no_array_is_told(run_isolated, probe):
-    """As by asarray."""
+    """An object that is no array raises the error of asarray."""
     script = f"{START}\nprint(probe.mistake('view of no array', None))"
 
     assert "[IX-PROTOCOL-1]" in run_isolated(script, probe.parent)
@@ -49,7 +49,7 @@ def test_an_object_that_is_no_array_is_told(run_isolated, probe):
 
 @pytest.mark.parametrize("getter", GETTERS)
 def test_a_getter_refuses_null(run_isolated, probe, getter):
-    """For the handle, for the result, and a handle that nobody gave."""
+    """NULL is refused for the handle and for the result, and so is an invalid handle."""
     script = f"""{START}
 seen = ix.asarray(np.ones(3))
 fresh = ix.from_pointer(4096, (2, 3), "float32")  # nobody asked for its numbers
@@ -67,7 +67,7 @@ print(*probe.getter(sys.argv[2], seen, fresh), sep="\\n")
 
 @pytest.mark.parametrize("mistake", ["abi_version", "struct_size"])
 def test_an_older_interchange_is_an_import_error(run_isolated, probe, mistake):
-    """The header looks at the table before it calls anything."""
+    """The header checks the table before it calls a function."""
     script = f"""{START.replace("import probe", "")}
 import ctypes
 import c_api

@@ -65,7 +65,7 @@ def test_views_and_handles_leave_nothing(run_isolated, probe, kind):
 
 
 def test_refusals_leave_nothing(run_isolated, probe):
-    """A view of what is no array, and its release, are as clean."""
+    """The view of an object that is no array, and its release, leak nothing."""
     script = """
 import os, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`interchange_view`: what it says of arrays of any library is what `asarray` says."""
+"""`interchange_view` has the values of `asarray` for arrays of any library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAYOUTS = {
 
 
 def expected(array, flags=None):
-    """Return the fields of a view over what an Array describes."""
+    """Return the fields of a view of the memory that an Array describes."""
     known = {False: 0, True: 1, None: 2}[array.readonly]
     return {
         "ptr": array.ptr,
@@ -58,7 +58,7 @@ def make(layout="block", dtype="int32"):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_element_type_of_numpy_is_told(c_api, dtype):
-    """Also when it is met for the second time, which is another way."""
+    """Every element type of NumPy is reported, uncached and cached."""
     x = make(dtype=dtype)
 
     assert [c_api.fields(x) for _ in range(3)] == 3 * [expected(ix.asarray(x))]
@@ -73,7 +73,7 @@ def test_every_layout_of_numpy_is_told(c_api, layout):
 
 
 def test_a_read_only_ndarray_is_flagged(c_api):
-    """And another one, which shares its memory, is not."""
+    """A read-only ndarray is flagged, and a writable one over the same memory is not."""
     x = make()
     frozen = x.view()
     frozen.flags.writeable = False
@@ -88,7 +88,7 @@ ALIGNMENTS = {"u1": 1, "f2": 2, "i4": 4, "f8": 8, "c8": 4, "c16": 8}
 @pytest.mark.parametrize("dtype", ALIGNMENTS)
 @pytest.mark.parametrize("way", [lambda x: x, ix.asarray, ix.from_dlpack, memoryview])
 def test_elements_that_are_not_aligned_are_flagged(c_api, way, dtype, offset):
-    """Whoever described them; of complex numbers each half is looked at."""
+    """Unaligned elements are flagged for any producer; complex numbers by their halves."""
     itemsize = np.dtype(dtype).itemsize
     x = np.zeros(16 + 2 * itemsize, "u1")
     start = -x.ctypes.data % 16 + offset
@@ -109,7 +109,7 @@ def test_elements_that_are_not_aligned_are_flagged(c_api, way, dtype, offset):
     ],
 )
 def test_alignment_is_that_of_a_number_in_memory_with_addresses(c_api, element, device, is_flagged):
-    """A vector is aligned as its lanes are, and a handle is no address."""
+    """A vector is aligned as its lanes are, and a handle has no alignment."""
     ptr = 4096 + (4 if device == "cpu" else 1)
     x = ix.from_pointer(ptr, (3,), element, device=device)
 
@@ -129,7 +129,7 @@ def test_alignment_is_that_of_a_number_in_memory_with_addresses(c_api, element, 
     ids=["byte-order", "text", "structs", "odd-strides", "times", "masked"],
 )
 def test_what_asarray_refuses_is_refused_alike(c_api, x):
-    """With the same class and the same rule."""
+    """Refusals have the class and the rule of asarray's."""
     with pytest.raises(ix.InterchangeError) as wanted:
         ix.asarray(x)
     with pytest.raises(type(wanted.value)) as caught:
@@ -139,7 +139,7 @@ def test_what_asarray_refuses_is_refused_alike(c_api, x):
 
 
 def test_an_ndarray_is_referred_to_until_the_view_is_released(c_api):
-    """And not beyond."""
+    """The view keeps a reference to the ndarray until it is released."""
     x = make()
     alive = weakref.ref(x)
     view = c_api.fill(x)
@@ -152,7 +152,7 @@ def test_an_ndarray_is_referred_to_until_the_view_is_released(c_api):
 
 
 def test_a_shape_that_is_set_in_place_does_not_reach_into_the_view(c_api):
-    """It has numbers of its own."""
+    """The view has its own shape."""
     x = make()
     with c_api.viewed(x) as view:
         x.resize((24,), refcheck=False)
@@ -179,7 +179,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_arrays_are_told_as_they_say_themselves(c_api, kind):
-    """Wherever they are, and whatever they hold."""
+    """A view has the Array's attributes, for any device and elements."""
     x = ARRAYS[kind]()
 
     assert c_api.fields(x) == expected(x)
@@ -219,14 +219,14 @@ def test_an_array_lives_as_long_as_its_view(c_api):
 
 
 def test_the_stream_of_pending_work_is_told(c_api):
-    """By the handle that its producer named."""
+    """The stream of pending work is the producer's handle."""
     x = ix.from_pointer(4096, (3,), "float32", device="cuda:0", stream=7)
 
     assert c_api.fields(x)["stream"] == 7
 
 
 def test_default_streams_have_their_numbers(c_api):
-    """1 and 2, as the CUDA runtime takes them."""
+    """The default streams are 1 and 2, as in the CUDA runtime."""
     found = [
         c_api.fields(ix.from_pointer(4096, (3,), "float32", device="cuda:0", stream=stream))
         for stream in (1, 2)
@@ -236,7 +236,7 @@ def test_default_streams_have_their_numbers(c_api):
 
 
 def test_the_default_stream_of_rocm_is_0_and_is_told(c_api):
-    """`has_stream` says that it is one."""
+    """`has_stream` distinguishes the default stream 0 of ROCm from no stream."""
     x = ix.from_pointer(4096, (3,), "float32", device="rocm:0", stream=0)
 
     assert c_api.fields(x)["stream"] == 0
@@ -270,7 +270,7 @@ def test_objects_of_every_protocol_are_told_as_by_asarray(c_api, kind):
     """The first time, and when their type is known."""
     x = OTHERS[kind]()
     known = expected(ix.asarray(x))
-    if kind == "scalar":  # each asking copies it
+    if kind == "scalar":  # each call makes a copy
         known["ptr"] = None
     found = [c_api.fields(x) for _ in range(3)]
 
@@ -278,7 +278,7 @@ def test_objects_of_every_protocol_are_told_as_by_asarray(c_api, kind):
 
 
 def test_a_capsule_is_consumed(c_api):
-    """And its memory is kept until the view is released."""
+    """A capsule is consumed, and its memory is kept until the view is released."""
     block = np.ones(3)
     alive = weakref.ref(block)
     view = c_api.fill(block.__dlpack__(max_version=(1, 3)))
@@ -290,7 +290,7 @@ def test_a_capsule_is_consumed(c_api):
 
 
 def test_a_consumed_capsule_is_refused(c_api):
-    """As by `from_dlpack`."""
+    """A consumed capsule is refused with the error of `from_dlpack`."""
     capsule = np.ones(3).__dlpack__()
     ix.from_dlpack(capsule)
 
@@ -310,7 +310,7 @@ def test_what_is_no_array_is_refused(c_api, x):
 
 
 def test_what_a_producer_raises_comes_through(c_api):
-    """Unchanged, and nothing is filled."""
+    """The producer's error is raised unchanged, and the view is not filled."""
 
     class Producer:
         def __dlpack__(self, **_):
@@ -327,7 +327,7 @@ def test_what_a_producer_raises_comes_through(c_api):
 
 
 def test_a_view_is_filled_again_once_it_was_released(c_api):
-    """One struct serves many arrays."""
+    """A struct can be filled again after its release."""
     view = c_api.empty_view()
     seen = []
     for x in (make(), b"abc", make("9-axes")):
@@ -339,7 +339,7 @@ def test_a_view_is_filled_again_once_it_was_released(c_api):
 
 
 def test_what_only_says_that_it_is_an_array_is_refused(c_api):
-    """A weak proxy is returned by asarray as it is, and has no fields that could be read."""
+    """A weak proxy, which asarray returns unchanged, is refused: it has no fields in C."""
     array = ix.asarray(np.arange(3.0))
 
     with pytest.raises(ix.ExchangeError) as caught:

@@ -29,7 +29,7 @@ ALWAYS = {"interchange", "numpy", "typing_extensions"}
 MARK = re.compile(r"# error: (?P<mypy>[\w -]+) \| (?P<pyright>[\w -]+)$")
 
 Said = dict[tuple[str, int], set[str]]
-"""Name of a program and number of a line -> what a checker says of it."""
+"""Name of a program and number of a line -> errors of a checker."""
 
 
 # ---------------------------------------------------------------- the programs
@@ -47,7 +47,7 @@ def imported_by(program: Path) -> set[str]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be imported, as far as can be told without doing so."""
+    """Return whether a module can be imported, as far as can be determined without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
@@ -55,7 +55,7 @@ def is_installed(module: str) -> bool:
 
 
 def expected(programs: list[Path], checker: str) -> Said:
-    """Return what a checker must say of programs, by their marks."""
+    """Return the errors that a checker must report for programs, by their marks."""
     said: Said = {}
     for program in programs:
         for number, line in enumerate(program.read_text("utf-8").splitlines(), 1):
@@ -66,7 +66,7 @@ def expected(programs: list[Path], checker: str) -> Said:
 
 
 def differences(wanted: Said, found: Said) -> list[str]:
-    """Return where a checker says something else than it must."""
+    """Return where a checker's errors differ from the expected ones."""
     said = [
         (place, sorted(wanted.get(place, ())), sorted(found.get(place, ())))
         for place in sorted({*wanted, *found})
@@ -120,7 +120,7 @@ def stand_in(folder: Path) -> None:
 
 
 def run(command: list[str], stubs: Path) -> str:
-    """Return what a checker prints; it ends with an error where it cannot run."""
+    """Return the output of a checker; it raises an error if the checker cannot run."""
     paths = [os.environ.get("PYTHONPATH"), str(stubs)]
     env = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
@@ -133,7 +133,7 @@ def run(command: list[str], stubs: Path) -> str:
 
 
 def said_by_mypy(programs: list[Path], stubs: Path) -> Said:
-    """Return what mypy says of programs."""
+    """Return the errors of mypy for programs."""
     mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--output=json"]
     mypy += ["--explicit-package-bases"]
     said: Said = {}
@@ -152,7 +152,7 @@ def pyright(*arguments: str, stubs: Path) -> dict[str, object]:
 
 
 def said_by_pyright(programs: list[Path], stubs: Path) -> Said:
-    """Return what pyright says of programs."""
+    """Return the errors of pyright for programs."""
     said: Said = {}
     for found in pyright(*map(str, programs), stubs=stubs)["generalDiagnostics"]:
         if found["severity"] == "error":
@@ -174,7 +174,7 @@ def incomplete(package: str, stubs: Path) -> list[str]:
 
 
 def main() -> int:
-    """Run both checkers, print what is not as it should be, and return whether there is any."""
+    """Run both checkers, print the differences, and return whether there are any."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--libraries", action="store_true", help="programs of array libraries alone"

@@ -36,7 +36,7 @@ FROM_ELSEWHERE = {
     "from_dlpack": "from interchange._functions.importing import from_dlpack as from_dlpack",
     "linalg": "from . import linalg as linalg",
 }
-"""Name that is taken over as it is -> how."""
+"""Name that is imported unchanged -> how."""
 
 
 class _Builtins(ast.NodeTransformer):
@@ -75,7 +75,7 @@ def definition(name, function):
 
 
 def written(name):
-    """Return how the stub says a name."""
+    """Return the stub's text for a name."""
     value = getattr(xp, name)
     if name in FROM_ELSEWHERE:
         return FROM_ELSEWHERE[name] + "\n"
@@ -87,7 +87,7 @@ def written(name):
 
 def imports(body):
     """Yield what must be imported for the annotations of a stub."""
-    homes = dict(KNOWN)  # and what a module calls by a name of its own, beside its functions
+    homes = dict(KNOWN)  # and aliases that a module uses besides its functions
     for function in filter(inspect.isfunction, map(vars(xp).get, xp.__all__)):
         for text in inspect.get_annotations(function).values():
             for node in ast.walk(ast.parse(text)):

@@ -1,4 +1,4 @@
-"""What type checkers are told is what is so when programs run; ``check.py`` asks the checkers."""
+"""The types for type checkers are those at run time; ``check.py`` runs the checkers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PROGRAMS = [
 
 
 def is_of(value, kind):
-    """Return whether a value is of a type, as far as its class tells."""
+    """Return whether a value has a type, as far as its class tells."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
         return any(is_of(value, each) for each in arguments)
@@ -51,7 +51,7 @@ def is_of(value, kind):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_that_checks_has_those_types_when_it_runs(program, monkeypatch):
-    """Every ``assert_type`` of it holds of the object that is there."""
+    """Every ``assert_type`` of a program is true of the object at run time."""
     seen = []
     if not check.is_installed("typing_extensions"):
         monkeypatch.setitem(sys.modules, "typing_extensions", ModuleType("typing_extensions"))
@@ -82,7 +82,7 @@ def test_checkers_are_told_of_the_operators_that_are_made():
 
 
 def test_the_overloads_of_convert_are_its_targets():
-    """Less those of which no library says the class to a checker."""
+    """Without those whose class no library declares to a checker."""
     untold = {"array_api_strict", "cuda.core", "numba"}
     tree = ast.parse(check.CONVERT.read_text(encoding="utf-8"))
     told = {
@@ -101,7 +101,7 @@ def test_the_stub_of_the_namespace_is_that_of_its_functions():
 
 
 def test_a_line_that_should_be_refused_and_is_not_is_found():
-    """And one that is refused and should not be, and one that is for another reason."""
+    """A program that is refused although it should pass is reported, and one with another error."""
     wanted = {("a.py", 1): {"arg-type"}, ("a.py", 2): {"misc"}, ("a.py", 3): {"operator"}}
     found = {("a.py", 2): {"misc"}, ("a.py", 3): {"call-arg"}, ("b.py", 1): {"operator"}}
 
@@ -113,7 +113,7 @@ def test_a_line_that_should_be_refused_and_is_not_is_found():
 
 
 def test_each_wrong_program_has_lines_that_both_checkers_must_refuse():
-    """A mark that is not understood would demand nothing."""
+    """A mark that is not understood is an error, since it would demand nothing."""
     programs = sorted((HERE / "wrong").glob("*.py"))
     marks = [line for one in programs for line in one.read_text().splitlines() if "# error" in line]
 

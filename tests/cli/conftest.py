@@ -58,7 +58,7 @@ def kind_named() -> Callable[[str], Kind]:
 def add_liar(
     monkeypatch: pytest.MonkeyPatch, kind_named: Callable[[str], Kind]
 ) -> Callable[..., Kind]:
-    """Return a function that adds a library, with NumPy's arrays, that takes arrays as told."""
+    """Return a function that registers a library of NumPy arrays with a given import function."""
 
     def add(take: Callable[[Any, Any], Any], **options: Any) -> Kind:
         monkeypatch.setitem(sys.modules, "liar", ModuleType("liar"))

@@ -6,7 +6,7 @@ from importlib import metadata
 
 
 def test_it_judges(run_cli):
-    """A library that the kit knows."""
+    """A library that the kit can judge is judged."""
     done = run_cli("check", "numpy", "--only", "make_returns_an_array")
 
     assert (done.code, done.err) == (0, "")
@@ -15,7 +15,7 @@ def test_it_judges(run_cli):
 
 
 def test_it_says_what_cannot_be_done(run_cli):
-    """With the exit code of the other commands."""
+    """An impossible request has the exit code of the other commands."""
     done = run_cli("check", "no-such-library")
 
     assert done.code == 2
@@ -23,7 +23,7 @@ def test_it_says_what_cannot_be_done(run_cli):
 
 
 def test_a_kit_of_another_release_is_refused(run_cli, monkeypatch):
-    """It judges by another rule book; the command to install the right one is there."""
+    """A kit of another release is refused with the command that installs the right one."""
     found = metadata.version
     other = {"array-interchange": "99.1"}
     monkeypatch.setattr(metadata, "version", lambda name: other.get(name) or found(name))

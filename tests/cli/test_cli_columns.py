@@ -1,4 +1,4 @@
-"""The matrices of columns: who shares memory with whom, at one address, in both directions."""
+"""The matrices of columns: pairs that share memory, at one address, in both directions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ isolated = pytest.mark.isolated
 
 @lru_cache
 def _run(direction: str, dtype: str = "float32") -> dict[str, Any]:
-    """Run a matrix in a process of its own, on those of the libraries that are here."""
+    """Run a matrix in its own process, with those of the libraries that are installed."""
     known = {name for names in LIBRARIES.values() for name in names}
     only = ",".join(sorted(name for name in known if find_spec(name)))
     command = [sys.executable, "-m", "interchange", "matrix", "--json", "-"]
@@ -80,7 +80,7 @@ def _cell(direction: str, producer: str, consumer: str) -> dict[str, Any]:
     )
 
 
-# ---------------------------------------------------------------- what is so
+# ---------------------------------------------------------------- correct libraries
 
 
 @interop
@@ -91,7 +91,7 @@ def _cell(direction: str, producer: str, consumer: str) -> dict[str, Any]:
 def test_a_column_is_shared(
     need: Callable[[str], None], library: str, taker: str, kind: str
 ) -> None:
-    """The array begins at the address that the library of the column tells."""
+    """The array has the address that the column's library reports."""
     need(library)
     need(TAKERS_IN[taker])
 
@@ -142,7 +142,7 @@ def test_what_is_not_shared_says_the_rule(
 def test_an_array_is_shared(
     need: Callable[[str], None], library: str, taker: str, kind: str
 ) -> None:
-    """The column begins at the address of the array, by the word of its library."""
+    """The column has the array's address, as its library reports."""
     need(library)
     need(TAKERS_OUT[taker])
 
@@ -157,7 +157,7 @@ def test_an_array_is_shared(
 @pytest.mark.parametrize("direction", LIBRARIES)
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_every_refusal_has_a_rule_and_nothing_fails(direction: str, dtype: str) -> None:
-    """Whatever the elements are."""
+    """Every refusal has a rule and no cell fails, for every element type."""
     told = _run(direction, dtype)
     unshared = [cell for cell in told["cells"] if cell["verdict"] != "zero-copy"]
 
@@ -167,7 +167,7 @@ def test_every_refusal_has_a_rule_and_nothing_fails(direction: str, dtype: str) 
     assert not any("makes no" in why for why in told["absent"].values())
 
 
-# ---------------------------------------------------------------- what is not
+# ---------------------------------------------------------------- incorrect libraries
 
 
 def _kind(direction: str, name: str) -> Any:
@@ -175,7 +175,7 @@ def _kind(direction: str, name: str) -> Any:
 
 
 def _hand_in(taker: Any, column: Any = None) -> Cell:
-    """Hand a column of pyarrow to what takes it."""
+    """Pass a column of pyarrow to a consumer."""
     column = column or _kind("in", "pyarrow: numbers")
     load(column)
     load(taker)
@@ -195,7 +195,7 @@ def _hand_in(taker: Any, column: Any = None) -> Cell:
     ids=["copies", "casts", "cuts", "raises"],
 )
 def test_a_lie_fails(need: Callable[[str], None], take: Callable[..., Any], reason: str) -> None:
-    """Whatever arrives other than it was sent makes a cell that failed."""
+    """A wrong result of any kind makes a failed cell."""
     need("pyarrow")
 
     cell = _hand_in(replace(_kind("in", "np.asarray"), take=take))
@@ -206,7 +206,7 @@ def test_a_lie_fails(need: Callable[[str], None], take: Callable[..., Any], reas
 
 @interop
 def test_a_mask_that_lies_fails(need: Callable[[str], None]) -> None:
-    """The elements that are there must be those that were put there."""
+    """Elements that are not masked must be unchanged."""
     need("pyarrow")
     other = replace(
         _kind("in", "pyarrow: nulls, separate"),
@@ -226,7 +226,7 @@ def _with_one_null(values: list[Any], _: str) -> Any:
 
 
 def test_what_reads_the_memory_is_seen_to() -> None:
-    """And what read a copy is seen, too; the memory is afterwards as before."""
+    """A consumer that reads a copy is detected; the memory is restored afterwards."""
     memory = bytearray(range(1, 9))
     kept = bytes(memory)
     address = interchange.asarray(memory).ptr
@@ -248,7 +248,7 @@ def test_columns_are_on_the_host(run_cli: Callable[..., Any]) -> None:
 
 
 def test_only_names_libraries_of_the_direction(run_cli: Callable[..., Any]) -> None:
-    """And the error says which there are."""
+    """The error lists the libraries of the direction."""
     done = run_cli("matrix", "--columns", "in", "--only", "warp")
 
     assert done.code == 2
@@ -257,7 +257,7 @@ def test_only_names_libraries_of_the_direction(run_cli: Callable[..., Any]) -> N
 
 @pytest.mark.parametrize("direction", LIBRARIES)
 def test_every_library_is_on_its_side(direction: str) -> None:
-    """Five of columns and three of arrays, whichever way."""
+    """All five column libraries and all three array libraries are listed, in both directions."""
     kinds = columns.kinds_of_columns(direction)
     rows = {one.library for one in kinds if one.is_sample}
     taking = {one.library for one in kinds if one.target is not None}

@@ -1,4 +1,4 @@
-"""The command's grammar, its exit codes, and what it prints where."""
+"""The command's grammar, its exit codes, and its output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALWAYS = "numpy,stdlib,interchange"
 
 
 def _child(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m interchange`` in a process of its own."""
+    """Run ``python -m interchange`` in its own process."""
     return subprocess.run(
         [sys.executable, "-m", "interchange", *arguments],
         capture_output=True,
@@ -39,7 +39,7 @@ def _child(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_matrix_without_a_mistake_ends_with_0(run_cli: Callable[..., Any]) -> None:
-    """All is well: code 0, a table, and nothing on standard error."""
+    """A matrix without failures has exit code 0, a table, and an empty standard error."""
     done = run_cli("matrix", "--only", ALWAYS)
 
     assert (done.code, done.err) == (0, "")
@@ -49,7 +49,7 @@ def test_a_matrix_without_a_mistake_ends_with_0(run_cli: Callable[..., Any]) -> 
 def test_a_lying_library_ends_the_matrix_with_1(
     run_cli: Callable[..., Any], add_liar: Callable[..., Kind]
 ) -> None:
-    """One cell that failed is enough for code 1, and the table says which and why."""
+    """One failed cell gives exit code 1, and the table shows it with the reason."""
     add_liar(lambda _, array: np.array(array))
 
     done = run_cli("matrix", "--only", ALWAYS)
@@ -75,7 +75,7 @@ def test_a_lying_library_ends_the_matrix_with_1(
 def test_bad_arguments_end_with_2(
     run_cli: Callable[..., Any], arguments: list[str], said: str
 ) -> None:
-    """What cannot be done ends with code 2 and a sentence, and prints nothing else."""
+    """Invalid arguments give exit code 2 and a message, and no other output."""
     if arguments[-1] == "ml_dtypes":
         pytest.importorskip("ml_dtypes", reason="a row without a column takes ml_dtypes")
 
@@ -90,7 +90,7 @@ def test_a_library_that_was_named_and_is_not_here_ends_with_2(
     monkeypatch: pytest.MonkeyPatch,
     kind_named: Callable[[str], Kind],
 ) -> None:
-    """A matrix of less than was asked for by name would not be honest."""
+    """A library named on the command line that is not installed gives exit code 2."""
     from dataclasses import replace
 
     ghost = replace(kind_named("NumPy"), name="Ghost", library="mlx", module="no_such_library")
@@ -106,7 +106,7 @@ def test_a_library_that_was_named_and_is_not_here_ends_with_2(
 def test_an_interrupt_ends_with_130(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody who presses Ctrl-C gets the shell back, and no traceback."""
+    """Ctrl-C ends the command with 130, without a traceback."""
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -120,7 +120,7 @@ def test_an_interrupt_ends_with_130(
 
 @pytest.mark.isolated
 def test_a_reader_that_goes_away_ends_with_2() -> None:
-    """A closed pipe, as after ``| head``, gives no traceback, and no word of something found."""
+    """A closed pipe, as after ``| head``, gives exit code 2 and no traceback."""
     command = [sys.executable, "-m", "interchange", "matrix", "--only", ALWAYS, "--json", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         child.stdout.close()
@@ -142,7 +142,7 @@ def test_the_module_runs_the_command() -> None:
 
 @pytest.mark.isolated
 def test_the_exit_code_reaches_the_shell() -> None:
-    """The code of `main` is that of the process."""
+    """The return value of `main` is the exit code of the process."""
     assert _child("inspect", "no_such_module_at_all:x").returncode == 2
 
 
@@ -155,7 +155,7 @@ def test_the_version_is_told(run_cli: Callable[..., Any]) -> None:
 
 @pytest.mark.isolated
 def test_the_command_imports_nothing_heavy() -> None:
-    """Reading a command line imports neither rich nor shtab nor any array library."""
+    """Parsing a command line imports neither rich nor shtab nor any array library."""
     program = (
         "import sys, interchange.cli\n"
         "interchange.cli.parser()\n"
@@ -172,7 +172,7 @@ def test_the_command_imports_nothing_heavy() -> None:
 
 @pytest.mark.isolated
 def test_the_command_imports_nothing_that_judges() -> None:
-    """Of the kit, the options of ``check`` are read, and nothing is that only a run needs."""
+    """Of the kit only the options of ``check`` are imported, and nothing that a run needs."""
     program = (
         "import sys, interchange.cli\n"
         "kit = 'interchange_conformance.'\n"
@@ -203,7 +203,7 @@ NO_RICH = (
 def test_tables_are_the_same_without_rich(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    """It brings colours, and no words."""
+    """rich adds colours, and no text."""
     with_rich = run_cli(*arguments)
     for name in ("rich", "rich.console", "rich.text"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -215,7 +215,7 @@ def test_tables_are_the_same_without_rich(
 
 @pytest.mark.isolated
 def test_a_terminal_without_rich_gets_plain_text() -> None:
-    """As wide as it is, without colours and without progress."""
+    """Without rich a terminal gets a table of its width, without colours and progress."""
     shown = _on_a_terminal("matrix", "--only", ALWAYS, program=("-c", NO_RICH))
 
     assert "24 hand-overs: 24 zero-copy" in shown
@@ -234,7 +234,7 @@ def test_a_terminal_without_rich_gets_plain_text() -> None:
 def test_no_report_takes_rich(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    """Nor anything else that is not installed with interchange."""
+    """No report needs rich, or other packages that interchange does not install."""
     monkeypatch.setitem(sys.modules, "rich", None)
 
     assert run_cli(*arguments).code == 0
@@ -244,7 +244,7 @@ def test_no_report_takes_rich(
 
 
 def test_the_table_fits_100_columns(run_cli: Callable[..., Any]) -> None:
-    """Where nobody says how wide the terminal is, lines are at most 100 characters long."""
+    """If the terminal width is unknown, lines have at most 100 characters."""
     done = run_cli("matrix", "--only", ALWAYS)
 
     assert max(map(len, done.out.splitlines())) <= 100
@@ -254,19 +254,19 @@ def test_the_table_fits_100_columns(run_cli: Callable[..., Any]) -> None:
 def test_the_table_fits_the_terminal(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    """Columns that have no room stand in a table below, and no row is cut."""
+    """Columns that do not fit are in a table below, and no row is cut."""
     monkeypatch.setenv("COLUMNS", str(width))
 
     done = run_cli("matrix", "--only", ALWAYS)
 
     assert max(map(len, done.out.splitlines())) <= width
-    assert done.out.count("●") == 24 * 1 + 1  # one for each hand-over, one in the legend
+    assert done.out.count("●") == 24 * 1 + 1  # one per transfer, one in the legend
     assert "…" not in done.out
 
 
 @pytest.mark.isolated
 def test_an_encoding_without_symbols_gets_ascii() -> None:
-    """Where the terminal has no other characters, the table makes do."""
+    """If the encoding has no other characters, the table uses ASCII."""
     done = _child(
         "matrix", "--only", "numpy,stdlib", env={**os.environ, "PYTHONIOENCODING": "ascii"}
     )
@@ -277,7 +277,7 @@ def test_an_encoding_without_symbols_gets_ascii() -> None:
 
 @pytest.mark.isolated
 def test_markdown_goes_through_an_encoding_without_symbols() -> None:
-    """What standard output cannot say is replaced, and does not end the command."""
+    """Characters that standard output cannot encode are replaced, without an error."""
     done = _child(
         *("matrix", "--only", "numpy,stdlib", "--markdown", "-"),
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
@@ -288,7 +288,7 @@ def test_markdown_goes_through_an_encoding_without_symbols() -> None:
 
 
 def _on_a_terminal(*arguments: str, program: tuple[str, ...] = MODULE, **env: str) -> str:
-    """Return what a command shows on a terminal, standard output and error together."""
+    """Return the terminal output of a command, standard output and error together."""
     import pty
 
     master, slave = pty.openpty()
@@ -303,7 +303,7 @@ def _on_a_terminal(*arguments: str, program: tuple[str, ...] = MODULE, **env: st
     while True:
         try:
             part = os.read(master, 65536)
-        except OSError:  # how Linux says that the other side is closed
+        except OSError:  # how Linux reports that the other side is closed
             break
         if not part:
             break
@@ -315,7 +315,7 @@ def _on_a_terminal(*arguments: str, program: tuple[str, ...] = MODULE, **env: st
 
 @pytest.mark.isolated
 def test_a_terminal_sees_progress_and_colour() -> None:
-    """A bar tells what is going on, and verdicts have colours."""
+    """A terminal gets a progress bar and coloured verdicts."""
     shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR="")
 
     assert "importing NumPy" in shown
@@ -344,7 +344,7 @@ def test_without_a_terminal_there_is_no_progress_and_no_colour(
 
 
 def test_versions_name_the_core_and_the_libraries(run_cli: Callable[..., Any]) -> None:
-    """Without a command: release, core, DLPack, Python, NumPy, and a row for each kind of array."""
+    """`versions` lists release, core, DLPack, Python, NumPy, and a row for each kind of array."""
     done = run_cli()
 
     assert done.code == 0
@@ -365,7 +365,7 @@ def test_versions_name_the_core_and_the_libraries(run_cli: Callable[..., Any]) -
 def test_versions_say_why_a_better_core_is_not_in_use(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str, refused: Any, line: str
 ) -> None:
-    """Nothing of the best one; of another, why it is in use."""
+    """For the best core no reason is shown; for another one the reason is."""
     from interchange import _core
 
     monkeypatch.setattr(ix, "core_name", name)
@@ -377,7 +377,7 @@ def test_versions_say_why_a_better_core_is_not_in_use(
 
 @pytest.mark.isolated
 def test_a_core_that_is_not_built_does_not_look_broken(run_isolated: Callable[..., str]) -> None:
-    """One line of versions says what works without it, and what does not."""
+    """One line lists what works without the native core, and what does not."""
     script = """
 import sys
 sys.modules["interchange._core._native"] = None
@@ -393,7 +393,7 @@ main(["--no-import"])
 
 
 def test_versions_as_json_tell_what_each_library_speaks(run_cli: Callable[..., Any]) -> None:
-    """Each kind of array has one entry, with every protocol answered."""
+    """Each kind of array has one JSON entry with a value for every protocol."""
     done = run_cli("--json")
 
     told = json.loads(done.out)
@@ -415,7 +415,7 @@ def test_versions_as_json_tell_what_each_library_speaks(run_cli: Callable[..., A
 
 @pytest.mark.isolated
 def test_no_import_imports_no_array_library() -> None:
-    """Looking for libraries needs none of them, and finds what is installed."""
+    """`--no-import` finds the installed libraries without importing them."""
     program = (
         "import sys\n"
         "from interchange.cli import main\n"
@@ -434,7 +434,7 @@ def test_no_import_imports_no_array_library() -> None:
 def test_main_reads_the_arguments_of_the_process(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The installed command passes none: those of the process are taken."""
+    """The installed command uses the arguments of the process."""
     monkeypatch.setattr(sys, "argv", ["interchange", "inspect", "b'abc'"])
 
     assert main() == 0

@@ -1,4 +1,4 @@
-"""Completion in shells: what bash offers behind Tab, asked of bash itself."""
+"""Completion in shells, tested with bash itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMP_CWORD=$(($# - 1))
 "$function" interchange "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
 printf '%s\\n' ${COMPREPLY[@]+"${COMPREPLY[@]}"}
 """
-"""What bash does when somebody presses Tab, and the words that it would offer."""
+"""Simulates pressing Tab in bash, and prints the completions."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def written(run_cli: Callable[..., Any], tmp_path: Path) -> Callable[[str], Path
 
 @pytest.fixture
 def offered(written: Callable[[str], Path], tmp_path: Path) -> Callable[[str], set[str]]:
-    """Return a function that says what bash offers at the end of a command line."""
+    """Return a function that returns bash's completions for a command line."""
     script = written("bash")
 
     def ask(line: str) -> set[str]:
@@ -65,14 +65,14 @@ def offered(written: Callable[[str], Path], tmp_path: Path) -> Callable[[str], s
 
 
 def options_of(command: str) -> set[str]:
-    """Return the options that the command itself takes."""
+    """Return the options in the command's own help."""
     below = next(a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
     return {text for action in below.choices[command]._actions for text in action.option_strings}
 
 
 @pytest.mark.parametrize("shell", [one for one in completion.SHELLS if shutil.which(one)])
 def test_a_shell_can_read_its_script(written: Callable[[str], Path], shell: str) -> None:
-    """Each that is installed here, which bash is."""
+    """Each installed shell, bash at least, can parse its script."""
     done = subprocess.run(
         [shell, "-n", written(shell)], capture_output=True, text=True, timeout=60, check=False
     )
@@ -82,7 +82,7 @@ def test_a_shell_can_read_its_script(written: Callable[[str], Path], shell: str)
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
 def test_a_script_knows_the_commands(written: Callable[[str], Path], shell: str) -> None:
-    """And options of theirs."""
+    """A script has the commands and their options."""
     text = written(shell).read_text(encoding="utf-8")
 
     for word in ("inspect", "matrix", "check", "dtype", "fail-on-quirks", "bfloat16", "emulated"):
@@ -119,7 +119,7 @@ def test_bash_offers_what_comes_next(
 @pytest.mark.isolated
 @pytest.mark.parametrize("command", ["inspect", "matrix", "check"])
 def test_bash_offers_every_option(offered: Callable[[str], set[str]], command: str) -> None:
-    """Of the command, and no other's."""
+    """Exactly the options of the command are completed."""
     assert offered(f"interchange {command} -") == options_of(command)
 
 
@@ -130,7 +130,7 @@ def test_bash_offers_every_option(offered: Callable[[str], set[str]], command: s
 def test_bash_offers_files_where_a_file_is_meant(
     offered: Callable[[str], set[str]], tmp_path: Path, line: str
 ) -> None:
-    """Those of the folder."""
+    """bash completes the files of the folder for a file argument."""
     (tmp_path / "report.html").touch()
 
     assert offered(f"interchange {line}rep") == {"report.html"}
@@ -140,7 +140,7 @@ def test_bash_offers_files_where_a_file_is_meant(
 def test_commands_of_the_kit_are_completed_without_it(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """By their names; their options are the kit's."""
+    """Commands of the kit are completed by name without it; their options need the kit."""
     monkeypatch.setattr(kit.importlib.util, "find_spec", lambda _: None)
 
     offered = request.getfixturevalue("offered")
@@ -153,7 +153,7 @@ def test_commands_of_the_kit_are_completed_without_it(
 def test_without_shtab_it_says_what_to_install(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And everything else works."""
+    """Without shtab the error says what to install, and all other commands work."""
     monkeypatch.setitem(sys.modules, "shtab", None)
 
     done = run_cli("--print-completion", "bash")
@@ -167,7 +167,7 @@ def test_without_shtab_it_says_what_to_install(
 
 
 def test_a_shell_that_is_unknown_is_refused(run_cli: Callable[..., Any]) -> None:
-    """With those that are known."""
+    """The error lists the known shells."""
     done = run_cli("--print-completion", "cmd")
 
     assert (done.code, done.out) == (2, "")
@@ -176,7 +176,7 @@ def test_a_shell_that_is_unknown_is_refused(run_cli: Callable[..., Any]) -> None
 
 @pytest.mark.isolated
 def test_the_page_says_how_it_is_switched_on(tmp_path: Path) -> None:
-    """Its lines, run in a fresh home; a bash that is started there knows the command."""
+    """The lines of the page, run in a new home, enable completion in a new bash."""
     section = PAGE.read_text(encoding="utf-8").partition("\n## Completion\n")[2]
     section = section.partition("\n## ")[0]
     blocks = re.findall(r"^```sh\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""``matrix --device cuda``, and what the command says of the driver: emulated, or none."""
+"""``matrix --device cuda``, and the command's output about the driver: emulated, or none."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HERE = "cuda.bindings,interchange,numpy"
-"""What is there wherever the emulated driver is."""
+"""The clients that are always available with the emulated driver."""
 CLIENTS = ("cuda.core view", "numba-cuda", "interchange")
 PRODUCERS = ("cuda.bindings pointer", "cuda.core Buffer", *CLIENTS)
 
 
 @pytest.fixture
 def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take cuda-python away."""
+    """Make cuda-python unavailable."""
     for name in ("cuda.bindings", "cuda.bindings.driver"):
         monkeypatch.setitem(sys.modules, name, None)
 
@@ -85,7 +85,7 @@ def test_without_a_driver_the_matrix_says_so(run_cli: Callable[..., Any]) -> Non
 
 @pytest.mark.usefixtures("broken_driver")
 def test_a_driver_that_does_not_start_is_named(run_cli: Callable[..., Any]) -> None:
-    """With the word that it gave."""
+    """The error has the reason that the driver gave."""
     done = run_cli("matrix", "--device", "cuda")
 
     assert done.code == 2
@@ -94,7 +94,7 @@ def test_a_driver_that_does_not_start_is_named(run_cli: Callable[..., Any]) -> N
 
 @pytest.mark.usefixtures("broken_driver")
 def test_a_driver_that_does_not_start_is_named_by_versions() -> None:
-    """The reason stands in the place of its version."""
+    """The reason is shown in place of the version."""
     assert cuda_driver.facts() == {
         "version": None,
         "devices": [],
@@ -165,7 +165,7 @@ def test_every_report_says_that_the_driver_is_emulated(
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
 def test_markdown_says_so_in_a_line_of_its_own(run_cli: Callable[..., Any]) -> None:
-    """Between the table and what is said of it."""
+    """The line is between the table and the notes."""
     text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
 
     (line,) = [line for line in text.splitlines() if "emulated" in line]
@@ -182,7 +182,7 @@ def test_the_terminal_says_so_too(run_cli: Callable[..., Any]) -> None:
 
 
 def test_a_real_driver_is_named_by_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the word emulated."""
+    """The word "emulated" is not used for a real driver."""
     facts = {"version": "12.8", "names": ["NVIDIA H200"], "is_emulated": False}
     monkeypatch.setattr(reports, "opened", type("Opened", (), facts))
 
@@ -195,7 +195,7 @@ def test_a_real_driver_is_named_by_its_device(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
 def test_the_file_names_the_command_that_wrote_it(run_cli: Callable[..., Any]) -> None:
-    """With the device."""
+    """The file has the command that wrote it, with the device."""
     text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
 
     assert text.startswith(
@@ -218,7 +218,7 @@ def _kind(name: str) -> Any:
 @pytest.mark.usefixtures("opened")
 @pytest.mark.parametrize("consumer", ["interchange", "NumPy, on the host"])
 def test_a_matrix_whose_waits_are_lost_is_reported(emulator: Any, consumer: str) -> None:
-    """The same hand-over on a driver that orders nothing: the detector says so."""
+    """On a driver that loses waits, the detector reports the transfer."""
     sample = _sample("float32")
 
     with emulator.without_waits():
@@ -243,7 +243,7 @@ def test_what_arrives_changed_fails(opened: Any) -> None:
 
 @pytest.mark.emulated
 def test_samples_give_their_memory_back(emulator: Any, opened: Any) -> None:
-    """On the device and on the host."""
+    """Samples free their memory on the device and on the host."""
     opened.synchronize(_devices.streams()[0])  # made, with its context
     before = emulator.live()
     sample = _sample("float32")
@@ -254,12 +254,12 @@ def test_samples_give_their_memory_back(emulator: Any, opened: Any) -> None:
     assert emulator.live() == before
 
 
-# ---------------------------------------------------------------- a process of its own
+# ---------------------------------------------------------------- a separate process
 
 
 @lru_cache
 def _run(dtype: str) -> dict[str, Any]:
-    """Run the matrix once on the emulated driver, as CI does; reports would end it with 86."""
+    """Run the matrix once on the emulated driver, as CI does; reports would exit with 86."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "interchange_conformance.emucuda", "--"),
@@ -292,7 +292,7 @@ def demand(need: Callable[[str], None]) -> None:
 @pytest.mark.parametrize("consumer", CLIENTS)
 @pytest.mark.parametrize("producer", PRODUCERS)
 def test_clients_share_device_memory(producer: str, consumer: str) -> None:
-    """At the address that it was sent from, and nothing was reported on the way."""
+    """Memory arrives at the address of its producer, and no race is reported."""
     cell = _run("float32")["cells"][producer, consumer]
 
     assert (cell["verdict"], cell["rule"]) == ("zero-copy", None)
@@ -305,7 +305,7 @@ def test_clients_share_device_memory(producer: str, consumer: str) -> None:
 @pytest.mark.usefixtures("demand")
 @pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
 def test_every_refusal_has_a_rule(dtype: str) -> None:
-    """Whatever the element type, nothing fails, and what is not shared has the id of a rule."""
+    """No cell fails for any element type, and every copy and refusal has a rule id."""
     told = _run(dtype)
 
     unshared = [c for c in told["cells"].values() if c["verdict"] != "zero-copy"]
@@ -318,7 +318,7 @@ def test_every_refusal_has_a_rule(dtype: str) -> None:
 @pytest.mark.isolated
 @pytest.mark.usefixtures("demand")
 def test_what_is_copied_is_read_only_or_for_the_host() -> None:
-    """Nothing else stands between the clients."""
+    """There is no other reason for a copy between the clients."""
     cells = _run("float32")["cells"].values()
 
     rules = {(c["rule"], c["consumer"] == "NumPy, on the host") for c in cells if c["rule"]}

@@ -1,4 +1,4 @@
-"""Each exit code that is documented of a command is provoked, and a mistake is no finding."""
+"""Each documented exit code is produced, and an error of the command is no finding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KITS = "interchange check"
-"""Whose codes the tests of the conformance kit provoke."""
+"""Commands whose codes are tested in the conformance kit."""
 ALWAYS = ("matrix", "--only", "numpy,stdlib,interchange")
 NULL_ADDRESS = "{'shape': (2,), 'typestr': '<f4', 'data': (0, False), 'version': 3}"
 NOWHERE = ("--json", "/nowhere/found.json")
@@ -29,7 +29,7 @@ PROVOKED = {
     ("interchange matrix", 1): ALWAYS,
     ("interchange matrix", 2): ("matrix", "--only", "nothing"),
 }
-"""Command and exit code -> what is called; a library that lies is there for the matrix's 1."""
+"""Command and exit code -> arguments; an incorrect library gives the matrix's 1."""
 WORK = {
     ("--no-import",): (versions, "environment"),
     ("inspect", "b'abc'"): (inspecting, "evaluate"),
@@ -39,7 +39,7 @@ WORK = {
 
 
 def test_every_documented_code_is_provoked() -> None:
-    """And no other."""
+    """Every documented code is tested, and no other."""
     documented = {
         (command, code)
         for command, codes in {**output.COMMANDS, **exits.COMMANDS}.items()
@@ -54,7 +54,7 @@ def test_every_documented_code_is_provoked() -> None:
 def test_a_documented_code_is_the_real_one(
     run_cli: Callable[..., Any], add_liar: Callable[..., Any], command: str, code: int
 ) -> None:
-    """What is said of a command, it does; only what found something or was done has output."""
+    """The exit code is the documented one; only codes for results have output."""
     if (command, code) == ("interchange matrix", 1):
         add_liar(lambda _, array: np.array(array))
 
@@ -69,7 +69,7 @@ def test_a_documented_code_is_the_real_one(
     ids=" ".join,
 )
 def test_a_wrong_call_is_2(run_cli: Callable[..., Any], arguments: list[str]) -> None:
-    """Of whichever command."""
+    """A wrong command line gives 2 for every command."""
     assert run_cli(*arguments).code == exits.CANNOT
 
 
@@ -77,7 +77,7 @@ def test_a_wrong_call_is_2(run_cli: Callable[..., Any], arguments: list[str]) ->
 def test_an_interrupt_is_130(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    """Of whichever command, and without a traceback."""
+    """An interrupt gives 130 for every command, without a traceback."""
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -91,7 +91,7 @@ def test_an_interrupt_is_130(
 def test_a_mistake_of_the_command_is_2(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    """Python would end with 1, as if something had been found; the traceback is there."""
+    """An internal error gives 2 with a traceback, since Python's 1 would mean a finding."""
 
     def err(*_: Any) -> None:
         raise ZeroDivisionError("a mistake")
@@ -106,7 +106,7 @@ def test_a_mistake_of_the_command_is_2(
 
 
 def test_an_expression_cannot_choose_the_code(run_cli: Callable[..., Any]) -> None:
-    """One that exits could not be evaluated."""
+    """An expression that exits gives the code for an evaluation error."""
     done = run_cli("inspect", "sys.exit(0)")
 
     assert (done.code, done.out) == (exits.CANNOT, "")

@@ -1,4 +1,4 @@
-"""``interchange inspect``: what is evaluated, what is printed, and the exit code."""
+"""``interchange inspect``: evaluation, output and exit code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_expressions_are_evaluated(run_cli: Callable[..., Any], target: str) -> 
 
 
 def test_the_report_is_that_of_inspect(run_cli: Callable[..., Any]) -> None:
-    """What is printed is what the function returns."""
+    """The output is the report of the function."""
     assert run_cli("inspect", "builtins:b'abc'").out == f"{ix.inspect(b'abc')}\n"
 
 
@@ -52,7 +52,7 @@ def test_a_module_of_the_current_directory_is_found(
 
 
 def test_a_broken_rule_ends_with_1(run_cli: Callable[..., Any]) -> None:
-    """What is found wrong is printed with its rule, and the code says so."""
+    """Violations are printed with their rules, and give exit code 1."""
     done = run_cli("inspect", NULL_ADDRESS)
 
     assert done.code == 1
@@ -75,7 +75,7 @@ def test_a_broken_rule_ends_with_1(run_cli: Callable[..., Any]) -> None:
 def test_what_cannot_be_evaluated_ends_with_2(
     run_cli: Callable[..., Any], target: str, said: str
 ) -> None:
-    """Bad input ends with code 2 and a sentence that says what it was."""
+    """Invalid input gives exit code 2 and a message with the reason."""
     done = run_cli("inspect", target)
 
     assert (done.code, done.out) == (2, "")
@@ -97,14 +97,14 @@ def test_what_a_module_lacks_is_said(
 
 @pytest.mark.parametrize(("target", "code"), [("b'abc'", 0), (NULL_ADDRESS, 1)])
 def test_json_has_the_same_verdict(run_cli: Callable[..., Any], target: str, code: int) -> None:
-    """The JSON says whether it is ok, and the exit code does too."""
+    """JSON and exit code have the same verdict."""
     done = run_cli("inspect", target, "--json")
 
     assert (done.code, json.loads(done.out)["ok"]) == (code, code == 0)
 
 
 def test_json_has_the_words_of_the_rules(run_cli: Callable[..., Any]) -> None:
-    """A finding comes with its id, severity and text, so that no rule book is needed to read it."""
+    """A finding has its id, severity and text, so that no rule book is needed to read it."""
     told = json.loads(run_cli("inspect", NULL_ADDRESS, "--json").out)
 
     assert told["findings"] == [
@@ -146,7 +146,7 @@ Theirs.__qualname__ = "\x1b[31mTheirs"
 
 
 def test_errors_of_others_do_not_reach_the_terminal(run_cli: Callable[..., Any]) -> None:
-    """What an expression raises is quoted."""
+    """Control characters in an expression's error are escaped."""
     done = run_cli("inspect", "builtins:int('\x1b[31m')")
     unknown = run_cli("inspect", r"builtins:type('\x1b[31m', (), {})()")
 

@@ -36,7 +36,7 @@ PAIRS = [(p, c) for p in KINDS for c in KINDS if c != "NumPy read-only"]
 
 
 def _matrix(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the matrix in a process of its own, with JSON on standard output."""
+    """Run the matrix in its own process, with JSON on standard output."""
     return subprocess.run(
         [sys.executable, "-m", "interchange", "matrix", "--json", "-", *arguments],
         capture_output=True,
@@ -49,7 +49,7 @@ def _matrix(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
 
 @lru_cache
 def _run(dtype: str) -> dict[str, Any]:
-    """Run the matrix once, in a process of its own, on those of the libraries that are here."""
+    """Run the matrix once, in its own process, with those of the libraries that are installed."""
     here = {library for library in KINDS.values() if find_spec(library)}
     only = ",".join(sorted(here | {"stdlib", "interchange"}))
     done = _matrix("--only", only, "--dtype", dtype, env={**os.environ, "PYTHONWARNINGS": "error"})
@@ -82,7 +82,7 @@ def test_who_can_share_shares(need: Callable[[str], None], producer: str, consum
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool", "complex64"])
 def test_every_refusal_has_a_rule(dtype: str) -> None:
-    """Whatever the element type, nothing fails, and what is not shared has the id of a rule."""
+    """No cell fails for any element type, and every copy and refusal has a rule id."""
     told = _run(dtype)
 
     assert told["counts"]["failed"] == 0
@@ -91,7 +91,7 @@ def test_every_refusal_has_a_rule(dtype: str) -> None:
 
 
 def test_nothing_but_read_only_memory_and_its_rule_stands_between_them() -> None:
-    """Of float32 arrays no pair is refused, and what is copied is read-only."""
+    """No pair refuses float32 arrays, and only read-only memory is copied."""
     told = _run("float32")
 
     assert told["counts"]["refused"] == 0

@@ -1,4 +1,4 @@
-"""The JSON of every command: its form has a number and a schema, which knows every field."""
+"""The JSON of every command: its format has a number, and a schema with every field."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def form_of(words: str) -> str:
 
 
 def closed(rule: Any) -> Any:
-    """Return a schema that allows no field without a description of its own."""
+    """Return a schema that requires a description of every field."""
     if isinstance(rule, list):
         return [closed(one) for one in rule]
     if not isinstance(rule, dict):
@@ -65,7 +65,7 @@ def validate(told: Any, form: str) -> None:
 
 @pytest.fixture
 def made(run_cli: Callable[..., Any]) -> Callable[[str], Any]:
-    """Return a function that runs one of the commands, and reads what it wrote."""
+    """Return a function that runs one of the commands, and reads its output."""
     return lambda words: json.loads(run_cli(*COMMANDS[words]).out)
 
 
@@ -74,7 +74,7 @@ def made(run_cli: Callable[..., Any]) -> Callable[[str], Any]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_schema_is_one_of_its_draft(form: str) -> None:
-    """And it is of the form's number."""
+    """A schema is valid under its draft, and has the number of the format."""
     schema = schema_of(form)
 
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -90,7 +90,7 @@ def test_what_is_written_is_as_the_schema_says(made: Callable[[str], Any], words
 
 
 def test_every_form_is_tried() -> None:
-    """None has a schema only."""
+    """Every format is tested."""
     assert {form_of(words) for words in COMMANDS} == set(FORMS)
 
 
@@ -105,7 +105,7 @@ def fields_of(rule: Any) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_field_is_described(form: str) -> None:
-    """By itself, or by what it refers to."""
+    """Every field has a description, directly or by reference."""
     root = schema_of(form)
     silent = [
         name
@@ -120,7 +120,7 @@ def test_every_field_is_described(form: str) -> None:
 
 
 def test_a_record_has_real_types(made: Callable[[str], Any]) -> None:
-    """Numbers are numbers, extents are lists, what is not there is null or missing."""
+    """Numbers are numbers, extents are lists, absent values are null or missing."""
     assert made("inspection of a record")["fields"] == {
         "data": 4096,
         "readonly": True,
@@ -133,7 +133,7 @@ def test_a_record_has_real_types(made: Callable[[str], Any]) -> None:
 
 
 def test_a_capsule_has_real_types(made: Callable[[str], Any]) -> None:
-    """So has a DLTensor."""
+    """Capsules and DLTensors have the right JSON types."""
     fields = made("inspection")["parts"][0]["parts"][0]["fields"]
 
     assert fields | {"data": 0} == {
@@ -151,7 +151,7 @@ def test_a_capsule_has_real_types(made: Callable[[str], Any]) -> None:
 
 
 def test_a_buffer_has_real_types(made: Callable[[str], Any]) -> None:
-    """Strides say that they are in bytes."""
+    """The unit of strides, bytes, is stated."""
     buffer = made("inspection")["parts"][-1]
 
     assert buffer["fields"] == {
@@ -164,7 +164,7 @@ def test_a_buffer_has_real_types(made: Callable[[str], Any]) -> None:
 
 
 class Broken:
-    """Every question to it raises."""
+    """Raises on every attribute access."""
 
     def __dlpack__(self, **_: Any) -> Any:
         raise ValueError("no capsule today")
@@ -178,7 +178,7 @@ class Broken:
 
 
 class OddCapsule:
-    """Its capsule is of an unknown device and an unknown element type."""
+    """Exports a capsule of an unknown device and an unknown element type."""
 
     def __init__(self) -> None:
         self.memory = (ctypes.c_float * 4)()
@@ -207,7 +207,7 @@ def test_what_goes_wrong_is_as_the_schema_says(
     assert said in text
 
 
-# ---------------------------------------------------------------- where it goes
+# ---------------------------------------------------------------- output files
 
 ASKED = {
     "versions": ["--no-import"],
@@ -221,7 +221,7 @@ ASKED = {
 def test_without_a_file_json_is_all_of_standard_output(
     run_cli: Callable[..., Any], form: str, last: list[str]
 ) -> None:
-    """``-`` says the same."""
+    """``-`` means the same."""
     done = run_cli(*ASKED[form], *last)
 
     assert (done.code, json.loads(done.out)["schema"]) == (0, 1)
@@ -231,7 +231,7 @@ def test_without_a_file_json_is_all_of_standard_output(
 def test_a_file_has_the_json_and_standard_output_the_text(
     run_cli: Callable[..., Any], tmp_path: Path, form: str
 ) -> None:
-    """What is printed is what is printed without the option."""
+    """The text output is the same with and without the option."""
     plain = run_cli(*ASKED[form]).out
 
     done = run_cli(*ASKED[form], "--json", tmp_path / "found.json")
@@ -245,7 +245,7 @@ def test_a_file_has_the_json_and_standard_output_the_text(
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     run_cli: Callable[..., Any], tmp_path: Path, form: str
 ) -> None:
-    """With nothing on standard output."""
+    """The error comes first, and standard output is empty."""
     done = run_cli(*ASKED[form], "--json", tmp_path / "missing" / "found.json")
 
     assert (done.code, done.out) == (2, "")
@@ -253,7 +253,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
 
 
 def test_a_new_file_has_the_usual_permissions(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """A report can be read by whom any other new file can be read by."""
+    """A report has the permissions of any other new file."""
     (tmp_path / "other").touch()
 
     run_cli("inspect", "b'abc'", "--json", tmp_path / "report")
@@ -264,7 +264,7 @@ def test_a_new_file_has_the_usual_permissions(run_cli: Callable[..., Any], tmp_p
 def test_an_existing_file_keeps_its_permissions(
     run_cli: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """A report that is written anew is as private as it was."""
+    """A report that is overwritten keeps its permissions."""
     report = tmp_path / "report"
     report.touch(mode=0o600)
 
@@ -283,7 +283,7 @@ def test_a_directory_is_no_file(run_cli: Callable[..., Any], tmp_path: Path) -> 
 def test_a_file_is_written_whole_or_not_at_all(
     run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the last step fails, the old report is still there, and nothing else is."""
+    """If the last step fails, the old report remains, and no other file."""
     report = tmp_path / "report"
     report.write_text("old")
 
@@ -299,7 +299,7 @@ def test_a_file_is_written_whole_or_not_at_all(
 
 
 def test_a_link_stays_a_link(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """What it leads to is written."""
+    """The target of the link is written."""
     link, report = tmp_path / "link", tmp_path / "report"
     link.symlink_to(report)
 
@@ -310,7 +310,7 @@ def test_a_link_stays_a_link(run_cli: Callable[..., Any], tmp_path: Path) -> Non
 
 
 def test_a_pipe_is_written_to(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """What is no plain file is not replaced by one."""
+    """A pipe is written to, and not replaced by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -325,7 +325,7 @@ def test_a_pipe_is_written_to(run_cli: Callable[..., Any], tmp_path: Path) -> No
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
 def test_a_full_device_ends_with_2(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """It is written to by way of a link, and what failed is told."""
+    """A full device behind a link is written to, and the error is reported."""
     link = tmp_path / "link"
     link.symlink_to("/dev/full")
 
@@ -336,7 +336,7 @@ def test_a_full_device_ends_with_2(run_cli: Callable[..., Any], tmp_path: Path) 
 
 
 def test_what_the_evaluation_prints_goes_elsewhere(run_cli: Callable[..., Any]) -> None:
-    """It goes to standard error, where JSON has standard output."""
+    """Output of the evaluation goes to standard error, if JSON goes to standard output."""
     done = run_cli("inspect", "print('a banner') or b'abc'", "--json")
 
     assert json.loads(done.out)["ok"]
@@ -345,7 +345,7 @@ def test_what_the_evaluation_prints_goes_elsewhere(run_cli: Callable[..., Any]) 
 
 @pytest.mark.isolated
 def test_what_native_code_prints_goes_elsewhere() -> None:
-    """Even what the C library holds back until the end, and what child processes print."""
+    """Output buffered by the C library, and that of child processes, is redirected as well."""
     expression = (
         "(ctypes.CDLL(None).printf(b'held back '), os.write(1, b'written '),"
         " os.system('echo child')) and b'abc'"
@@ -363,7 +363,7 @@ def test_what_native_code_prints_goes_elsewhere() -> None:
 
 
 def test_an_expression_behind_json_is_a_file_which_is_told(run_cli: Callable[..., Any]) -> None:
-    """Nothing is evaluated, nothing is written, and the error says how to write it."""
+    """Nothing is evaluated or written, and the error shows the right syntax."""
     done = run_cli("inspect", "--json", "numpy:zeros(3)")
 
     assert (done.code, done.out) == (2, "")
@@ -377,7 +377,7 @@ def test_json_before_a_command_is_refused(
     tmp_path: Path,
     arguments: list[str],
 ) -> None:
-    """It would be a file of that name, or of no effect."""
+    """`--json` before a command is refused: it would name a file, or have no effect."""
     monkeypatch.chdir(tmp_path)
 
     done = run_cli(*arguments)

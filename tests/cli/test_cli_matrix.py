@@ -1,4 +1,4 @@
-"""The matrix tells sharing from copying from refusing, and finds what is wrong."""
+"""The matrix distinguishes shared, copied and refused, and detects failures."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ def _hand_over(producer: Kind, consumer: Kind, dtype: str = "float32") -> Cell:
 
 @pytest.fixture(scope="module")
 def found() -> Matrix:
-    """The matrix of what is always here."""
+    """The matrix of the libraries that are always available."""
     return _run(_here())
 
 
-# ---------------------------------------------------------------- what is true
+# ---------------------------------------------------------------- correct libraries
 
 
 def test_numpy_and_the_standard_library_share_with_each_other(found: Matrix) -> None:
-    """Every pair shares memory: nothing that is always here needs a copy."""
+    """Every pair shares memory; none of these libraries needs a copy."""
     verdicts = {pair: cell.verdict for pair, cell in found.cells.items()}
 
     assert verdicts == dict.fromkeys(found.cells, "zero-copy")
 
 
 def test_sharing_means_the_same_address(found: Matrix) -> None:
-    """What is called zero-copy arrived at the address that the producer's library told."""
+    """A cell is shared if the array has the address that the producer's library reports."""
     assert [cell.received for cell in found.cells.values()] == [
         cell.sent for cell in found.cells.values()
     ]
 
 
 def test_the_rows_and_columns_are_all_there(found: Matrix) -> None:
-    """Each producer meets each consumer; what only makes arrays has no column."""
+    """Each producer has a cell for each consumer; producer-only libraries have no column."""
     assert ([s.kind.name for s in found.samples], [s.name for s in found.consumers]) == (
         [
             "NumPy",
@@ -87,7 +87,7 @@ def test_samples_are_aligned(found: Matrix) -> None:
 
 
 def test_a_refusal_has_a_rule(kind_named: Callable[[str], Kind]) -> None:
-    """What not even a copy can hand over is refused with an id of the rule book."""
+    """A transfer that not even a copy makes possible is refused with a rule id."""
     pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
 
     cell = _hand_over(kind_named("NumPy ml_dtypes"), kind_named("memoryview"))
@@ -100,7 +100,7 @@ def test_a_refusal_has_a_rule(kind_named: Callable[[str], Kind]) -> None:
 def test_a_copy_has_a_rule(
     add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
-    """What a library would forget is copied, and the refusal that made it needed is kept."""
+    """A flag that a library would drop causes a copy, and the cell keeps the refusal."""
     forgetful = add_liar(lambda _, array: array.__array__(), keeps_readonly=False)
 
     cell = _hand_over(kind_named("bytes"), forgetful)
@@ -116,7 +116,7 @@ def test_a_copy_has_a_rule(
 def test_what_only_the_capsule_cannot_say_is_shared(
     add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
-    """Memory that its library says is writable is shared, and the cell says what it took."""
+    """Memory that its library reports as writable is shared; the cell has the argument used."""
 
     class Old:
         def __init__(self, values: list[float]) -> None:
@@ -144,7 +144,7 @@ def test_what_only_the_capsule_cannot_say_is_shared(
     assert "assume_writable=True" in (cell.reason or "")
 
 
-# ---------------------------------------------------------------- what is not
+# ---------------------------------------------------------------- incorrect libraries
 
 
 def _copies(_: Any, array: ix.Array) -> Any:
@@ -185,7 +185,7 @@ def test_a_lie_fails(
     take: Callable[[Any, Any], Any],
     reason: str,
 ) -> None:
-    """Whatever arrives other than it was sent makes a cell that failed."""
+    """A wrong result of any kind makes a failed cell."""
     liar = add_liar(take, is_foreign=False)
 
     cell = _hand_over(kind_named("NumPy"), liar)
@@ -196,7 +196,7 @@ def test_a_lie_fails(
 def test_read_only_memory_must_arrive_so(
     add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
-    """A consumer that says it keeps the flag, and does not, fails."""
+    """A consumer fails if it reports the read-only flag and drops it."""
 
     def forget(_: Any, array: ix.Array) -> Any:
         alias = array.__copy__()
@@ -216,7 +216,7 @@ def test_read_only_memory_must_arrive_so(
 def test_a_copy_that_is_none_fails(
     add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
-    """A library that says that it copied, and shares, fails."""
+    """A library that reports a copy, and shares, fails."""
 
     def refuse(_: Any, __: ix.Array) -> Any:
         raise ValueError("no room")
@@ -237,13 +237,13 @@ def test_one_lie_makes_the_matrix_wrong(add_liar: Callable[..., Kind]) -> None:
     assert (found.ok, found.count("failed")) == (False, 9)  # eight producers, and the liar's own
 
 
-# ---------------------------------------------------------------- what is left out
+# ---------------------------------------------------------------- omitted libraries
 
 
 def test_what_is_not_installed_is_left_out_with_the_reason(
     kind_named: Callable[[str], Kind],
 ) -> None:
-    """A library that is not here has neither row nor column, and the reason is kept."""
+    """A library that is not installed has neither row nor column, and the reason is kept."""
     missing = replace(kind_named("NumPy"), name="Missing", module="no_such_library")
 
     found = _run([missing, *_here()])
@@ -258,7 +258,7 @@ def test_what_does_not_import_is_left_out_with_the_reason(
     tmp_path: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A library that is broken is left out with what its import said."""
+    """A library whose import fails is omitted with the error of its import."""
     (tmp_path / "broken_library.py").write_text("raise OSError('libbroken.so: not found')")
     monkeypatch.syspath_prepend(tmp_path)
     broken = replace(kind_named("NumPy"), name="Broken", module="broken_library")
@@ -274,7 +274,7 @@ def test_words_of_libraries_do_not_reach_the_terminal(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Nor a page, or a file of Markdown: control characters are written out."""
+    """Control characters in messages are escaped, for terminals, pages and Markdown."""
     (tmp_path / "red_library.py").write_text(r"raise OSError('\x1b[31mred\u202e')")
     monkeypatch.syspath_prepend(tmp_path)
     red = replace(kind_named("NumPy"), name="Red", module="red_library")
@@ -310,7 +310,7 @@ def test_what_a_library_cannot_make_is_left_out_with_the_reason(
 def test_what_a_library_makes_of_another_type_is_left_out(
     kind_named: Callable[[str], Kind],
 ) -> None:
-    """A library that casts what it is told to make leaves its row out."""
+    """The row of a library that casts its arrays is omitted."""
     casting = replace(
         kind_named("NumPy"), make=lambda shape, _dtype, _device, _readonly: np.zeros(shape, "f4")
     )
@@ -335,7 +335,7 @@ def test_samples_hold_numbers_that_every_type_can(dtype: str) -> None:
 def test_what_is_shared_only_where_it_is_aligned_says_what_else_becomes_of_it(
     add_liar: Callable[..., Kind],
 ) -> None:
-    """Both are shown: aligned samples are shared, and a note has the verdict on others."""
+    """If sharing needs alignment, the cell is for aligned samples, and a note for others."""
 
     def particular(_: Any, array: Any) -> Any:
         if array.ptr % 64:

@@ -1,4 +1,4 @@
-"""What ``matrix`` writes: JSON, Markdown and HTML, whole files or none."""
+"""Reports of ``matrix``: JSON, Markdown and HTML, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def rich_cells(add_liar: Callable[..., Kind]) -> None:
 
 @pytest.mark.usefixtures("rich_cells")
 def test_json_has_every_pair(run_cli: Callable[..., Any]) -> None:
-    """Each producer meets each consumer once, with a verdict and both addresses."""
+    """JSON has each pair once, with a verdict and both addresses."""
     done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
 
     told = json.loads(done.out)
@@ -61,7 +61,7 @@ def test_json_has_every_pair(run_cli: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("rich_cells")
 def test_json_agrees_with_the_exit_code(run_cli: Callable[..., Any]) -> None:
-    """The counts are those of the cells, and what failed makes it not ok."""
+    """The counts are those of the cells, and a failure gives a result that is not ok."""
     done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
 
     told = json.loads(done.out)
@@ -75,7 +75,7 @@ def test_json_agrees_with_the_exit_code(run_cli: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("rich_cells")
 def test_json_gives_each_copy_and_refusal_a_rule(run_cli: Callable[..., Any]) -> None:
-    """What was not shared has the id of a rule, and the words."""
+    """Copied and refused cells have a rule id and the message."""
     told = json.loads(run_cli("matrix", "--only", ALWAYS, "--json", "-").out)
 
     refused = [cell for cell in told["cells"] if cell["verdict"] in {"copied", "refused"}]
@@ -114,7 +114,7 @@ def test_the_dtype_is_that_of_the_rows(run_cli: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("rich_cells")
 def test_markdown_is_one_table(run_cli: Callable[..., Any]) -> None:
-    """Every line of the table has as many cells as its head, whatever libraries said."""
+    """Every line of the table has as many cells as its head, for any messages."""
     text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
 
     lines = [line for line in text.splitlines() if line.startswith("|")]
@@ -124,7 +124,7 @@ def test_markdown_is_one_table(run_cli: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("rich_cells")
 def test_markdown_numbers_are_those_of_the_reasons(run_cli: Callable[..., Any]) -> None:
-    """Each number in the table has its reason below, and the other way round."""
+    """The numbers in the table are exactly those of the reasons below."""
     text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
 
     used = {int(number) for number in re.findall(r"\((\d+)\) \|", text)}
@@ -146,7 +146,7 @@ def test_markdown_shows_a_librarys_words_as_they_are(run_cli: Callable[..., Any]
 
 
 class _Page(HTMLParser):
-    """Reads a page, and demands that what opens closes."""
+    """Parses a page, and requires that every open element is closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,19 +182,19 @@ def test_html_is_well_formed(page: str) -> None:
 
 
 def test_html_fetches_nothing(page: str) -> None:
-    """The page stands alone: no scripts, no images, no fonts, no links but to its own parts."""
+    """The page is self-contained: no scripts, images or fonts, and only internal links."""
     reader = _Page()
     reader.feed(page)
 
     assert not {"script", "img", "iframe", "object", "base"} & set(reader.count)
     assert not {"src", "style", "srcset"} & {name for name, _ in reader.attributes}
     links = {value for name, value in reader.attributes if name == "href"}
-    assert links == {"data:,", "#main", "#grid"}  # an empty icon, so that none is asked for
+    assert links == {"data:,", "#main", "#grid"}  # an empty icon, so that none is requested
     assert not re.search(r"https?:|url\(|@import", page)
 
 
 def test_html_allows_its_own_style_and_no_script(page: str) -> None:
-    """Its policy says so to the browser."""
+    """Its content security policy restricts the browser accordingly."""
     reader = _Page()
     reader.feed(page)
 
@@ -221,7 +221,7 @@ HOSTILE = "</style><script>x()</script><img src=x onerror=x()>\"'&lt;<!--\x00\u2
 
 
 def test_hostile_text_makes_no_element(kind_named: Callable[[str], Kind]) -> None:
-    """Wherever it stands: the page has the elements that it has without it, and nothing hidden."""
+    """The page has the same elements with and without the text, and hides nothing."""
 
     def elements(words: str) -> dict[str, int]:
         kind = replace(kind_named("memoryview"), name=words)
@@ -241,7 +241,7 @@ def test_hostile_text_makes_no_element(kind_named: Callable[[str], Kind]) -> Non
 def test_html_is_refused_without_what_makes_it(
     run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before anything is run, with what to install; the other forms need nothing."""
+    """The error comes before the run and says what to install; other formats need no package."""
     monkeypatch.setitem(sys.modules, "jinja2", None)
 
     done = run_cli("matrix", "--only", ALWAYS, "--html", tmp_path / "page.html")
@@ -260,7 +260,7 @@ def test_html_is_refused_without_what_makes_it(
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_is_left_out_is_named(run_cli: Callable[..., Any], form: str) -> None:
-    """Every report says which rows are missing, and why."""
+    """Every report lists the missing rows with the reasons."""
     options = ("--only", "numpy,stdlib", "--dtype", "float16", f"--{form}", "-")
 
     text = run_cli("matrix", *options).out
@@ -296,7 +296,7 @@ def test_a_file_holds_what_standard_output_would(
 
 
 def test_all_three_at_once(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """One run writes every report that it is asked for."""
+    """One run writes every requested report."""
     options = [part for form in FORMATS for part in (f"--{form}", tmp_path / form)]
 
     done = run_cli("matrix", "--only", ALWAYS, *options)

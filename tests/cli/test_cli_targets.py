@@ -1,4 +1,4 @@
-"""`convert` shares or refuses: what a library does behind our back is found out."""
+"""`convert` shares or refuses, and detects libraries that cast or copy silently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def add_target(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that adds a library, which takes arrays as told."""
+    """Return a function that registers a library with a given import function."""
 
     def add(take: Callable[[Any, ix.Array], Any], **options: Any) -> None:
         monkeypatch.setitem(sys.modules, "liar", ModuleType("liar"))
@@ -58,7 +58,7 @@ def test_a_silent_copy_is_refused(add_target: Callable[..., None]) -> None:
 
 
 def test_a_silent_cast_is_refused(add_target: Callable[..., None]) -> None:
-    """A library that casts is refused, even where a copy was asked for."""
+    """A library that casts is refused, even if a copy was requested."""
     add_target(lambda _, array: np.asarray(array).astype("f4"), may_alter=True)
 
     with pytest.raises(ix.UnsupportedDTypeError, match="liar made float32 of float64") as caught:
@@ -68,7 +68,7 @@ def test_a_silent_cast_is_refused(add_target: Callable[..., None]) -> None:
 
 
 def test_a_library_that_copies_itself_does_it_once(add_target: Callable[..., None]) -> None:
-    """Where a library shares nothing, ``copy=True`` hands it our memory to copy from."""
+    """If a library shares nothing, ``copy=True`` passes our memory to it to copy from."""
     seen = []
 
     def copy(_: Any, array: ix.Array) -> Any:
@@ -87,7 +87,7 @@ def test_a_library_that_copies_itself_does_it_once(add_target: Callable[..., Non
 def test_a_library_that_copies_itself_takes_read_only_memory(
     add_target: Callable[..., None],
 ) -> None:
-    """What will be copied may be read-only, whatever the library forgets."""
+    """Memory that the library copies may be read-only, whatever flags it drops."""
     add_target(_view, keeps_readonly=False, take_copy=_copy)
 
     assert ix.convert(b"abc", "liar", copy=True).tolist() == [97, 98, 99]
@@ -110,7 +110,7 @@ def test_what_a_library_raises_is_its_refusal(add_target: Callable[..., None]) -
 
 
 def test_what_a_producer_refuses_has_a_rule() -> None:
-    """A producer's BufferError, which is how the standard lets it refuse, is explained."""
+    """A producer's BufferError, the standard's way to refuse, is explained with a rule."""
 
     class Refuses:
         def __dlpack__(self, **_: Any) -> Any:
@@ -130,7 +130,7 @@ def test_what_a_producer_refuses_has_a_rule() -> None:
 def test_a_library_that_does_not_import_is_unavailable(
     add_target: Callable[..., None], monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    """A library that is installed and broken is told apart from one that refuses."""
+    """An installed library whose import fails is distinguished from one that refuses."""
     add_target(_view)
 
     def fail(_: str) -> None:
@@ -145,7 +145,7 @@ def test_a_library_that_does_not_import_is_unavailable(
 
 
 def test_copies_are_aligned(add_target: Callable[..., None]) -> None:
-    """A copy starts at a multiple of 64 bytes, whoever made the original."""
+    """A copy starts at a multiple of 64 bytes, whatever the original's alignment is."""
     add_target(_view)
 
     for count in range(1, 20):
@@ -175,7 +175,7 @@ def test_a_capsule_can_be_copied() -> None:
 
 
 def test_interchange_is_a_target() -> None:
-    """An Array is what the library of that name takes: the memory is shared."""
+    """interchange" is a target that returns an Array over the same memory."""
     x = np.arange(3.0)
 
     assert ix.convert(x, "interchange").ptr == x.ctypes.data
@@ -183,7 +183,7 @@ def test_interchange_is_a_target() -> None:
 
 @pytest.mark.parametrize("library", sorted(TARGETS))
 def test_each_target_is_wanted_by_the_matrix(library: str) -> None:
-    """Every library that `convert` knows is tried by the matrix, on the host or on devices."""
+    """The matrix tests every library that `convert` knows, on the host or on devices."""
     from interchange_conformance.matrix.tables import kinds_of
 
     assert library in {kind.target for device in ("cpu", "cuda") for kind in kinds_of(device)}
@@ -206,7 +206,7 @@ def test_jax_shares_what_is_aligned(need: Callable[[str], None], readonly: bool)
 
 @pytest.mark.interop
 def test_jax_copies_what_is_not_aligned_only_if_asked(need: Callable[[str], None]) -> None:
-    """JAX would copy and say nothing; `convert` does not let it."""
+    """JAX would copy silently; `convert` refuses unless a copy is requested."""
     need("jax")
     x = _misaligned(6)
 
@@ -220,7 +220,7 @@ def test_jax_copies_what_is_not_aligned_only_if_asked(need: Callable[[str], None
 @pytest.mark.interop
 @pytest.mark.parametrize("copy", [None, True])
 def test_jax_does_not_halve_numbers(need: Callable[[str], None], copy: bool | None) -> None:
-    """Without its option for 64 bits JAX makes float32 of float64: refused, not done."""
+    """Without its 64-bit option JAX would truncate float64, so it is refused."""
     need("jax")
     x = ix.asarray(np.arange(6.0)).copy()
 
@@ -233,7 +233,7 @@ def test_jax_does_not_halve_numbers(need: Callable[[str], None], copy: bool | No
 @pytest.mark.interop
 @pytest.mark.parametrize("readonly", [False, True])
 def test_arrow_tensors_keep_the_flag(need: Callable[[str], None], readonly: bool) -> None:
-    """A tensor of Arrow shares memory, and knows whether it may be written."""
+    """An Arrow tensor shares memory, and keeps the read-only flag."""
     need("pyarrow")
     x = np.arange(6.0).reshape(2, 3)
     x.flags.writeable = not readonly
@@ -247,7 +247,7 @@ def test_arrow_tensors_keep_the_flag(need: Callable[[str], None], readonly: bool
 @pytest.mark.interop
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64"])
 def test_arrow_arrays_share(need: Callable[[str], None], dtype: str) -> None:
-    """An array of Arrow lies over memory of one axis, and keeps it alive."""
+    """An Arrow array shares one-dimensional memory, and keeps it alive."""
     need("pyarrow")
     x = np.arange(6, dtype=dtype)
     address = x.ctypes.data
@@ -272,7 +272,7 @@ def test_arrow_arrays_share(need: Callable[[str], None], dtype: str) -> None:
 def test_arrow_refuses_what_it_cannot_describe(
     need: Callable[[str], None], library: str, x: Any
 ) -> None:
-    """Two axes, gaps, and bytes that are bools are not what an array of Arrow is made of."""
+    """Arrays of two axes, with gaps, or of byte-sized bools have no Arrow array."""
     need("pyarrow")
 
     with pytest.raises(ix.ExchangeError) as caught:
@@ -283,7 +283,7 @@ def test_arrow_refuses_what_it_cannot_describe(
 
 @pytest.mark.interop
 def test_tvm_refuses_what_it_cannot_name(need: Callable[[str], None]) -> None:
-    """tvm-ffi takes complex elements, and then cannot say what they are: refused."""
+    """tvm-ffi imports complex elements and cannot report their type, so they are refused."""
     need("tvm_ffi")
 
     with pytest.raises(ix.ExchangeError, match="tvm_ffi refused complex64") as caught:

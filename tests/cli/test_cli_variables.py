@@ -1,4 +1,4 @@
-"""Environment variables: the sources read none that is not listed, and the command tells each."""
+"""Environment variables: the sources read only listed ones, and the command shows each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES_HERE = [one.name for one in VARIABLES]
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of whatever may read a variable."""
+    """Yield the path and the text of each file that may read a variable."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in {".py", ".pxd", ".c", ".h", ".cpp", ".hpp"}:
@@ -35,7 +35,7 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 def macros() -> set[str]:
-    """Return the names of the C API, and guards of headers: what C defines is no variable."""
+    """Return the names of the C API and header guards, which are no environment variables."""
     found = set()
     for path, text in sources():
         lines = re.findall(r"^\s*#\s*(?:define|if).*", text, re.MULTILINE)
@@ -44,7 +44,7 @@ def macros() -> set[str]:
 
 
 def test_no_variable_is_missing() -> None:
-    """Every name in the sources that looks like one of ours is listed, or is a macro of C."""
+    """Every name in the sources that looks like one of ours is listed, or is a C macro."""
     found = {
         name
         for path, text in sources()
@@ -56,7 +56,7 @@ def test_no_variable_is_missing() -> None:
 
 
 def test_every_variable_is_read() -> None:
-    """What is listed stands somewhere else in the sources, too, but for those made of a name."""
+    """Every listed variable is used elsewhere in the sources, unless its name is computed."""
     text = "".join(text for path, text in sources() if not path.endswith("cli/variables.py"))
     made = {f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND" for kind in libraries_by_device()}
 
@@ -67,13 +67,13 @@ def test_every_variable_is_read() -> None:
 READ = re.compile(r"environ(?:\.get|\.setdefault|\.pop)?[\[(](\"?)([\w.]+)")
 FOREIGN = {
     *("CC", "CXX", "COLUMNS", "LD_LIBRARY_PATH", "PYTHONPATH", "XDG_CACHE_HOME"),
-    *("name", "variable", "_variable", "variable.name"),  # over names that are looked at above
+    *("name", "variable", "_variable", "variable.name"),  # over names that are checked above
 }
-"""Variables of others, which mean for us what they mean for everybody."""
+"""Variables of other programs, with their usual meaning."""
 
 
 def test_only_variables_of_others_are_read_beside_them() -> None:
-    """Whatever is read from the environment is listed, or is everybody's."""
+    """Every variable that is read is listed, or is a common one."""
     read = {
         name
         for _, text in sources()
@@ -105,7 +105,7 @@ def test_the_policy_names_every_variable_that_chooses_what_is_loaded() -> None:
 def test_each_is_told_with_its_value(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """And with what it does; one that is not set has no value."""
+    """Each is shown with its description; an unset one has no value."""
     monkeypatch.delenv(name, raising=False)
     unset = run_cli("--no-import").out
     monkeypatch.setenv(name, "torch")
@@ -121,7 +121,7 @@ def test_each_is_told_with_its_value(
 def test_one_that_is_not_set_is_null(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In JSON; an empty one is empty."""
+    """An unset variable is null in JSON, and an empty one is empty."""
     monkeypatch.delenv("INTERCHANGE_LOAD_DEVICE", raising=False)
     monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "")
 
@@ -135,7 +135,7 @@ def test_one_that_is_not_set_is_null(
 def test_what_a_value_hides_is_written_out(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No value colours the terminal."""
+    """Control characters in a value are escaped."""
     monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "\x1b[31mred")
 
     assert "INTERCHANGE_CACHE_DIR=\\x1b[31mred " in run_cli("--no-import").out
@@ -143,7 +143,7 @@ def test_what_a_value_hides_is_written_out(
 
 @pytest.mark.isolated
 def test_the_module_lists_them() -> None:
-    """``python -m interchange`` does, without a word more."""
+    """``python -m interchange`` lists them without further arguments."""
     done = subprocess.run(
         [sys.executable, "-m", "interchange"],
         capture_output=True,

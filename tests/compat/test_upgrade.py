@@ -1,4 +1,4 @@
-"""`compat.upgrade`: what it takes, what it keeps of it, and that there is one each."""
+"""`compat.upgrade`: accepted namespaces, preserved attributes, and one result per namespace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ every_namespace = pytest.mark.parametrize("xp", [np, array_api_strict], ids=lamb
 
 
 def stand_in(name="stand_in", **names):
-    """Return a namespace of its own, which computes with NumPy."""
+    """Return a namespace separate from NumPy's, which computes with NumPy."""
     module = types.ModuleType(name)
     for known in ("asarray", "zeros", "reshape", "matmul", "from_dlpack"):
         setattr(module, known, getattr(np, known))
@@ -43,12 +43,12 @@ def test_there_is_one_for_each_namespace(xp):
 
 @every_namespace
 def test_an_upgraded_namespace_needs_no_upgrade(xp):
-    """It comes back as it is."""
+    """An upgraded namespace is returned unchanged."""
     assert upgrade(upgrade(xp)) is upgrade(xp)
 
 
 def test_the_namespace_of_interchange_needs_no_upgrade():
-    """Its functions are the better ones."""
+    """The namespace of interchange has the improved functions and needs no upgrade."""
     xp = pytest.importorskip("interchange.xp")
 
     assert upgrade(xp) is xp
@@ -61,12 +61,12 @@ def test_two_modules_of_one_name_have_two():
 
 @every_namespace
 def test_the_name_tells_whose_it_is(xp):
-    """It is unlike the library's, so that nobody takes one for the other."""
+    """Its name differs from the library's, so that the two are not confused."""
     assert upgrade(xp).__name__ == f"interchange.compat.{xp.__name__}"
 
 
 def test_the_representation_is_short():
-    """It has the name."""
+    """The repr is short and has the name."""
     assert repr(upgrade(np)) == "<namespace 'interchange.compat.numpy'>"
 
 
@@ -81,7 +81,7 @@ def test_it_is_a_module_that_can_be_a_key():
 
 @every_namespace
 def test_pickles_and_copies_are_the_same_object(xp):
-    """Estimators keep the namespace of what they were fitted with."""
+    """Copies and pickles are the same object: estimators keep the namespace of their data."""
     upgraded = upgrade(xp)
 
     assert pickle.loads(pickle.dumps(upgraded)) is upgraded
@@ -91,14 +91,14 @@ def test_pickles_and_copies_are_the_same_object(xp):
 
 @pytest.mark.parametrize("name", sorted(BETTER))
 def test_the_better_functions_are_pickled_with_their_namespace(name):
-    """They come back as those of the same namespace."""
+    """Improved functions are pickled as members of their namespace."""
     function = getattr(upgrade(np), name)
 
     assert pickle.loads(pickle.dumps(function)) == function
 
 
 def test_threads_get_the_same_object():
-    """Whoever comes first makes it, for all."""
+    """The thread that comes first creates it, for all."""
     xp, barrier, found = stand_in(), threading.Barrier(8), []
 
     def ask():
@@ -115,12 +115,12 @@ def test_threads_get_the_same_object():
     assert len({id(one) for one in found}) == 1
 
 
-# ---------------------------------------------------------------- what it keeps
+# ---------------------------------------------------------------- preserved names
 
 
 @every_namespace
 def test_all_other_names_are_the_library_s_own(xp):
-    """Nothing is wrapped that needs no better."""
+    """Only functions that need an improvement are wrapped."""
     names = {name for name in dir(xp) if not name.startswith("_")} - BETTER
 
     assert [name for name in names if getattr(upgrade(xp), name) is not getattr(xp, name)] == []
@@ -128,13 +128,13 @@ def test_all_other_names_are_the_library_s_own(xp):
 
 @every_namespace
 def test_dir_lists_them_all(xp):
-    """And the four."""
+    """`dir` lists the library's names and the four improved ones."""
     assert BETTER | {name for name in dir(xp) if not name.startswith("_")} <= set(dir(upgrade(xp)))
 
 
 @every_namespace
 def test_what_the_standard_asks_of_a_namespace_is_there(xp):
-    """Its version, and what it knows about itself."""
+    """The version and the inspection functions are those of the library."""
     upgraded = upgrade(xp)
 
     assert upgraded.__array_api_version__ == xp.__array_api_version__
@@ -175,12 +175,12 @@ def test_what_the_library_hides_is_hidden():
 
 @pytest.mark.parametrize("name", ["no_such_name", "_private", "__no_such_dunder__"])
 def test_a_name_that_is_not_there_is_an_attribute_error(name):
-    """As with any module."""
+    """An unknown name is an AttributeError, as for any module."""
     assert not hasattr(upgrade(np), name)
 
 
 def test_the_library_is_left_as_it_was():
-    """Nothing is patched."""
+    """The library is not patched."""
     before = dict(vars(np))
     upgrade(np)
 
@@ -198,14 +198,14 @@ def test_the_library_is_left_as_it_was():
     ],
 )
 def test_the_better_functions_have_the_standard_s_parameters(name, signature):
-    """In its order, by position and by keyword."""
+    """Improved functions have the standard's parameters in order, by position and keyword."""
     found = inspect.signature(getattr(upgrade(np), name))
     bare = [one.replace(annotation=inspect.Parameter.empty) for one in found.parameters.values()]
 
     assert str(inspect.Signature(bare)) == signature
 
 
-# ---------------------------------------------------------------- what it refuses
+# ---------------------------------------------------------------- refused namespaces
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_what_is_no_namespace_is_refused(xp):
 
 
 def test_a_namespace_needs_a_name():
-    """By its name it is told from others."""
+    """A namespace is identified by its name, so it needs one."""
     nameless = types.SimpleNamespace(
         **{name: getattr(np, name) for name in ("asarray", "zeros", "reshape", "matmul")}
     )
@@ -232,7 +232,7 @@ def test_a_namespace_needs_a_name():
 
 
 def test_importing_it_imports_no_library(run_isolated):
-    """Neither NumPy nor any other."""
+    """Importing `compat` imports neither NumPy nor any other library."""
     said = run_isolated(
         "import sys\nimport interchange.compat\n"
         "print([name for name in ('numpy', 'torch', 'jax', 'cupy', 'array_api_compat', "
@@ -243,7 +243,7 @@ def test_importing_it_imports_no_library(run_isolated):
 
 
 class _NoDevice:
-    """An array interface, and DLPack taken away."""
+    """An array interface, and DLPack disabled."""
 
     __dlpack__ = __dlpack_device__ = None
     _memory = np.arange(3.0)
@@ -254,7 +254,7 @@ class _NoDevice:
 
 
 def test_dlpack_that_was_taken_away_is_not_asked():
-    """None stands for a protocol that a class does not speak, in all of the four."""
+    """A protocol attribute that is None means that the class does not support it."""
     names = upgrade(np)
     assert names.asarray(_NoDevice()).tolist() == [0.0, 1.0, 2.0]
     assert names.asarray(_NoDevice(), dtype=np.float32).tolist() == [0.0, 1.0, 2.0]

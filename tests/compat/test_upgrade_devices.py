@@ -1,4 +1,4 @@
-"""`compat.upgrade` with a library that has arrays on devices only: a stand-in for CuPy."""
+"""`compat.upgrade` of a library with device arrays only: a stand-in for CuPy."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Device:
 
 
 class NDArray:
-    """An array of the stand-in: what it was made of, and where it is."""
+    """An array of the stand-in: its source, and its device."""
 
     def __init__(self, source, device):
         self.source = source
         self.device = device
 
     def get(self, stream):
-        """Return what it was made of."""
+        """Return the source of the array."""
         assert stream is None
 
         return np.asarray(self.source)
@@ -75,12 +75,12 @@ def xp(monkeypatch):
 
 
 def on_device(ordinal=0):
-    """Return an Array that says it is on a device, and may be written."""
+    """Return an Array that reports a device, and is writable."""
     return ix.from_pointer(4096, (3,), "float32", device=(2, ordinal))
 
 
 def test_device_memory_is_taken_where_it_is(xp):
-    """The library is handed an Array, which speaks all that it may ask for."""
+    """The library receives an Array, which supports all protocols."""
     x = on_device(1)
 
     found = xp.from_dlpack(x)
@@ -89,7 +89,7 @@ def test_device_memory_is_taken_where_it_is(xp):
 
 
 def test_an_object_with_the_cuda_array_interface_alone_is_taken(xp):
-    """By its record."""
+    """An object with only the CUDA Array Interface is imported by its record."""
     x = ix.to_cai(ix.from_pointer(0, (0, 2), "float32", device="cuda:0"))
 
     assert [f(x).source.shape for f in (xp.from_dlpack, xp.asarray)] == [(0, 2)] * 2
@@ -101,7 +101,7 @@ def test_an_object_with_the_cuda_array_interface_alone_is_taken(xp):
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_host_memory_is_copied_to_a_device_that_is_named(xp, name):
-    """In either words."""
+    """The device may be named in either convention."""
     x = np.arange(3.0)
 
     found = [xp.from_dlpack(x, device=name), xp.asarray(x, device=name), xp.to_device(x, name)]
@@ -111,7 +111,7 @@ def test_host_memory_is_copied_to_a_device_that_is_named(xp, name):
 
 
 def test_host_memory_goes_to_the_current_device_by_asarray(xp):
-    """As with the library's own function."""
+    """`asarray` copies host memory to the current device, as the library's function does."""
     with Device(2):
         found = xp.asarray(bytearray(b"abc"))
 
@@ -126,7 +126,7 @@ def test_scalars_and_sequences_go_to_a_device_that_is_named(xp):
 
 
 def test_an_exchange_names_the_device(xp):
-    """The standard lets nothing move unasked."""
+    """A device must be named for a move: the standard requires an explicit request."""
     with pytest.raises(ix.UnsupportedDeviceError, match="name a device of the library") as caught:
         xp.from_dlpack(np.arange(3.0))
 
@@ -151,7 +151,7 @@ def test_read_only_memory_is_refused_where_nothing_may_be_copied(xp):
 
 
 def test_arrays_move_between_devices(xp):
-    """By the library's own means, unless they are there."""
+    """The library moves arrays between devices, unless they are there already."""
     x = NDArray("memory", Device(0))
 
     assert xp.to_device(x, "cuda:0") is x
@@ -160,19 +160,19 @@ def test_arrays_move_between_devices(xp):
 
 
 def test_arrays_come_to_the_host_as_ndarrays(xp):
-    """As array-api-compat does it."""
+    """Moves to the host return ndarrays, as in array-api-compat."""
     assert isinstance(xp.to_device(NDArray([1, 2], Device(0)), "cpu"), np.ndarray)
 
 
 def test_device_tells_where_foreign_memory_is_in_its_words(xp):
-    """Without handing it out."""
+    """`device` reports foreign memory's device in the library's terms, without an export."""
     assert xp.device(producers.claiming((2, 1))) == Device(1)
     with pytest.raises(ix.UnsupportedDeviceError, match="cupy has no arrays on cpu"):
         xp.device(np.ones(2))
 
 
 def test_memory_of_every_kind_goes_with_it(xp, monkeypatch):
-    """On the host, too: its namespace copies it to the device."""
+    """Memory of every kind can be combined with it; host memory is copied to the device."""
     from interchange._functions import namespaces
 
     monkeypatch.setattr(namespaces, "find_spec", lambda _: None)
@@ -188,7 +188,7 @@ def test_memory_of_every_kind_goes_with_it(xp, monkeypatch):
 
 @pytest.mark.usefixtures("xp")
 def test_results_come_back_as_its_arrays():
-    """Where they are."""
+    """Results are returned as the library's arrays, on the same device."""
     result = on_device()
 
     found = like(result, NDArray("memory", Device(0)))

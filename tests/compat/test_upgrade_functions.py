@@ -18,7 +18,7 @@ from interchange.compat import upgrade
 from interchange.testing import producers, strategies
 
 NUMPY, STRICT = upgrade(np), upgrade(array_api_strict)
-FORGETFUL = types.ModuleType("forgetful")  # nobody knows whether it keeps what is read-only
+FORGETFUL = types.ModuleType("forgetful")  # a library that may drop read-only
 for _name in ("asarray", "zeros", "reshape", "matmul", "from_dlpack", "ndarray"):
     setattr(FORGETFUL, _name, getattr(np, _name))
 FORGETFUL = upgrade(FORGETFUL)
@@ -31,7 +31,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
 class CAIOnly:
-    """An object that speaks the CUDA Array Interface and nothing else."""
+    """An object that supports the CUDA Array Interface only."""
 
     def __init__(self, record):
         self.__cuda_array_interface__ = record
@@ -52,7 +52,7 @@ def values(x):
 
 @given(st.data())
 def test_honest_producers_arrive_as_interchange_sees_them(data):
-    """Every signature, generation and layout: the same memory and the same elements."""
+    """Correct producers of every signature, generation and layout give the same memory."""
     kind = data.draw(st.sampled_from([*KINDS.values()]))
     source = data.draw(strategies.sources(kind=kind))
     seen = ix.from_dlpack(source)
@@ -69,7 +69,7 @@ def test_honest_producers_arrive_as_interchange_sees_them(data):
 @every_kind
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_every_signature_meets_a_wish_for_a_copy(xp, kind, generation):
-    """Also those that know no keyword ``copy``."""
+    """A copy is made also for producers without a keyword ``copy``."""
     source = producers.host((2, 3), "float32", kind=kind).but(generation=generation)
 
     found = xp.from_dlpack(source, copy=True)
@@ -82,7 +82,7 @@ def test_every_signature_meets_a_wish_for_a_copy(xp, kind, generation):
 @every_kind
 @pytest.mark.parametrize("device", ["cpu", (1, 0), ix.Device(1)], ids=["word", "pair", "Device"])
 def test_every_signature_meets_a_wish_for_a_device(xp, kind, device):
-    """In words of interchange's, and nothing is copied on the way."""
+    """A refusal has interchange's message, and nothing is copied."""
     source = producers.host((4,), "int32", kind=kind)
 
     found = xp.from_dlpack(source, device=device, copy=False)
@@ -93,7 +93,7 @@ def test_every_signature_meets_a_wish_for_a_device(xp, kind, device):
 @every_namespace
 @pytest.mark.parametrize("max_version", [None, (1, 0)], ids=["legacy", "versioned"])
 def test_bare_capsules_are_taken_once(xp, max_version):
-    """Of either generation."""
+    """Capsules of either generation are consumed once."""
     capsule = ix.to_capsule(bytearray(b"abc"), max_version=max_version)
 
     found = xp.from_dlpack(capsule)
@@ -110,7 +110,7 @@ def test_bare_capsules_are_taken_once(xp, max_version):
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_what_hands_out_no_memory_by_dlpack_is_refused(xp, x):
-    """With the class that the standard's consumers catch."""
+    """Objects without DLPack are refused with the class that the standard's consumers catch."""
     with pytest.raises(AttributeError, match=r"^from_dlpack\(\): ") as caught:
         xp.from_dlpack(x)
 
@@ -118,7 +118,7 @@ def test_what_hands_out_no_memory_by_dlpack_is_refused(xp, x):
 
 
 def test_refusals_are_those_of_interchange(run_isolated):
-    """What breaks a rule is refused with it, in the name of the function that was called."""
+    """A violated rule is cited, in the name of the function that was called."""
     said = run_isolated("""
 import numpy as np
 import interchange as ix
@@ -145,7 +145,7 @@ print(len(cases) > 20, [name for name in ours if theirs[name] != ours[name]])
 
 @pytest.mark.parametrize("copy", [0, 1, "yes"])
 def test_copy_is_a_bool_or_none(copy):
-    """Of foreign memory and of the library's own arrays."""
+    """`copy` must be None or a bool, for foreign memory and for the library's own arrays."""
     for x in (producers.host(), np.ones(2)):
         with pytest.raises(TypeError, match=r"^from_dlpack\(\): "):
             NUMPY.from_dlpack(x, copy=copy)
@@ -153,7 +153,7 @@ def test_copy_is_a_bool_or_none(copy):
 
 @every_namespace
 def test_the_library_s_own_arrays_are_shared(xp):
-    """As by its own function."""
+    """The library's own arrays are shared, as by its own function."""
     x = xp.asarray([1.0, 2.0])
 
     found = xp.from_dlpack(x)
@@ -163,7 +163,7 @@ def test_the_library_s_own_arrays_are_shared(xp):
 
 @pytest.mark.parametrize("xp", [NUMPY, STRICT], ids=["numpy", "strict"])
 def test_the_library_s_own_arrays_are_copied_if_asked_for(xp):
-    """On the device that was named."""
+    """The library's own arrays are copied on request, on the named device."""
     x = xp.asarray([1.0, 2.0])
 
     found = xp.from_dlpack(x, device=xp.device(x), copy=True)
@@ -184,7 +184,7 @@ def test_element_types_of_ml_dtypes_arrive():
 
 
 def test_a_library_that_keeps_read_only_shares_it():
-    """NumPy knows that it must not write."""
+    """NumPy receives the flag, and its array is read-only."""
     x = ix.asarray(b"abc")
 
     found = NUMPY.from_dlpack(x)
@@ -199,7 +199,7 @@ def test_a_library_that_keeps_read_only_shares_it():
     ids=["read-only", "not known"],
 )
 def test_a_library_that_would_forget_it_gets_a_copy(function, make):
-    """Its arrays may be written, and the memory stays as it was."""
+    """The library's array is writable, and the memory is unchanged."""
     x = make()
 
     found = function(x)
@@ -219,7 +219,7 @@ def test_where_nothing_may_be_copied_it_is_refused(function):
 
 
 def test_writable_memory_is_shared_with_a_library_that_would_forget():
-    """There is nothing to forget."""
+    """Writable memory has no flag to drop."""
     block = bytearray(3)
 
     FORGETFUL.asarray(block)[0] = 7
@@ -258,7 +258,7 @@ def test_scalars_and_sequences_are_the_library_s_business(obj):
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_nothing_is_taken_away_from_numpy(obj):
-    """What it makes arrays of it makes the same arrays of."""
+    """All objects that NumPy converts give the same arrays."""
     found, wanted = NUMPY.asarray(obj), np.asarray(obj)
 
     assert (type(found), found.dtype, found.tolist()) == (np.ndarray, wanted.dtype, wanted.tolist())
@@ -280,7 +280,7 @@ def test_nothing_is_taken_away_from_numpy(obj):
     ids=["bytearray", "slice", "reversed", "array.array", "Array", "capsule", "ndarray", "bytes"],
 )
 def test_memory_of_any_kind_becomes_an_array(xp, make):
-    """Bytes are numbers, not a word."""
+    """Bytes are numbers, not text."""
     found = xp.asarray(make())
 
     assert (values(found), ix.asarray(found).dtype.name) == ([97, 98, 99], "uint8")
@@ -288,7 +288,7 @@ def test_memory_of_any_kind_becomes_an_array(xp, make):
 
 @pytest.mark.parametrize("xp", [NUMPY, STRICT], ids=["numpy", "strict"])
 def test_buffers_are_shared(xp):
-    """What is written here is seen there."""
+    """A write here is visible there."""
     block = bytearray(3)
 
     found = xp.asarray(block)
@@ -308,7 +308,7 @@ def test_a_released_buffer_is_refused():
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="classes have no buffers before")
 def test_an_object_that_refuses_its_buffer_is_refused():
-    """Its own word comes through."""
+    """The library's own error is raised."""
 
     class Refusing:
         def __buffer__(self, flags):
@@ -320,7 +320,7 @@ def test_an_object_that_refuses_its_buffer_is_refused():
 
 @every_namespace
 def test_elements_are_cast_where_a_type_is_named(xp):
-    """By the library's own rules."""
+    """Elements are cast to a named type by the library's own rules."""
     found = xp.asarray(ix.asarray(bytearray(b"ab")), dtype=STRICT.float32 if xp is STRICT else "f4")
 
     assert (values(found), ix.asarray(found).dtype.name) == ([97.0, 98.0], "float32")
@@ -340,7 +340,7 @@ def test_a_cast_that_needs_a_copy_is_refused_if_there_may_be_none(xp):
 @every_namespace
 @pytest.mark.parametrize("dtype", [None, "uint8", "float32"])
 def test_a_copy_that_is_asked_for_is_made(xp, dtype):
-    """With and without a cast."""
+    """A requested copy is made, with and without a cast."""
     block = bytearray(b"ab")
     wanted = getattr(array_api_strict, dtype or "uint8") if xp is STRICT else dtype
 
@@ -354,7 +354,7 @@ def test_a_copy_that_is_asked_for_is_made(xp, dtype):
 
 
 def test_device_answers_in_the_library_s_words():
-    """Of its own arrays and of foreign memory alike."""
+    """`device` answers for arrays of the library and for foreign memory."""
     cpu = array_api_strict.Device("CPU_DEVICE")
 
     assert [NUMPY.device(x) for x in (np.ones(1), b"a", producers.host())] == ["cpu"] * 3
@@ -362,13 +362,13 @@ def test_device_answers_in_the_library_s_words():
 
 
 def test_device_takes_no_capsule():
-    """It would consume it."""
+    """`device` refuses a capsule, since reading it would consume it."""
     with pytest.raises(ix.NoProtocolError, match=r"^device\(\): a capsule"):
         NUMPY.device(ix.to_capsule(bytearray(1)))
 
 
 def test_a_library_without_such_arrays_says_so():
-    """NumPy has none on a device, in either direction."""
+    """NumPy refuses arrays on a device, in either direction."""
     on_device = producers.claiming((2, 0))
 
     for ask in (
@@ -382,7 +382,7 @@ def test_a_library_without_such_arrays_says_so():
 
 @pytest.mark.parametrize("function", [NUMPY.from_dlpack, NUMPY.asarray])
 def test_device_memory_is_not_copied_to_the_host_unasked(function):
-    """The error says how to ask."""
+    """The error says how to request a copy."""
     with pytest.raises(ix.UnsupportedDeviceError, match="pass `device='cpu'`") as caught:
         function(producers.claiming((2, 0)))
 
@@ -391,13 +391,13 @@ def test_device_memory_is_not_copied_to_the_host_unasked(function):
 
 @pytest.mark.parametrize("device", ["gpu", "cpu:x", object(), 1.5])
 def test_a_device_that_is_not_known_is_refused(device):
-    """By name or by type."""
+    """An unknown device is refused, by name or by type."""
     with pytest.raises((ix.UnsupportedDeviceError, ix.ArgumentError), match="device"):
         NUMPY.to_device(np.ones(1), device)
 
 
 def test_to_device_returns_the_array_itself_where_it_is_there():
-    """As the standard allows."""
+    """`to_device` returns the same array if it is on the device, as the standard allows."""
     x = np.ones(2)
 
     assert NUMPY.to_device(x, "cpu") is x
@@ -405,14 +405,14 @@ def test_to_device_returns_the_array_itself_where_it_is_there():
 
 
 def test_to_device_brings_foreign_memory_over():
-    """It becomes the library's own array there."""
+    """`to_device` imports foreign memory as the library's array on the device."""
     found = NUMPY.to_device(ix.asarray(bytearray(b"abc")), "cpu")
 
     assert (type(found), found.tolist()) == (np.ndarray, [97, 98, 99])
 
 
 def test_a_stream_is_none_on_the_host():
-    """It is refused, not ignored."""
+    """A stream on the host is refused, not ignored."""
     with pytest.raises(ix.StreamError, match=r"^to_device\(\): "):
         NUMPY.to_device(np.ones(1), "cpu", stream=5)
 
@@ -427,7 +427,7 @@ def test_devices_that_are_labels_are_the_library_s_own():
 
 
 def test_what_is_elsewhere_is_not_shared():
-    """Of the library's own arrays, too: they move, unless nothing may be copied."""
+    """The library's own arrays move, too, unless copies are forbidden."""
     label = array_api_strict.Device("device1")
     x = STRICT.ones(2)
 
@@ -437,7 +437,7 @@ def test_what_is_elsewhere_is_not_shared():
 
 
 def test_a_record_without_elements_says_where_it_is():
-    """An object with the CUDA Array Interface alone is taken, and refused for its place."""
+    """An object with only the CUDA Array Interface is refused because of its device."""
     x = CAIOnly({"shape": (0,), "typestr": "<f4", "data": (0, False), "version": 3})
 
     with pytest.raises(ix.UnsupportedDeviceError, match="pass `device='cpu'`"):
@@ -446,7 +446,7 @@ def test_a_record_without_elements_says_where_it_is():
 
 @pytest.mark.emulated
 def test_device_memory_comes_to_the_host_when_asked_for():
-    """Of an object with the CUDA Array Interface alone, by the driver."""
+    """The driver copies memory of a CUDA Array Interface to the host on request."""
     pytest.importorskip("cuda.bindings.driver", reason="no cuda-bindings")
     x = ix.to_cai(ix.asarray(np.arange(6.0)).to_device("cuda:0"))
 

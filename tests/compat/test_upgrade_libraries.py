@@ -74,7 +74,7 @@ def values(x):
 
 @every_memory
 def test_memory_of_any_kind_becomes_an_array_of_the_library(xp, kind):
-    """The same elements, in the library's own type, where it says its arrays are."""
+    """The array has the same elements, in the library's own type, on its reported device."""
     found = xp.asarray(MEMORY[kind]())
 
     assert type(found) is type(xp.asarray([1]))
@@ -85,7 +85,7 @@ def test_memory_of_any_kind_becomes_an_array_of_the_library(xp, kind):
 @every_kind
 @pytest.mark.parametrize("copy", [None, True])
 def test_producers_of_any_age_become_arrays_of_the_library(xp, kind, copy):
-    """Whatever keywords the library's own function has or lacks."""
+    """The producers' keywords may be older or newer than those of the library's function."""
     source = producers.host((2, 3), "float32", kind=kind)
 
     found = xp.from_dlpack(source, device=xp.device(xp.asarray([1])), copy=copy)
@@ -95,13 +95,13 @@ def test_producers_of_any_age_become_arrays_of_the_library(xp, kind, copy):
 
 
 def test_one_object_stands_for_the_namespace(xp):
-    """It is pickled by its name."""
+    """There is one object per namespace, which is pickled by name."""
     assert upgrade(xp) is xp
     assert pickle.loads(pickle.dumps(xp)) is xp
 
 
 def test_a_copy_that_is_asked_for_is_made(xp):
-    """What is written to the original is not seen."""
+    """A write to the original is not visible in the copy."""
     x = ix.asarray(np.zeros(16, "f4")).copy()
 
     found = xp.from_dlpack(x, copy=True)
@@ -112,7 +112,7 @@ def test_a_copy_that_is_asked_for_is_made(xp):
 
 @pytest.mark.parametrize("name", SHARE)
 def test_memory_is_shared_where_it_may_be(name, need):
-    """It is aligned to 64 bytes, so that JAX takes it, too."""
+    """Memory is aligned to 64 bytes, so that JAX shares it, too."""
     xp = load(name, need)
     x = ix.asarray(np.arange(16, dtype="f4")).copy()
 
@@ -125,7 +125,7 @@ def test_memory_is_shared_where_it_may_be(name, need):
 
 
 def test_torch_gets_a_copy_of_read_only_memory(torch):
-    """Its tensors can always be written."""
+    """torch receives a copy of read-only memory, since its tensors are always writable."""
     x = np.arange(4.0)
     x.flags.writeable = False
 
@@ -138,7 +138,7 @@ def test_torch_gets_a_copy_of_read_only_memory(torch):
 
 
 def test_torch_shares_writable_memory(torch):
-    """What it writes is seen."""
+    """A write by torch is visible."""
     x = np.zeros(3)
 
     torch.asarray(x)[0] = 7
@@ -147,7 +147,7 @@ def test_torch_shares_writable_memory(torch):
 
 
 def test_torch_gets_a_copy_of_what_runs_backwards(torch):
-    """It has no negative strides."""
+    """torch receives a copy of reversed memory, since it lacks negative strides."""
     x = np.arange(4.0)[::-1]
 
     assert torch.from_dlpack(x).tolist() == [3, 2, 1, 0]
@@ -156,12 +156,12 @@ def test_torch_gets_a_copy_of_what_runs_backwards(torch):
 
 
 def test_buffers_are_bytes_to_torch(torch):
-    """Its own function takes them for float32."""
+    """torch's own function would read the bytes as float32."""
     assert torch.asarray(bytearray(b"abcd")).tolist() == [97, 98, 99, 100]
 
 
 def test_the_class_of_torch_s_devices_is_still_a_class(torch):
-    """The same name tells where an array is."""
+    """The class also recognises the devices of arrays."""
     import torch as bare
 
     cpu = torch.device("cpu")
@@ -177,7 +177,7 @@ def test_the_class_of_torch_s_devices_is_still_a_class(torch):
 
 
 def test_torch_s_devices_are_named_in_either_words(torch):
-    """By itself, or by interchange."""
+    """Devices are accepted in torch's and in interchange's names."""
     import torch as bare
 
     x = np.zeros(2)
@@ -186,7 +186,7 @@ def test_torch_s_devices_are_named_in_either_words(torch):
 
 
 def test_torch_moves_to_devices_of_its_own(torch):
-    """Those that interchange has no name for are its business."""
+    """Devices that interchange does not know are left to torch."""
     found = torch.asarray(np.ones(3), device="meta")
 
     assert (found.device.type, found.shape) == ("meta", (3,))
@@ -194,7 +194,7 @@ def test_torch_moves_to_devices_of_its_own(torch):
 
 
 def test_a_stream_is_none_where_torch_has_host_arrays(torch):
-    """It is refused, not ignored."""
+    """A stream for torch's host arrays is refused, not ignored."""
     with pytest.raises(ix.StreamError):
         torch.to_device(torch.ones(2), "cpu", stream=5)
 
@@ -203,7 +203,7 @@ def test_a_stream_is_none_where_torch_has_host_arrays(torch):
 
 
 def test_jax_copies_what_is_not_aligned(jnp):
-    """It can share only what is."""
+    """JAX can share aligned memory only, and copies other memory."""
     x = ix.asarray(np.arange(17, dtype="f4")).copy()[1:]
 
     assert jnp.from_dlpack(x).tolist() == [float(n) for n in range(1, 17)]
@@ -212,7 +212,7 @@ def test_jax_copies_what_is_not_aligned(jnp):
 
 
 def test_jax_makes_of_host_arrays_what_it_always_did(jnp):
-    """Its own rules for 64 bits hold: nothing is taken away."""
+    """Host arrays give the same JAX arrays as before, with JAX's own rules for 64 bits."""
     import jax.numpy
 
     x = np.arange(3.0)
@@ -231,7 +231,7 @@ def test_jax_casts_before_it_narrows(jnp):
 
 
 def test_jax_shares_host_memory_where_nothing_else_will_do(jnp):
-    """Its arrays never change unless the caller wants it so."""
+    """JAX shares host memory only if copy=False requires it."""
     x = ix.asarray(np.zeros(16, "f4")).copy()
 
     found = [jnp.asarray(one, copy=False) for one in (x, np.asarray(x), memoryview(np.asarray(x)))]
@@ -240,7 +240,7 @@ def test_jax_shares_host_memory_where_nothing_else_will_do(jnp):
 
 
 def test_an_exchange_with_jax_casts_nothing(jnp):
-    """Where it has no 64 bits it says so."""
+    """Without 64-bit types JAX refuses them instead of casting."""
     import jax
 
     if jax.config.jax_enable_x64:
@@ -250,7 +250,7 @@ def test_an_exchange_with_jax_casts_nothing(jnp):
 
 
 def test_arrays_under_transformation_are_jax_s_own(jnp):
-    """They hold no memory, and need none."""
+    """Traced arrays have no memory, and are passed to JAX unchanged."""
     import jax
 
     found = jax.jit(lambda x: jnp.sum(jnp.asarray(x)))(jnp.ones(3))
@@ -259,7 +259,7 @@ def test_arrays_under_transformation_are_jax_s_own(jnp):
 
 
 def test_what_jax_lent_to_torch_is_not_written(jnp, torch):
-    """JAX's arrays never change, whatever its capsules do not say."""
+    """JAX's arrays are immutable, which its capsules do not record."""
     x = jnp.zeros(16)
 
     found = torch.from_dlpack(x)
@@ -287,7 +287,7 @@ def test_dask_s_own_arrays_pass_through(dask):
 
 
 def test_nothing_is_taken_away_from_dask(dask):
-    """It takes ndarrays that no protocol but NumPy's own describes."""
+    """Dask accepts ndarrays that only NumPy's own protocols describe."""
     x = np.asarray(["2020-01-01"], dtype="M8[D]")
 
     assert dask.asarray(x).compute().tolist() == x.tolist()
@@ -304,7 +304,7 @@ def test_a_graph_shares_no_memory(dask):
 
 @pytest.mark.parametrize("name", ["array_api_compat.numpy", "array_api_compat.torch", "jax.numpy"])
 def test_array_api_extra_computes_with_it(name, need):
-    """Its functions take a namespace, which need not be the one that it would find."""
+    """Functions with a parameter for the namespace accept the upgraded one."""
     xp = load(name, need)
     need("array_api_extra")
     import array_api_extra as xpx
@@ -317,7 +317,7 @@ def test_array_api_extra_computes_with_it(name, need):
 
 
 def test_array_api_compat_takes_it_for_no_other(need):
-    """Its helpers tell namespaces by their names, and keep the answers by their hashes."""
+    """array-api-compat's helpers, which go by names and hashes, do not misidentify it."""
     need("array_api_compat")
     import array_api_compat as compat
 

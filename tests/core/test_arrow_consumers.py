@@ -1,4 +1,4 @@
-"""Other libraries read what goes out as Arrow where it is, and keep it alive as long as they do."""
+"""Other libraries read exported Arrow memory in place and keep it alive while they use it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def native(cores):
 
 
 class Given:
-    """Hands on what was exported."""
+    """Re-exports an exported array."""
 
     def __init__(self, native, keep, field, column):
         self._native, self._what = native, (field, column, keep)
@@ -46,7 +46,7 @@ def floats(keep):
 
 @pytest.mark.parametrize("method", ["array", "chunked_array"])
 def test_pyarrow_reads_the_memory(native, need, method):
-    """Where it is; what it keeps of it outlives what it does not."""
+    """pyarrow reads the memory in place, and a slice keeps it alive."""
     need("pyarrow")
     import pyarrow as pa
 
@@ -67,7 +67,7 @@ def test_pyarrow_reads_the_memory(native, need, method):
 
 @pytest.mark.parametrize("method", ["c_array", "c_array_stream"])
 def test_nanoarrow_reads_the_memory(native, need, method):
-    """Likewise."""
+    """nanoarrow reads the memory in place, and a slice keeps it alive."""
     need("nanoarrow")
     import nanoarrow
 

@@ -1,4 +1,4 @@
-"""Memory goes out as structs of Arrow: what they say, and who keeps the memory alive until when."""
+"""Exports of memory as Arrow structs: their contents, and the lifetime of the memory."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def release(struct):
 
 
 def said_of_type(struct):
-    """Return a field as a schema says it, of as many bytes of metadata as ours have."""
+    """Return the field that a schema describes, with as many bytes of metadata as ours have."""
     said = ctypes.string_at(struct.metadata, len(METADATA)) if struct.metadata else None
     return ArrowField(
         ctypes.string_at(struct.format).decode(),
@@ -101,7 +101,7 @@ def said_of_type(struct):
 
 
 def said_of_memory(struct):
-    """Return a column as an array says it."""
+    """Return the column that an array struct describes."""
     return ArrowColumn(
         struct.length,
         struct.null_count,
@@ -112,7 +112,7 @@ def said_of_memory(struct):
 
 
 def chunk_of(native, kind, keep):
-    """Return an owner of an exported array, whatever it comes in, and the array."""
+    """Return an owner of an exported array, whatever it was exported as, and the array."""
     capsule = exported(native, kind, keep)
     if "stream" in kind:
         stream = native.take_arrow(capsule, kind.encode())
@@ -146,7 +146,7 @@ def test_the_readable_core_says_what_to_install(act):
     assert caught.value.rule == "ARROW-CORE-1"
 
 
-# ---------------------------------------------------------------- what is said
+# ---------------------------------------------------------------- contents
 
 
 def test_a_schema_says_the_field(native):
@@ -158,7 +158,7 @@ def test_a_schema_says_the_field(native):
 
 
 def test_both_capsules_are_of_one_call(native):
-    """The schema says the field there, too."""
+    """The field of the schema is the same in both capsules of a call."""
     schema, array = native.make_arrow(FIELD, COLUMN, None, None)
 
     assert (said_of_type(struct_in(schema)), said_of_memory(struct_in(array))) == (FIELD, COLUMN)
@@ -188,19 +188,19 @@ def test_a_device_may_have_no_event(native):
 
 
 def test_a_column_without_children_or_buffers(native):
-    """As of the type null."""
+    """A column of type null has neither children nor buffers."""
     schema, array = native.make_arrow(ArrowField("n"), ArrowColumn(3, 3), None, None)
 
     assert said_of_type(struct_in(schema)) == ArrowField("n")
     assert said_of_memory(struct_in(array)) == ArrowColumn(3, 3)
 
 
-# ---------------------------------------------------------------- who lives until when
+# ---------------------------------------------------------------- lifetime
 
 
 @pytest.mark.parametrize("kind", ["arrow_schema", *SUBJECTS])
 def test_a_capsule_that_nobody_takes_releases(native, kind):
-    """What keeps the memory dies with it (ARROW-CAP-3)."""
+    """A capsule that is not consumed releases the memory when it is collected (ARROW-CAP-3)."""
     owner = Owner()
     alive, before = weakref.ref(owner), sys.getrefcount(owner)
     if kind == "arrow_schema":
@@ -217,7 +217,7 @@ def test_a_capsule_that_nobody_takes_releases(native, kind):
 
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_what_was_taken_outlives_its_capsule(native, kind):
-    """And dies when it is released."""
+    """A consumed struct outlives its capsule and is freed when it is released."""
     keep = Owner()
     alive = weakref.ref(keep)
     capsule = exported(native, kind, keep)
@@ -232,7 +232,7 @@ def test_what_was_taken_outlives_its_capsule(native, kind):
 
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_both_cores_take_what_is_exported(cores, kind):
-    """And let go of it."""
+    """Both cores consume an export and release it."""
     for core in cores.values():
         keep = Owner()
         alive = weakref.ref(keep)
@@ -253,7 +253,7 @@ def nodes_of(struct):
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(NODES))))
 def test_children_that_were_moved_out_live_on(native, order):
-    """All nodes are moved out and released in some order: the memory lives until the last."""
+    """Children that were moved out keep the memory alive, for every order of releases."""
     keep = Owner()
     alive = weakref.ref(keep)
     taken = [moved(each) for each in nodes_of(struct_in(exported(native, "arrow_array", keep)))]
@@ -268,11 +268,11 @@ def test_children_that_were_moved_out_live_on(native, order):
 
 
 def test_a_child_of_a_schema_that_was_moved_out_lives_on(native):
-    """Its text is its own."""
+    """A child schema that was moved out has its own text."""
     capsule = native.make_arrow_schema(FIELD)
     taken = moved(struct_in(capsule).children[1].contents)
     del capsule
-    native.make_arrow_schema(FIELD)  # writes over what was freed
+    native.make_arrow_schema(FIELD)  # overwrites the freed memory
     said = said_of_type(taken)
     release(taken)
 
@@ -281,7 +281,7 @@ def test_a_child_of_a_schema_that_was_moved_out_lives_on(native):
 
 @pytest.mark.parametrize("kind", ["arrow_schema", *SUBJECTS])
 def test_a_second_release_does_nothing(native, kind):
-    """Nor does one of a struct that was moved."""
+    """A second release does nothing, nor does the release of a struct that was moved."""
     keep = Owner()
     before = sys.getrefcount(keep)
     if kind == "arrow_schema":
@@ -299,7 +299,7 @@ def test_a_second_release_does_nothing(native, kind):
 
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_an_exception_in_flight_survives_a_release(native, kind):
-    """The destructor of a capsule, and what dies with it, leave it in place."""
+    """An exception in flight survives the capsule's destructor and the objects it frees."""
     seen = []
 
     class Watcher:
@@ -316,7 +316,7 @@ def test_an_exception_in_flight_survives_a_release(native, kind):
 
 
 def test_a_capsule_that_was_renamed_is_left_alone(native):
-    """Whoever gave it another name has the struct."""
+    """A capsule that was renamed is not released: the struct belongs to whoever renamed it."""
     keep = Owner()
     before = sys.getrefcount(keep)
     capsule = exported(native, "arrow_array", keep)
@@ -331,7 +331,7 @@ def test_a_capsule_that_was_renamed_is_left_alone(native):
 
 
 def test_what_keeps_the_memory_may_be_the_exporter(native):
-    """Released, it is collected with what it kept of the export."""
+    """A released export is collected together with the exporter that it kept."""
     keep = Owner()
     alive = weakref.ref(keep)
     keep.owner = native.take_arrow(exported(native, "arrow_array", keep), ARROW_ARRAY)
@@ -347,7 +347,10 @@ def test_what_keeps_the_memory_may_be_the_exporter(native):
 
 @pytest.mark.parametrize("kind", ["arrow_array_stream", "arrow_device_array_stream"])
 def test_a_stream_gives_its_chunk_and_then_the_end(native, kind):
-    """Schemas whenever it is asked; the chunk outlives the stream, and alone keeps the memory."""
+    """A stream returns schemas at every call, one chunk, and then the end.
+
+    The chunk outlives the stream, and keeps the memory by itself.
+    """
     keep = Owner()
     alive = weakref.ref(keep)
     stream = native.take_arrow(exported(native, kind, keep), kind.encode())
@@ -370,7 +373,7 @@ def test_a_stream_gives_its_chunk_and_then_the_end(native, kind):
 
 
 def test_a_stream_of_a_device_says_which(native):
-    """In its own struct, too."""
+    """A device stream has the device in its struct."""
     assert struct_in(exported(native, "arrow_device_array_stream", None)).device_type == CUDA[0]
 
 
@@ -401,7 +404,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("field", "column", "device", "error"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_exported_leaves_nothing(native, field, column, device, error):
-    """An error, and no reference to what keeps the memory."""
+    """An error leaves no reference to the owner of the memory."""
     keep = Owner()
     before = sys.getrefcount(keep)
     with pytest.raises(error):
@@ -413,7 +416,7 @@ def test_what_cannot_be_exported_leaves_nothing(native, field, column, device, e
 
 
 def test_a_schema_alone_is_refused_likewise(native):
-    """What is no field."""
+    """A value that is not a field is refused."""
     with pytest.raises(TypeError):
         native.make_arrow_schema(3)
 
@@ -451,7 +454,10 @@ print(sys.getrefcount(keep) - before)
 
 @pytest.mark.isolated
 def test_a_schema_without_memory_is_an_errno(run_isolated):
-    """A stream that cannot copy its schema says so, gives its chunk all the same, and is freed."""
+    """A stream without memory for its schema reports an errno and still returns its chunk.
+
+    The stream is freed.
+    """
     script = f"""
 import ctypes, resource, sys
 from interchange._core import _native as core

@@ -1,4 +1,4 @@
-"""Both cores own structs of Arrow: moved out of capsules, taken from streams, released once."""
+"""Both cores own Arrow structs: moved from capsules, read from streams, released once."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ def capsule_of(source, name):
 
 
 def lent(name, **changes):
-    """Return a capsule, and what is known of its struct."""
+    """Return a capsule, and the counters of its struct."""
     source = SOURCES[name]().but(**changes)
     capsule = capsule_of(source, name)
     return capsule, source.loans[-1]
 
 
 def part_of(name):
-    """Return what describes such a struct in a source."""
+    """Return what describes the struct in a source."""
     return "flow" if name in STREAMS else "field" if name == ARROW_SCHEMA else "chunk"
 
 
 def bytes_at(address, name):
-    """Return what a struct says, but for its release callback."""
+    """Return the contents of a struct, except for its release callback."""
     whole = ctypes.string_at(address, ctypes.sizeof(ARROW_STRUCTS[name]))
     at = ARROW_RELEASE[name]
     return whole[:at] + whole[at + 8 :]
 
 
 def refusal(core, capsule, name=ARROW_ARRAY):
-    """Return class, rule and words of a refusal."""
+    """Return class, rule and message of a refusal."""
     try:
         core.take_arrow(capsule, name)
     except BrokenRule as error:  # whose frames do not keep the capsule
@@ -81,7 +81,7 @@ def refusal(core, capsule, name=ARROW_ARRAY):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_struct_is_moved(core, name):
-    """The owner has what the capsule had, and leaves a released struct behind (ARROW-CAP-2)."""
+    """The owner has the struct's contents, and leaves a released struct behind (ARROW-CAP-2)."""
     capsule, loan = lent(name)
     said = bytes_at(loan.address, name)
     owner = core.take_arrow(capsule, name)
@@ -95,7 +95,7 @@ def test_a_struct_is_moved(core, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_taken_is_released_by_its_owner(core, name):
-    """Once, when the owner dies, whenever the capsule does."""
+    """The struct is released once, with its owner, whenever the capsule is collected."""
     capsule, loan = lent(name)
     owner = core.take_arrow(capsule, name)
     del capsule
@@ -107,7 +107,7 @@ def test_what_was_taken_is_released_by_its_owner(core, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_owner_releases_when_it_is_asked(core, name):
-    """Once, and not again when it is asked again, or dies; others may refer to it."""
+    """An owner releases once, however often it is asked; other references to it may remain."""
     capsule, loan = lent(name)
     owner = core.take_arrow(capsule, name)
     other = owner
@@ -133,7 +133,7 @@ def test_a_callback_that_forgets_to_say_so_is_called_once(core, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_struct_is_taken_once(core, name):
-    """The second is told that it was taken (ARROW-RELEASE-3), and releases nothing."""
+    """A second consumer gets ARROW-RELEASE-3 and releases nothing."""
     capsule, loan = lent(name)
     owner = core.take_arrow(capsule, name)
     said = refusal(core, capsule, name)[1]
@@ -145,7 +145,7 @@ def test_a_struct_is_taken_once(core, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_struct_that_was_never_there_is_refused(core, name):
-    """One whose release is NULL from the start."""
+    """A struct whose release is NULL from the start is refused."""
     capsule, loan = lent(name, **{part_of(name): {"release": False}})
 
     assert (refusal(core, capsule, name)[1], loan.releases) == ("ARROW-RELEASE-3", 0)
@@ -154,7 +154,7 @@ def test_a_struct_that_was_never_there_is_refused(core, name):
 @pytest.mark.parametrize("wanted", NAMES)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_capsule_of_another_name_is_refused(core, name, wanted):
-    """It keeps its struct, which its destructor releases (ARROW-CAP-1)."""
+    """A capsule of another name keeps its struct, which its destructor releases (ARROW-CAP-1)."""
     capsule, loan = lent(name)
     if name == wanted:
         core.take_arrow(capsule, name)
@@ -182,14 +182,14 @@ def test_a_capsule_of_another_name_is_refused(core, name, wanted):
     ],
 )
 def test_what_is_no_such_capsule_is_refused_alike(cores, thing):
-    """Class, rule and words."""
+    """Both cores refuse with the same class, rule and message."""
     readable, native = (refusal(core, thing) for core in cores.values())
 
     assert (readable[:2], native) == ((BrokenRule, "ARROW-CAP-1"), readable)
 
 
 def test_what_was_taken_is_refused_alike(cores):
-    """Class, rule and words, whoever took it."""
+    """Both cores refuse a consumed capsule with the same class, rule and message."""
     said = []
     for first in cores.values():
         capsule, _ = lent(ARROW_ARRAY)
@@ -234,7 +234,7 @@ def test_an_exception_in_flight_is_put_aside(core, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_owner_releases_nothing(core, name):
-    """Its struct is all zero, and it may be asked."""
+    """An empty owner has an all-zero struct and releases nothing."""
     owner = core.new_arrow(name)
     owner.release()
 
@@ -242,7 +242,7 @@ def test_an_empty_owner_releases_nothing(core, name):
 
 
 def test_the_collector_does_not_see_an_owner(core):
-    """It would release it before what still reads the memory."""
+    """The collector does not traverse an owner, which it would release before its readers."""
     owner = core.take_arrow(lent(ARROW_ARRAY)[0], ARROW_ARRAY)
 
     assert not gc.is_tracked(owner)
@@ -268,7 +268,7 @@ def test_what_reads_in_a_cycle_still_finds_the_memory(core):
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 def test_an_owner_is_not_copied(core, copied):
-    """Else two would release one struct."""
+    """An owner cannot be copied, since two owners would release one struct."""
     capsule, loan = lent(ARROW_ARRAY)
     owner = core.take_arrow(capsule, ARROW_ARRAY)
     with pytest.raises(TypeError):
@@ -282,14 +282,14 @@ def test_an_owner_is_not_copied(core, copied):
 
 
 def open_stream(core, name=ARROW_ARRAY_STREAM, **flow):
-    """Return an owned stream, what is known of it, and its source."""
+    """Return an owned stream, its counters, and its source."""
     source = SOURCES[name]().but(**flow)
     return core.take_arrow(capsule_of(source, name), name), source.loans[-1], source
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_gives_its_chunks_in_turn(core, name):
-    """Each fills an owner, which then releases it; the end is a released struct."""
+    """A stream fills an owner with each chunk; the end is a released struct."""
     stream, loan, source = open_stream(core, name)
     schema, chunks = core.new_arrow(ARROW_SCHEMA), []
     codes = [core.call_stream(stream, "schema", schema)]
@@ -308,7 +308,7 @@ def test_a_stream_gives_its_chunks_in_turn(core, name):
 @pytest.mark.parametrize("what", ["schema", "next"])
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_that_fails_says_why(core, name, what):
-    """The errno is returned, and the owner is left with nothing (ARROW-STREAM-1)."""
+    """The errno is returned, and the owner is left empty (ARROW-STREAM-1)."""
     flow = {f"{what}_error": errno.EIO, "message": "no r\xe4d".encode("latin-1")}
     stream, loan, _ = open_stream(core, name, **flow)
     given = ARROW_SCHEMA if what == "schema" else ARROW_CHUNK[name]
@@ -322,7 +322,7 @@ def test_a_stream_that_fails_says_why(core, name, what):
 
 @pytest.mark.parametrize("flow", [{"message": None}, {"has_get_last_error": False}])
 def test_a_stream_may_say_nothing(core, flow):
-    """NULL for the words, or for the function."""
+    """The message of a stream, or its function, may be NULL."""
     stream, _, _ = open_stream(core, next_error=errno.EIO, **flow)
     core.call_stream(stream, "next", core.new_arrow(ARROW_ARRAY))
 
@@ -331,7 +331,7 @@ def test_a_stream_may_say_nothing(core, flow):
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_what_an_owner_had_is_released_when_more_comes(core, name):
-    """One owner may be filled again, and also by a call that fails."""
+    """Filling an owner again releases its struct, also if the call fails."""
     stream, loan, _ = open_stream(core, name, next_error=errno.EIO, fails_at=1)
     out = core.new_arrow(ARROW_CHUNK[name])
     codes = [core.call_stream(stream, "next", out)]
@@ -343,7 +343,7 @@ def test_what_an_owner_had_is_released_when_more_comes(core, name):
 
 
 def failure(core, act):
-    """Return class and words of an error."""
+    """Return class and message of an error."""
     with pytest.raises((BrokenRule, TypeError)) as caught:
         act(core)
     return type(caught.value), str(caught.value)
@@ -393,7 +393,7 @@ WRONG = {
 
 @pytest.mark.parametrize("act", WRONG.values(), ids=WRONG)
 def test_a_call_that_cannot_be_made_is_refused_alike(cores, act):
-    """Class and words."""
+    """Both cores refuse with the same class and message."""
     readable, native = (failure(core, act) for core in cores.values())
 
     assert native == readable
@@ -409,7 +409,7 @@ def test_a_call_that_cannot_be_made_is_refused_alike(cores, act):
     ],
 )
 def test_a_stream_that_cannot_be_called_names_the_rule(core, case, rule):
-    """It is no crash."""
+    """A stream that cannot be called is refused by a rule and does not crash."""
     with pytest.raises(BrokenRule) as caught:
         WRONG[case](core)
 
@@ -419,7 +419,7 @@ def test_a_stream_that_cannot_be_called_names_the_rule(core, case, rule):
 @pytest.mark.isolated
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_is_called_without_the_gil(run_isolated, core_env, name):
-    """Its functions may take long, and may need other threads to run Python code."""
+    """A stream is called without the GIL: it may be slow, or need other Python threads."""
     script = f"""
 import ctypes
 from interchange import _core
@@ -442,12 +442,12 @@ print(_core.stream_error(stream))
     assert run_isolated(script, env=core_env).split() == ["1", "0", "0", "None"]
 
 
-# ---------------------------------------------------------------- what is loaded
+# ---------------------------------------------------------------- loading on demand
 
 
 @pytest.mark.isolated
 def test_what_is_for_arrow_is_loaded_when_it_is_asked_for(run_isolated, core_env):
-    """Most programs never do; no other name is made up."""
+    """The modules for Arrow are loaded on first use, and other names raise AttributeError."""
     script = """
 import sys
 import interchange

@@ -59,7 +59,7 @@ print(ix.core_name, _extension.__file__)
 
 
 def run(*command, cwd=None, **environment):
-    """Return how a program ended that hears of nothing but the variables it is given."""
+    """Return the result of a program with no environment variables but the given ones."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -77,14 +77,14 @@ def run(*command, cwd=None, **environment):
 
 
 def output_of(*command, cwd=None, **environment):
-    """Return what a program prints that must end well."""
+    """Return the output of a program that must succeed."""
     done = run(*command, cwd=cwd, **environment)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 def copy_checkout(folder):
-    """Copy what a build reads, without what earlier builds left."""
+    """Copy the files that a build reads, without the outputs of earlier builds."""
     for name in PROJECT:
         if (ROOT / name).is_dir():
             ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so")
@@ -95,7 +95,7 @@ def copy_checkout(folder):
 
 
 def build(checkout, hook="build_wheel", before="", **environment):
-    """Return how a hook of the build backend ended, and the folder of what it made."""
+    """Return the result of a hook of the build backend, and the folder of its outputs."""
     made = checkout / "made"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
@@ -112,24 +112,24 @@ def wheel_in(made, done):
 
 
 def names_in(wheel):
-    """Return what a wheel holds, without its metadata."""
+    """Return the contents of a wheel, without its metadata."""
     with zipfile.ZipFile(wheel) as opened:
         return {name for name in opened.namelist() if ".dist-info/" not in name}
 
 
 def install_alone(wheel, target, python=sys.executable):
-    """Install a wheel into a folder, and nothing that it needs."""
+    """Install a wheel into a folder, without dependencies."""
     command = ("-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", target, wheel)
     output_of(python, *command)
 
 
 def notices_in(done):
-    """Return the lines that a build tells users."""
+    """Return the lines that a build prints for users."""
     return [line for line in done.stderr.splitlines() if line.startswith("interchange: ")]
 
 
 def find_python(version):
-    """Return the path of a version's python, or None; .ci/run looks in the same places."""
+    """Return the path of a Python of a version, or None; .ci/run searches the same places."""
     roots = [os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")]
     folders = [Path(root, "versions") for root in roots if root]
     found = [
@@ -137,13 +137,13 @@ def find_python(version):
         *(path for each in folders for path in sorted(each.glob(f"{version}.*/bin/python"))),
     ]
     for path in filter(None, found):
-        if run(path, "-c", "import venv").returncode == 0:  # and not a shim of nothing
+        if run(path, "-c", "import venv").returncode == 0:  # and not a shim without a Python
             return path
     return None
 
 
 def need_compiler():
-    """Skip where there is no C compiler, unless the native core was demanded."""
+    """Skip if there is no C compiler, unless the native core was required."""
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     demanded = "native" in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(",")
     if shutil.which(compiler) is None and not demanded:
@@ -167,7 +167,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def editable(tmp_path_factory):
-    """Return a checkout that is installed as it lies there: the native core is built in place."""
+    """Return a checkout with the native core built in place."""
     need_compiler()
     folder = copy_checkout(tmp_path_factory.mktemp("editable"))
     wheel_in(*reversed(build(folder, "build_editable", INTERCHANGE_BUILD="require")))
@@ -179,7 +179,7 @@ def editable(tmp_path_factory):
 
 @pytest.mark.slow
 def test_one_wheel_is_for_every_cpython(wheel):
-    """From 3.10 on, by its name and by what is in it."""
+    """One wheel is for CPython 3.10 and later, by its name and its contents."""
     with zipfile.ZipFile(wheel) as opened:
         (facts,) = (name for name in opened.namelist() if name.endswith("/WHEEL"))
         told = opened.read(facts).decode()
@@ -191,7 +191,7 @@ def test_one_wheel_is_for_every_cpython(wheel):
 
 @pytest.mark.slow
 def test_the_wheel_holds_the_package_and_the_extension_and_no_sources_of_it(wheel):
-    """Every other file of the folder, and nothing that lies about."""
+    """The wheel holds every other file of the folder, and no untracked files."""
     folder = ROOT / "src"
     files = {
         path.relative_to(folder).as_posix()
@@ -205,7 +205,7 @@ def test_the_wheel_holds_the_package_and_the_extension_and_no_sources_of_it(whee
 
 @pytest.mark.slow
 def test_a_wheel_brings_what_other_compilers_read(checkout):
-    """Headers, Cython's declarations, files of CMake and pkg-config, types; and no other file."""
+    """A wheel has the headers, Cython declarations, CMake and pkg-config files, and types only."""
     carried = {
         "interchange/probe.pxd",
         "interchange/cmake/probe.cmake",
@@ -228,7 +228,7 @@ def test_a_wheel_brings_what_other_compilers_read(checkout):
 
 @pytest.mark.slow
 def test_the_source_distribution_builds_the_same_wheel(wheel, checkout, tmp_path):
-    """It has the sources, and what they include."""
+    """The source distribution has the sources and the headers that they include."""
     done, made = build(checkout, "build_sdist")
     assert done.returncode == 0, done.stdout + done.stderr
     (archive,) = made.glob("*.tar.gz")
@@ -264,7 +264,7 @@ def test_one_build_runs_on_every_python_that_is_here(wheel, editable, version, t
 
 @pytest.mark.slow
 def test_a_free_threaded_python_gets_a_wheel_of_its_own(checkout):
-    """One that calls itself so has no limited API: wheel and extension are for its release."""
+    """A free-threaded Python has no limited API: wheel and extension are for its release."""
     need_compiler()
     before = "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1"
     done, made = build(checkout, before=before, INTERCHANGE_BUILD="require")
@@ -279,7 +279,10 @@ def test_a_free_threaded_python_gets_a_wheel_of_its_own(checkout):
 
 @pytest.mark.slow
 def test_a_free_threaded_python_runs_its_own_build(checkout, tmp_path):
-    """Without the GIL: its import does not switch that on, and threads come not between."""
+    """The extension for a free-threaded Python does not enable the GIL.
+
+    Threads do not disturb each other.
+    """
     path = find_python("3.14t")
     if path is None:
         pytest.skip("Python 3.14t is not here")
@@ -301,7 +304,7 @@ def test_a_free_threaded_python_runs_its_own_build(checkout, tmp_path):
     "version", ["3.13t", "3.14t", *(each for each in VERSIONS if int(each[2:]) >= 13)]
 )
 def test_the_sources_compile_without_the_gil(version):
-    """With the headers of every CPython that is here and could be built so, without a warning."""
+    """The sources compile without warnings for every installed CPython that can lack the GIL."""
     path = find_python(version)
     if path is None:
         pytest.skip(f"Python {version} is not here")
@@ -319,7 +322,7 @@ def test_the_sources_compile_without_the_gil(version):
 
 @pytest.mark.slow
 def test_without_a_compiler_the_readable_core_is_installed(checkout, tmp_path):
-    """A pure wheel, with one line that says so; it can be imported, and says so, too."""
+    """Without a compiler a pure wheel is built, which prints one line and says so on import."""
     done, made = build(checkout, **NO_COMPILER)
     wheel = wheel_in(made, done)
     target = tmp_path / "target"
@@ -334,7 +337,7 @@ def test_without_a_compiler_the_readable_core_is_installed(checkout, tmp_path):
 
 @pytest.mark.slow
 def test_what_is_said_of_a_missing_core_builds_it(checkout, tmp_path_factory):
-    """Though pip keeps the pure wheel that it built without a compiler, and gives it again."""
+    """The suggested command builds the missing core although pip caches the pure wheel."""
     need_compiler()
     folder = tmp_path_factory.mktemp("tried")
     python = folder / "env/bin/python"
@@ -362,7 +365,10 @@ def test_what_is_said_of_a_missing_core_builds_it(checkout, tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_python_without_the_limited_api_gets_the_readable_core(checkout):
-    """As where there is no compiler; it is an error, too, where the native one is required."""
+    """A Python without the limited API gets the ctypes core.
+
+    Requiring the native core is an error.
+    """
     before, why = "import sys; sys.implementation.name = 'pypy'", "pypy has no limited API"
     done, made = build(checkout, before=before)
     wheel = wheel_in(made, done)
@@ -379,7 +385,7 @@ def test_a_python_without_the_limited_api_gets_the_readable_core(checkout):
 
 @pytest.mark.slow
 def test_a_core_that_is_required_must_be_built(checkout):
-    """The build ends with an error, which names the variable."""
+    """The build fails with an error that names the variable."""
     done, made = build(checkout, INTERCHANGE_BUILD="require", **NO_COMPILER)
 
     assert (done.returncode, list(made.iterdir())) == (1, [])
@@ -391,7 +397,7 @@ def test_a_core_that_is_required_must_be_built(checkout):
 
 @pytest.mark.slow
 def test_an_extension_of_other_sources_does_not_stay(checkout):
-    """Where it cannot be built again, the one that an earlier build put in place is gone."""
+    """An extension of an earlier build is removed if it cannot be built again."""
     built = checkout / "src" / BUILT
     built.write_text("of other sources\n", encoding="utf-8")
 
@@ -401,12 +407,12 @@ def test_an_extension_of_other_sources_does_not_stay(checkout):
     assert not built.exists()
 
 
-# ---------------------------------------------------------------- what can be chosen
+# ---------------------------------------------------------------- build variables
 
 
 @pytest.mark.slow
 def test_a_build_that_is_to_skip_it_asks_no_compiler(checkout):
-    """A pure wheel, and no notice: somebody wanted it."""
+    """Skipping the native core builds a pure wheel without a notice, since it was requested."""
     done, made = build(checkout, INTERCHANGE_BUILD="skip", **NO_COMPILER)
     wheel = wheel_in(made, done)
 
@@ -418,7 +424,7 @@ def test_a_build_that_is_to_skip_it_asks_no_compiler(checkout):
 
 @pytest.mark.slow
 def test_a_build_for_a_debugger_has_assertions_and_its_lines(checkout):
-    """``INTERCHANGE_DEBUG_BUILD=1``, whatever the flags of this Python are."""
+    """``INTERCHANGE_DEBUG_BUILD=1`` builds with assertions, whatever the flags of this Python."""
     need_compiler()
     done, made = build(checkout, INTERCHANGE_BUILD="require", INTERCHANGE_DEBUG_BUILD="1")
     compiled = [line for line in done.stdout.splitlines() if f"src/{NATIVE}/" in line]
@@ -442,7 +448,7 @@ def test_a_build_for_a_debugger_has_assertions_and_its_lines(checkout):
     ],
 )
 def test_another_value_is_refused(name, value, choices):
-    """With what can be chosen."""
+    """Another value is refused with the valid ones."""
     command = (sys.executable, ROOT / "setup.py", "--version")
     done = run(*command, cwd=ROOT, **{name: value})
 

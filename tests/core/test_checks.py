@@ -16,12 +16,12 @@ X = ix.asarray(np.zeros((2, 3), "f4"))
 
 
 def asked(*values):
-    """Stand for the Python function."""
+    """Stand-in for the Python function."""
     return ["asked", *values]
 
 
 def checks(*contracts, careful=asked):
-    """Return what the core makes of contracts."""
+    """Return the core's representation of contracts."""
     return _core.fast_checks(careful, plans_of(contracts))
 
 
@@ -31,7 +31,7 @@ def checks(*contracts, careful=asked):
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_neither_an_ndarray_nor_an_array_is_left_to_python(value):
-    """It is asked once, with the very object."""
+    """Other values are passed to Python, once, as the same object."""
     _, found = checks(ix.Contract(ndim=2))(value)
 
     assert found is value
@@ -39,14 +39,14 @@ def test_what_is_neither_an_ndarray_nor_an_array_is_left_to_python(value):
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_another_number_of_arguments_is_left_to_python(count):
-    """As wrong calls are."""
+    """A call with another number of arguments is passed to Python."""
     take = checks(None, None)
 
     assert take(*[X] * count) == ["asked", *[X] * count]
 
 
 def test_python_hears_what_was_passed():
-    """Not what became of it on the way."""
+    """Python receives the original arguments, not the converted ones."""
     x = np.zeros(3)
     _, first, second = checks(None, ix.Contract(ndim=7))(x, X)
 
@@ -54,7 +54,7 @@ def test_python_hears_what_was_passed():
 
 
 def test_an_error_of_python_comes_through():
-    """It is the one that users see."""
+    """An error raised by Python reaches the user unchanged."""
 
     def refuse(*values):
         raise ix.ViewError("f()", f"{len(values)}", "IX-VIEW-1")
@@ -65,7 +65,7 @@ def test_an_error_of_python_comes_through():
 
 @pytest.mark.parametrize("extent", [2**63, 2**80, 10**5000], ids=["2**63", "2**80", "10**5000"])
 def test_extents_beyond_all_memory_fit_nothing(extent):
-    """And are no error of the contract, on either core."""
+    """Extents beyond all memory match no array and are no error of the contract, on both cores."""
     function = ix.viewable(x=ix.Contract(shape=(extent, 3)))(lambda x: x)
 
     with pytest.raises(ix.ContractError) as caught:
@@ -76,7 +76,7 @@ def test_extents_beyond_all_memory_fit_nothing(extent):
 
 
 def test_more_names_than_the_core_counts():
-    """Python does what the core leaves."""
+    """Python handles the names that the core cannot count."""
     names = [f"n{place}" for place in range(40)]
     function = ix.viewable(x=ix.Contract(shape=tuple(names)))(lambda x: x.ndim)
 
@@ -95,10 +95,10 @@ def test_as_many_axes_as_there_can_be():
 
 
 def test_contracts_go_with_the_function():
-    """A cycle through the function that is asked is collected."""
+    """A cycle through the wrapped function is collected."""
 
     class Careful:
-        """Knows what calls it."""
+        """Refers to its caller."""
 
         def __call__(self, *values):
             return values

@@ -1,4 +1,4 @@
-"""The choice of the core: named by the environment, loud where it cannot be met."""
+"""The choice of the core by the environment, with an error if it cannot be used."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNBUILT = BREAK.format(
 
 @pytest.fixture
 def choose(run_isolated):
-    """Return what the import of interchange says under a value of ``INTERCHANGE_CORE``."""
+    """Return the output of importing interchange with a value of ``INTERCHANGE_CORE``."""
 
     def choose_core(wanted, before=""):
         return run_isolated(before + TRY, env={"INTERCHANGE_CORE": wanted}).strip()
@@ -52,13 +52,13 @@ def choose(run_isolated):
 
 
 def test_the_readable_core_can_be_forced(choose):
-    """``INTERCHANGE_CORE=ctypes`` gives the ctypes core, and refuses nobody."""
+    """``INTERCHANGE_CORE=ctypes`` selects the ctypes core."""
     assert choose("ctypes") == "ctypes {}"
 
 
 @pytest.mark.parametrize("wanted", ["Ctypes", "numpy", "native,ctypes", " "])
 def test_an_unknown_core_is_refused(choose, wanted):
-    """A name that is no core fails, and the error names the choices."""
+    """An unknown core is an error that names the choices."""
     said = choose(wanted)
 
     expected = f"ImportError INTERCHANGE_CORE={wanted!r} is not a core; choose one of {CORES}"
@@ -66,7 +66,7 @@ def test_an_unknown_core_is_refused(choose, wanted):
 
 
 def test_an_absent_core_cannot_be_forced(choose):
-    """A core that is not built here fails where it is forced, and the error says what to do."""
+    """A core that is not built is an error if it is required; the error says what to do."""
     said = choose("native", HIDE)
 
     assert said == (
@@ -78,7 +78,7 @@ def test_an_absent_core_cannot_be_forced(choose):
 
 @pytest.mark.parametrize("absent", [HIDE, UNBUILT], ids=["hidden", "unbuilt"])
 def test_an_absent_core_is_done_without(choose, absent):
-    """A core that is not built here is passed over where none is forced, in words of no alarm."""
+    """A core that is not built is skipped if none is required, without an alarming message."""
     reason = (
         "the native core is not built here; without it all works, slower, but exports to Arrow"
         " and what C code calls"
@@ -102,5 +102,5 @@ def test_a_broken_core_is_not_done_without(choose, wanted, error, said):
 
 
 def test_the_readable_core_does_not_ask_for_the_other(choose):
-    """A broken native core does not keep anybody from the readable one."""
+    """A broken native core does not prevent the ctypes core from being used."""
     assert choose("ctypes", BREAK.format(error="OSError()")) == "ctypes {}"

@@ -1,4 +1,4 @@
-"""Consuming: a capsule is claimed, renamed, owned, and given back once."""
+"""Consuming: a capsule is claimed, renamed, owned, and released once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNUSED = {"legacy": capsules.LEGACY, "versioned": capsules.VERSIONED}
 
 @pytest.fixture(params=GENERATIONS)
 def source(request):
-    """Return an honest producer of capsules of one generation."""
+    """Return a correct producer of capsules of one generation."""
     return producers.host().but(generation=request.param)
 
 
@@ -41,21 +41,21 @@ def readable_core():
 
 
 def test_a_consumed_capsule_says_so(core, source):
-    """Its name changes, so that nobody consumes it twice."""
+    """A consumed capsule has another name, so that it cannot be consumed twice."""
     core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
 
     assert source.loans[0].name == USED[source.manners.generation]
 
 
 def test_a_consumed_capsule_has_no_destructor(core, source):
-    """A producer's destructor that ignores the name cannot free what is in use (P3)."""
+    """A destructor that ignores the name cannot free memory in use (P3)."""
     core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
 
     assert source.loans[0].destructor_cleared is True
 
 
 def test_a_capsule_is_consumed_once(core, source):
-    """The second time it is refused, and what the first one got lives on."""
+    """A second import is refused, and the first one stays valid."""
     capsule = source.__dlpack__()
     tensor = core.consume_capsule(capsule, source, core.Tensor, CALL)
 
@@ -66,7 +66,7 @@ def test_a_capsule_is_consumed_once(core, source):
 
 
 def test_the_deleter_runs_when_the_tensor_dies(core, source):
-    """Not before, and once."""
+    """The deleter runs once, when the tensor is collected."""
     tensor = core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
     before = source.deleter_calls
     del tensor
@@ -75,7 +75,7 @@ def test_the_deleter_runs_when_the_tensor_dies(core, source):
 
 
 def test_the_collector_gives_memory_back(core, source):
-    """A tensor in a cycle is released when the cycle is found."""
+    """A tensor in a reference cycle is freed by the collector."""
     cycle = [core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)]
     cycle.append(cycle)
     del cycle
@@ -107,14 +107,14 @@ def test_the_last_user_gives_memory_back(generation):
 
 
 def core_import(x):
-    """Import by the public function, by a capsule where `x` hands one out."""
+    """Import by the public function, or by a capsule if `x` exports one."""
     import interchange as ix
 
     return ix.from_dlpack(x)
 
 
 def test_a_null_deleter_is_not_called(core, source):
-    """There is nothing to release (P10)."""
+    """A NULL deleter is not called (P10)."""
     tensor = core.consume_capsule(source.but(deleter=False).__dlpack__(), source, core.Tensor, CALL)
     ptr = tensor.ptr
     del tensor
@@ -124,7 +124,7 @@ def test_a_null_deleter_is_not_called(core, source):
 
 
 def test_what_is_refused_is_given_back(core, source):
-    """A struct that breaks a rule is claimed, found wanting, and released once."""
+    """A struct that violates a rule is consumed, refused, and released once."""
     bad = source.but(device=(99, 0))
     capsule = bad.__dlpack__()
 
@@ -137,7 +137,7 @@ def test_what_is_refused_is_given_back(core, source):
 
 @pytest.mark.parametrize("rule", ["device", "ndim", "dtype"])
 def test_what_is_refused_does_not_wait_for_the_error_to_go(core, source, rule):
-    """Memory is given back at once, and not when the traceback dies that refers to it."""
+    """Refused memory is released at once, and not with the traceback that refers to it."""
     bad = source.but(**{rule: {"device": (99, 0), "ndim": -1, "dtype": (99, 8, 1)}[rule]})
 
     with pytest.raises(ExchangeError) as caught:
@@ -148,7 +148,7 @@ def test_what_is_refused_does_not_wait_for_the_error_to_go(core, source, rule):
 
 @pytest.mark.parametrize("thing", [None, 4096, "dltensor", object(), b"dltensor", np.ones(3)])
 def test_what_is_no_capsule_is_refused(core, thing):
-    """Nothing but a capsule is looked into."""
+    """An object that is not a capsule is refused."""
     with pytest.raises(NoProtocolError) as caught:
         core.consume_capsule(thing, None, core.Tensor, CALL)
 
@@ -157,7 +157,7 @@ def test_what_is_no_capsule_is_refused(core, thing):
 
 @pytest.mark.parametrize("name", [b"", b"dltensor ", b"numpy_dltensor", None, b"\xff\xfe"])
 def test_a_capsule_of_another_name_is_left_alone(core, name):
-    """It is refused, it keeps its name, and it frees itself."""
+    """A capsule of another name is refused, keeps its name, and frees itself."""
     source = producers.host().but(name=name)
     capsule = source.__dlpack__()
     rule = rule_of(core.consume_capsule, capsule, source, core.Tensor, CALL)
@@ -168,7 +168,7 @@ def test_a_capsule_of_another_name_is_left_alone(core, name):
 
 
 def rule_of(act, *arguments):
-    """Return the rule that an act breaks, and keep no traceback."""
+    """Return the rule that a call violates, and keep no traceback."""
     try:
         act(*arguments)
     except ExchangeError as error:
@@ -177,7 +177,7 @@ def rule_of(act, *arguments):
 
 
 def test_a_foreign_major_is_released(core):
-    """Of a struct of another major version nothing but the deleter is used (P45)."""
+    """Of a struct of another major version only the deleter is used (P45)."""
     source = producers.host().but(generation="versioned", version=(2, 0), ndim=-1, device=(77, 0))
 
     with pytest.raises(VersionError):
@@ -198,7 +198,7 @@ def test_a_legacy_struct_says_nothing_of_flags(core):
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (7, 3), (1 << 40, 0), (1 << 63 | 1, 1)],
 )
 def test_flags_are_kept(core, flags, kept):
-    """Read-only and copied are carried; padded belongs to the element type, others to nobody."""
+    """Read-only and copied are kept, padded goes into the element type, others are ignored."""
     source = producers.host().but(generation="versioned", flags=flags)
 
     assert core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)._flags == kept
@@ -214,7 +214,7 @@ def test_the_offset_is_added(core, source, offset):
 
 
 def test_the_owner_is_named(core, source):
-    """The tensor says who gave the memory."""
+    """The owner of the tensor is the producer of the memory."""
     assert core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)._owner is source
 
 
@@ -229,7 +229,7 @@ def test_the_struct_is_not_changed(core, source):
 
 
 def test_a_kept_capsule_is_renamed():
-    """A trusted library's producer that keeps its capsule does not share it with us."""
+    """A capsule that a trusted producer keeps is renamed, so that it cannot be consumed twice."""
 
     class Keeper:
         def __init__(self) -> None:
@@ -269,7 +269,7 @@ class Table:
 
 
 def test_a_managed_tensor_is_owned(core):
-    """A struct from the exchange table is released once, when the tensor dies."""
+    """A struct from the exchange table is released once, with the tensor."""
     source = producers.host().but(generation="versioned")
     claim = producers.Claim(source.__dlpack__())
     tensor = core.consume_managed_tensor(Table(claim), source, core.Tensor, CALL)
@@ -280,7 +280,7 @@ def test_a_managed_tensor_is_owned(core):
 
 
 def test_a_bad_managed_tensor_is_given_back(core):
-    """What breaks a rule is released at once."""
+    """A struct that violates a rule is released at once."""
     source = producers.host().but(generation="versioned", dtype=(99, 8, 1))
     claim = producers.Claim(source.__dlpack__())
 
@@ -290,11 +290,11 @@ def test_a_bad_managed_tensor_is_given_back(core):
     assert source.deleter_calls == 1
 
 
-# ---------------------------------------------------------------- what is kept alive
+# ---------------------------------------------------------------- references
 
 
 def test_a_tensor_can_be_referred_to_weakly(core, source):
-    """Caches of other libraries hold arrays weakly."""
+    """Tensors have weak references, for caches of other libraries."""
     tensor = core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
     reference = weakref.ref(tensor)
     del tensor
@@ -321,12 +321,12 @@ def test_an_array_without_exports_holds_no_more_than_it_was_given():
     ids=["versioned", "legacy", "copy", "import", "view", "repr"],
 )
 def test_an_array_on_its_owner_is_collected_with_it(use, dtype):
-    """What an export leaves in an Array refers to its owner where the collector can see it."""
+    """An Array keeps its owner of an export by references that the collector can see."""
     assert dies_with_its_array(use, dtype)
 
 
 def dies_with_its_array(use, dtype):
-    """Return whether an owner that holds its own Array dies after the Array was used."""
+    """Return whether an owner that holds its own Array is collected after a use of the Array."""
     import interchange as ix
 
     class Owner:
@@ -343,7 +343,7 @@ def dies_with_its_array(use, dtype):
 
 
 def test_an_array_is_a_tensor_of_the_chosen_core():
-    """Arrays are made of what the core makes, and of nothing else."""
+    """Arrays accept only tensors of the chosen core."""
     import interchange as ix
 
     assert issubclass(Array, ix._core.Tensor)

@@ -1,6 +1,6 @@
-"""The C exchange table of Array, called as C callers call it: by address, with whatever they pass.
+"""The C exchange table of Array, called by address as C callers do, with valid and invalid values.
 
-Which of them judges every library is in the conformance kit; here is what only ours promises.
+The conformance kit checks what applies to all libraries; these tests check what only ours promises.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def lent(x):
 
 @pytest.mark.parametrize("cls", [ix.Array, type("Sub", (ix.Array,), {})])
 def test_both_names_lead_to_one_table(cls):
-    """A capsule of the standard's name, under the attribute of 1.3 and under that of 1.2."""
+    """The standard's capsule is available under the attributes of versions 1.3 and 1.2."""
     found = [
         capsules.capsule_pointer(getattr(cls, name), capsules.EXCHANGE_API) for name in ATTRIBUTES
     ]
@@ -103,7 +103,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("which", ["object", "out", "both"])
 def test_null_is_refused(name, which):
-    """An argument that is NULL is an error with an exception set, and nothing is touched."""
+    """A NULL argument raises an exception, and nothing is modified."""
     kind = FUNCTIONS[name]
     x = ix.from_dlpack(np.ones(2))
     source = producers.host().but(generation="versioned")
@@ -121,7 +121,7 @@ def test_null_is_refused(name, which):
 
 
 def test_null_is_refused_for_a_stream():
-    """There is no place to write it to."""
+    """A NULL output pointer for a stream is refused."""
     with pytest.raises(ValueError, match="NULL"):
         STREAM(table().current_work_stream)(1, 0, None)
 
@@ -131,7 +131,7 @@ def test_null_is_refused_for_a_stream():
     "name", ["managed_tensor_from_py_object_no_sync", "dltensor_from_py_object_no_sync"]
 )
 def test_what_is_no_array_is_refused(name, thing):
-    """Whatever the object is, its fields are not read."""
+    """The fields of an object that is not an Array are not read."""
     kind = FUNCTIONS[name]
     out = kind._argtypes_[1]._type_()
 
@@ -142,7 +142,7 @@ def test_what_is_no_array_is_refused(name, thing):
 
 
 def test_an_array_that_describes_nothing_is_refused():
-    """One that was never made properly is an error, and not a crash."""
+    """An uninitialised Array is an error and does not crash."""
     out, x = Pointer(), object.__new__(ix.Array)
 
     with pytest.raises(AttributeError):
@@ -153,7 +153,7 @@ def test_an_array_that_describes_nothing_is_refused():
 
 
 def test_an_export_outlives_the_array():
-    """It says what the array says, and gives its reference back once."""
+    """An export describes the array, outlives it, and releases its reference once."""
     block = np.arange(6, dtype=np.float32).reshape(2, 3)
     before = sys.getrefcount(block)
     failed, struct = owned(ix.from_dlpack(block))
@@ -168,7 +168,7 @@ def test_an_export_outlives_the_array():
 
 @pytest.mark.parametrize("origin", ["read-only", "unknown"])
 def test_an_export_says_that_memory_is_read_only(origin):
-    """Where memory is, and where nobody knows: a legacy capsule cannot say."""
+    """Exports of read-only memory, and of memory of unknown writability, are flagged read-only."""
     block = np.ones(3)
     block.flags.writeable = origin != "read-only"
     x = ix.from_dlpack(block if origin == "read-only" else block.__dlpack__())
@@ -181,7 +181,7 @@ def test_an_export_says_that_memory_is_read_only(origin):
 
 @pytest.mark.parametrize("origin", ["read-only", "unknown"])
 def test_what_is_not_known_to_be_writable_is_not_lent(origin):
-    """A DLTensor has no flag that would say so."""
+    """Memory that is not known to be writable has no DLTensor, which has no read-only flag."""
     block = np.ones(3)
     block.flags.writeable = origin != "read-only"
     x = ix.from_dlpack(block if origin == "read-only" else block.__dlpack__())
@@ -193,7 +193,7 @@ def test_what_is_not_known_to_be_writable_is_not_lent(origin):
 
 
 def test_padded_elements_are_not_lent():
-    """Nor has it a flag for those."""
+    """Padded elements have no DLTensor, which has no flag for them."""
     block = np.zeros(4, np.uint8)
     source = producers.host((4,)).but(
         generation="versioned", dtype=(0, 4, 1), flags=4, data=block.ctypes.data
@@ -210,7 +210,7 @@ def test_padded_elements_are_not_lent():
 
 
 def test_a_loan_takes_no_reference():
-    """It points into the array, which says the same afterwards."""
+    """A DLTensor points into the array, which is unchanged afterwards, and takes no reference."""
     block = np.ones((2, 1, 2))
     x = ix.from_dlpack(block)
     before = sys.getrefcount(x), sys.getrefcount(block)
@@ -222,7 +222,7 @@ def test_a_loan_takes_no_reference():
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0, 3), (1,) * 7, (1,) * 64])
 def test_loans_and_exports_agree(shape):
-    """Of every shape: NULL data without elements, NULL vectors without axes."""
+    """DLTensors and exports agree for every shape: NULL data or vectors where empty."""
     x = ix.from_dlpack(np.ones(shape))
     tensor = lent(x)
     _, struct = owned(x)
@@ -250,7 +250,7 @@ def taken(struct):
 
 
 def test_a_struct_becomes_an_array():
-    """It owns the struct: one reference, and the deleter once, when it is gone."""
+    """A struct becomes an Array, which owns it: one reference, and one call of the deleter."""
     source = producers.host().but(generation="versioned")
     x = taken(producers.Claim(source.__dlpack__()).address)
     alone = object()  # since CPython 3.14 a local variable counts for less
@@ -284,7 +284,7 @@ def test_a_struct_that_breaks_a_rule_is_given_back(wrong):
 
 
 def test_handles_are_refused():
-    """Opaque handles that nobody asked for are kept alive by nobody."""
+    """Opaque handles are refused, since nothing keeps their objects alive."""
     source = producers.host((1,)).but(generation="versioned", dtype=(3, 64, 1))
     struct = producers.Claim(source.__dlpack__()).address
 
@@ -296,7 +296,7 @@ def test_handles_are_refused():
 
 @pytest.mark.parametrize("device", [(1, 0), (2, 0), (2, 7), (10, 0), (99, -1)])
 def test_the_current_stream_is_the_default_one(device):
-    """Nobody works on a stream of ours: the null handle, on every device."""
+    """The current stream is the default one, NULL, on every device."""
     out = Pointer(77)
 
     assert (STREAM(table().current_work_stream)(*device, ctypes.byref(out)), out.value) == (0, None)
@@ -306,7 +306,7 @@ def test_the_current_stream_is_the_default_one(device):
 
 
 def prototype(shape, dtype=(2, 32, 1), device=(1, 0), ndim=None):
-    """Return a struct that says what is wanted, with what it points at."""
+    """Return a struct that requests an allocation, and the arrays that it points to."""
     vector = (ctypes.c_int64 * len(shape))(*shape) if shape is not None else None
     tensor = DLTensor(
         device=DLDevice(*device),
@@ -320,7 +320,7 @@ def prototype(shape, dtype=(2, 32, 1), device=(1, 0), ndim=None):
 
 
 def allocate(wanted, *, with_error=True, with_out=True):
-    """Return result, address and what was said by SetError."""
+    """Return the result, the address and the message passed to SetError."""
     said = []
 
     def set_error(context, kind, message):
@@ -400,14 +400,14 @@ def test_what_cannot_be_allocated(case):
 
 
 def test_nowhere_to_write_it_to():
-    """Without a place for the pointer nothing is allocated."""
+    """Without an output pointer nothing is allocated."""
     failed, _, said = allocate(prototype((2,)), with_out=False)
 
     assert (failed, len(said)) == (-1, 1)
 
 
 def test_nobody_to_tell():
-    """Without SetError a failure is a failure."""
+    """An allocation may fail without SetError."""
     assert allocate(prototype((-1,)), with_error=False)[:2] == (-1, None)
 
 
@@ -424,7 +424,7 @@ def test_an_allocation_becomes_an_array():
 
 
 def test_deleters_take_null():
-    """Of exports and of allocations: there is nothing to delete."""
+    """Deleters of exports and of allocations accept NULL."""
     for struct in (owned(ix.from_dlpack(np.ones(2)))[1], _allocated()):
         DELETER(struct.deleter)(None)
         delete(struct)
@@ -449,7 +449,7 @@ class Computes:
 
 @pytest.mark.parametrize("call", ["managed", "dltensor"])
 def test_a_result_with_pending_work_is_refused_before_anybody_looked(call):
-    """What a library computed tells of its work when it is described, which the call does first."""
+    """A result with pending work, not yet described, is refused: the call describes it first."""
     native = Computes(ix.from_dlpack(np.ones(3)))
     native.array._pending_work = object()
     x = _core.computed(native, (native, native, None), 0, ix.Array)
@@ -464,7 +464,7 @@ def test_a_result_with_pending_work_is_refused_before_anybody_looked(call):
 
 
 def test_an_alias_of_a_result_keeps_its_pending_work():
-    """It is described before it is copied."""
+    """A computed array is described before it is copied."""
     native = Computes(ix.from_dlpack(np.ones(3)))
     native.array._pending_work = work = pending.PendingWork(7, 0, None)
     x = _core.computed(native, (native, native, None), 0, ix.Array)

@@ -1,4 +1,4 @@
-"""Lending: what a capsule of ours says, read back from its struct."""
+"""Exports: the struct in a capsule of ours, read back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def struct_of(capsule):
 
 
 def said(capsule):
-    """Return all that a struct says about the memory."""
+    """Return everything that a struct says about the memory."""
     tensor = struct_of(capsule).dl_tensor
     ndim = tensor.ndim
     return {
@@ -73,7 +73,7 @@ KINDS = {
 
 @pytest.fixture(params=KINDS, name="array")
 def _array(request):
-    """Return an Array of every origin; NumPy lends some, the borrowed deleters the rest."""
+    """Return an Array of every origin: exported through NumPy and through borrowed deleters."""
     return KINDS[request.param]()
 
 
@@ -152,7 +152,7 @@ def test_what_is_said_is_true(array, max_version):
     ],
 )
 def test_strides_are_filled_and_kept(dtype, shape, strides, max_version):
-    """They are always there, on any NumPy, and axes of extent 1 keep theirs (P30, P38)."""
+    """Strides are always present, and those of axes of extent 1 are kept (P30, P38)."""
     array = own(shape, dtype, strides=strides)
     capsule = array.__dlpack__(max_version=max_version)
 
@@ -161,7 +161,7 @@ def test_strides_are_filled_and_kept(dtype, shape, strides, max_version):
 
 @pytest.mark.parametrize("make", [own, lambda: imported(np.ones((2, 3), np.float32))])
 def test_c_order_has_strides_too(make, max_version):
-    """Strides of a C-contiguous array are not NULL, whatever NumPy does (DLP-STRIDES-1)."""
+    """Strides of a C-contiguous array are not NULL, unlike NumPy's (DLP-STRIDES-1)."""
     capsule = make().__dlpack__(max_version=max_version)
 
     assert bool(struct_of(capsule).dl_tensor.strides) is True
@@ -170,7 +170,7 @@ def test_c_order_has_strides_too(make, max_version):
 @pytest.mark.parametrize("stride", [-5, 0, 2, 3, 2**40])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_one_element_has_stride_1(stride, dtype, max_version):
-    """An array of shape (1,) says stride 1, whatever it has (P37)."""
+    """An array of shape (1,) has stride 1, whatever its own stride is (P37)."""
     capsule = own((1,), dtype, strides=(stride,)).__dlpack__(max_version=max_version)
 
     assert said(capsule)["strides"] == (1,)
@@ -178,7 +178,7 @@ def test_one_element_has_stride_1(stride, dtype, max_version):
 
 @pytest.mark.parametrize("steps", [(-3, 1), (3, -1), (-3, -1), (-1, -2)])
 def test_negative_strides_are_said(steps, max_version):
-    """The address is that of the first element, which may be the last in memory."""
+    """With negative strides the address is that of the first element, the last one in memory."""
     array = ix.from_pointer(ADDRESS + 64, (2, 3), "float32", strides=steps, owner=BLOCK)
     found = said(array.__dlpack__(max_version=max_version))
 
@@ -205,7 +205,7 @@ def test_empty_memory_is_null(make, shape, max_version):
 
 
 def test_an_offset_is_folded_into_the_address(max_version):
-    """Where addresses are addresses byte_offset is 0 (P31)."""
+    """byte_offset is 0 if data is an address (P31)."""
     source = producers.host((4,), byte_offset=8).but(generation="versioned")
     found = said(ix.from_dlpack(source).__dlpack__(max_version=max_version))
 
@@ -214,7 +214,7 @@ def test_an_offset_is_folded_into_the_address(max_version):
 
 @pytest.mark.parametrize("device", [(4, 0), (7, 0), (8, 1)])
 def test_a_handle_is_left_alone(device):
-    """Where data is a handle the offset stays apart from it (P33)."""
+    """The offset is separate if data is a handle (P33)."""
     source = producers.host((4,), byte_offset=8).but(device=device)
     array = ix.from_dlpack(source)
     found = said(array[2:].__dlpack__(**NEWEST))
@@ -242,7 +242,7 @@ def flags_of(array, **keywords):
         (lambda: own(readonly=True), READ_ONLY),
         (lambda: own(dtype="bfloat16", readonly=True), READ_ONLY),
         (lambda: imported(np.ones(3)), 0),
-        (lambda: imported(np.ones(3).__dlpack__()), READ_ONLY),  # nobody knows
+        (lambda: imported(np.ones(3).__dlpack__()), READ_ONLY),  # writability is unknown
         (lambda: ix.from_dlpack(np.ones(3).__dlpack__(), assume_writable=True), 0),
         (lambda: ix.from_buffer(b"abc"), READ_ONLY),
         (lambda: ix.from_buffer(bytearray(3)), 0),
@@ -258,7 +258,7 @@ def flags_of(array, **keywords):
     ],
 )
 def test_flags_are_carried(make, flags):
-    """Read-only and padded survive, unknown becomes read-only, a borrowed copy is no copy."""
+    """Read-only and padded are kept, unknown becomes read-only, and copied is not set."""
     array = make()
 
     assert (flags_of(array), flags_of(array)) == (flags, flags)
@@ -282,7 +282,7 @@ def test_a_read_only_ndarray_stays_so():
     ],
 )
 def test_a_legacy_capsule_of_read_only_memory_is_refused(make):
-    """The legacy struct could not say so (DLP-RO-1), however often it is asked."""
+    """A legacy capsule of read-only memory is refused at every call (DLP-RO-1)."""
     array = make()
     rules = []
     for _ in range(3):
@@ -295,14 +295,14 @@ def test_a_legacy_capsule_of_read_only_memory_is_refused(make):
 
 
 def test_unknown_leaves_as_unknown():
-    """Memory of which nobody said whether it may be written goes out as a legacy capsule."""
+    """Memory of unknown writability can be exported as a legacy capsule."""
     array = imported(np.ones(3).__dlpack__())
 
     assert ix.from_dlpack(array.__dlpack__()).readonly is None
 
 
 def test_a_padded_type_needs_the_flag():
-    """The legacy struct cannot say that elements below 8 bits fill a byte each."""
+    """A legacy capsule cannot represent that elements below 8 bits are padded to a byte."""
     with pytest.raises(ix.ExchangeError) as caught:
         own(dtype="int4_padded").__dlpack__()
 
@@ -313,7 +313,7 @@ def test_a_padded_type_needs_the_flag():
 
 
 def test_every_call_gives_a_capsule_and_a_struct_of_its_own(array, max_version):
-    """No two capsules share a struct (DLP-CAP-6)."""
+    """Every call creates a capsule and a struct (DLP-CAP-6)."""
     alive = [array.__dlpack__(max_version=max_version) for _ in range(5)]
 
     addresses = {capsule_pointer(capsule, capsule_name(capsule)) for capsule in alive}
@@ -322,7 +322,7 @@ def test_every_call_gives_a_capsule_and_a_struct_of_its_own(array, max_version):
 
 @pytest.mark.readable
 def test_a_capsule_has_a_native_destructor_and_deleter(array, max_version):
-    """Both are NumPy's own functions, for each generation (DLP-LIFE-4)."""
+    """Destructor and deleter are NumPy's native functions, for each generation (DLP-LIFE-4)."""
     capsule = array.__dlpack__(max_version=max_version)
     of_numpy = np.ones(1).__dlpack__(max_version=max_version and (1, 0))
 
@@ -335,7 +335,7 @@ def test_a_capsule_has_a_native_destructor_and_deleter(array, max_version):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("end", ["dropped", "consumed", "released"])
 def test_the_owner_is_let_go(dtype, end, max_version):
-    """However a capsule ends, its owner is referred to as before."""
+    """The reference count of the owner is restored, however a capsule ends."""
     owner = np.zeros(6)
     before = sys.getrefcount(owner)
     array = ix.from_pointer(owner.ctypes.data, (2, 3), dtype, owner=owner)
@@ -354,7 +354,7 @@ def test_the_owner_is_let_go(dtype, end, max_version):
 
 
 def test_a_capsule_outlives_its_array(array, max_version):
-    """What a capsule refers to is alive as long as the capsule is."""
+    """A capsule keeps the memory alive."""
     expected = array.ptr
     capsule = array.__dlpack__(max_version=max_version)
     del array
@@ -376,14 +376,14 @@ def test_shape_and_strides_outlive_the_capsule():
 
 
 def test_memory_is_shared(array):
-    """What is written through an export is seen through the Array."""
+    """A write through an export is visible in the Array."""
     address = said(array.__dlpack__(**NEWEST))["data"]
     ctypes.memset(address, 1, 24)
 
     assert bytes((ctypes.c_char * 24).from_address(array.ptr)) == b"\x01" * 24
 
 
-# ---------------------------------------------------------------- whatever can be described
+# ---------------------------------------------------------------- random descriptions
 
 
 EXTENTS = st.one_of(st.integers(0, 4), st.sampled_from([2**31, 2**40, 2**62, 2**63 - 1]))
@@ -393,7 +393,7 @@ NAMES = ("int8", "float32", "float64", "complex128", "bool", "bfloat16", "float8
 
 @st.composite
 def descriptions(draw):
-    """Draw address, shape, element type, strides and read-only; nothing is ever read there."""
+    """Draw address, shape, element type, strides and read-only; the memory is never read."""
     shape = tuple(draw(st.lists(EXTENTS, max_size=4)))
     strides = draw(st.one_of(st.none(), st.tuples(*[STEPS] * len(shape))))
     address = draw(
@@ -416,7 +416,7 @@ def descriptions(draw):
 
 @given(descriptions())
 def test_whatever_can_be_described_can_be_lent(description):
-    """An Array that exists goes out as it is, by either generation that can say it."""
+    """Every Array is exported unchanged by each generation that can represent it."""
     address, shape, dtype, strides, readonly = description
     try:
         array = ix.from_pointer(address, shape, dtype, strides=strides, readonly=readonly)

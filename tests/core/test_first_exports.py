@@ -42,7 +42,7 @@ print(before, "numpy" in sys.modules, outcomes == [(4, 4)] * THREADS or outcomes
 
 @pytest.mark.isolated
 def test_threads_that_export_first_all_succeed(run_isolated):
-    """While one of them imports NumPy, the others find it half imported."""
+    """Threads that export first all succeed, even while one of them is importing NumPy."""
     env = {"INTERCHANGE_CORE": "ctypes"}  # the native core needs no NumPy to export
 
     assert run_isolated(EXPORT, env=env).strip() == "False True True"

@@ -1,4 +1,4 @@
-"""What an import of interchange does to a process: little, and the same from every side."""
+"""Effects of importing interchange on the process: few, and independent of the import order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STANDARD = (
     "warnings",
     "weakref",
 )
-"""What an import of interchange takes from the standard library: a closed list."""
+"""The modules of the standard library that importing interchange loads: a closed list."""
 STRUCTURE = "ctypes.Structure.__class__('One', (ctypes.Structure,), {'_fields_': []})"
 """From CPython 3.14 on, ctypes imports more when the first structure is made."""
 SELDOM = (  # what few need, or only those who see an error
@@ -78,7 +78,7 @@ SELDOM = (  # what few need, or only those who see an error
     "interchange.xp",
 )
 MOST_MODULES = 78
-"""Modules of its own that an import of interchange may load."""
+"""The modules of interchange that importing it may load."""
 
 
 def loaded_by(program):
@@ -94,7 +94,7 @@ def loaded_by(program):
 
 
 def modules():
-    """Return the name of every module but those that run when they are imported."""
+    """Return the names of all modules, except for those that run code when imported."""
     names = []
     for path in SOURCES:
         parts = path.relative_to(ROOT.parent).with_suffix("").parts
@@ -115,7 +115,7 @@ def modules():
     ],
 )
 def test_no_library_is_imported(run_isolated, use):
-    """Neither importing interchange nor describing memory imports NumPy or any other library."""
+    """Importing interchange and describing memory import neither NumPy nor any other library."""
     script = f"""
 import sys
 before = set(sys.modules)
@@ -130,7 +130,7 @@ print(*sorted(tops & set({LIBRARIES!r})))
 @pytest.mark.isolated
 @pytest.mark.parametrize("use", ["", "; interchange.asarray(b'abc').shape"])
 def test_an_import_loads_little(use):
-    """A closed list of the standard library, and of ours what an exchange needs."""
+    """An import loads a closed list of standard modules, and of ours what an exchange needs."""
     found = loaded_by(f"import interchange{use}")
     ours = {name for name in found if name.partition(".")[0] == "interchange"}
 
@@ -151,14 +151,14 @@ def test_an_import_loads_little(use):
     ],
 )
 def test_the_rest_is_loaded_when_it_is_first_needed(use, wanted):
-    """And not before."""
+    """Other modules are loaded on first use."""
     assert wanted not in loaded_by("import interchange")
     assert wanted in loaded_by(f"import interchange; {use}")
 
 
 @pytest.mark.isolated
 def test_every_module_imports_alone(run_isolated):
-    """No module needs another to be imported first; those of the package itself always are."""
+    """Every module can be imported first, after those of the package itself."""
     script = """
 import importlib, os, sys, traceback
 import interchange

@@ -1,4 +1,4 @@
-"""Dtype objects of NumPy are read and not kept: equal ones are many, and metadata is the user's."""
+"""NumPy's dtype objects are read and not kept, since equal ones are many, with user metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = ("?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", "l", "q")
 
 
 class Kept:
-    """Stands for what metadata refers to."""
+    """Stand-in for an object that metadata refers to."""
 
 
 def dtypes_of(name):
@@ -28,7 +28,7 @@ def dtypes_of(name):
 @pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_dtype_object_is_kept(take, name):
-    """Whether its like was met before, or not."""
+    """No dtype object is kept, whether an equal one was seen before or not."""
     for dtype in dtypes_of(name)[1:]:  # the first is kept by NumPy
         x = np.ones(3, dtype)
         before = sys.getrefcount(x.dtype)
@@ -41,7 +41,7 @@ def test_no_dtype_object_is_kept(take, name):
 
 @pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray])
 def test_metadata_dies_with_its_arrays(take):
-    """As without interchange."""
+    """Metadata is freed with its arrays, as without interchange."""
     kept = Kept()
     alive = weakref.ref(kept)
     x = np.ones(3, np.dtype("f8", metadata={"kept": kept}))
@@ -55,7 +55,7 @@ def test_metadata_dies_with_its_arrays(take):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_equal_dtypes_are_the_same_elements(name):
-    """Of any object, and of none in another byte order."""
+    """Equal dtype objects are the same element type, except those of another byte order."""
     wanted = ix.DType.of(np.dtype(name))
     said = {ix.from_dlpack(np.ones(3, one)).dtype for one in dtypes_of(name) for _ in range(2)}
     swapped = np.ones(3, np.dtype(name).newbyteorder("S"))
@@ -68,7 +68,7 @@ def test_equal_dtypes_are_the_same_elements(name):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of NumPy 2.5
 def test_what_is_set_in_place_is_read():
-    """The elements are those that an ndarray has when it is imported."""
+    """The elements are those of the ndarray's dtype at the time of the import."""
     x = np.zeros(4, "i4")
     before = ix.from_dlpack(x).dtype
     x.dtype = "f4"

@@ -29,7 +29,7 @@ def _untested():
 
 
 class Dummy:
-    """What a NumPy gives whose capsules differ from today's."""
+    """Return the exports of a NumPy whose capsules differ from today's."""
 
     def __init__(self, export) -> None:
         self.export = export
@@ -112,7 +112,7 @@ def _odd_numpy(request, monkeypatch):
 @pytest.mark.usefixtures("_odd_numpy")
 @pytest.mark.parametrize("keywords", [{}, NEWEST])
 def test_an_odd_numpy_lends_nothing(keywords):
-    """Where a struct is not what was seen when this was written, exports are refused."""
+    """If a struct differs from the known layout, exports are refused."""
     error = refusal(own(), **keywords)
 
     assert (type(error), error.rule, np.__version__ in str(error)) == (
@@ -124,7 +124,7 @@ def test_an_odd_numpy_lends_nothing(keywords):
 
 @pytest.mark.usefixtures("_odd_numpy")
 def test_an_odd_numpy_costs_no_reference():
-    """What is refused takes no reference to the owner."""
+    """A refused export takes no reference to the owner."""
     before = sys.getrefcount(BLOCK)
     array = own()
     refusal(array)
@@ -136,7 +136,7 @@ def test_an_odd_numpy_costs_no_reference():
 
 @pytest.mark.usefixtures("_odd_numpy")
 def test_a_refusal_is_not_for_ever(monkeypatch):
-    """The check is made anew at the next export."""
+    """The check is repeated at the next export."""
     first = refusal(own())
     monkeypatch.undo()
 
@@ -145,7 +145,7 @@ def test_a_refusal_is_not_for_ever(monkeypatch):
 
 @pytest.mark.parametrize("keywords", [{}, NEWEST])
 def test_a_deleter_that_keeps_its_owner_is_found_out(monkeypatch, keywords):
-    """The self-test lends an object of its own first, and wants it back."""
+    """The self-test exports an object of its own first and requires that it is released."""
     honest = _numpy_deleters._read_functions
 
     def functions(*arguments):
@@ -159,7 +159,7 @@ def test_a_deleter_that_keeps_its_owner_is_found_out(monkeypatch, keywords):
 
 
 def test_a_capsule_without_destructor_is_found_out(monkeypatch):
-    """A NumPy whose capsules do not free themselves lends nothing."""
+    """A NumPy whose capsules have no destructor is not used for exports."""
     monkeypatch.setattr(_numpy_deleters.capsules, "capsule_destructor", lambda _: None)
 
     assert refusal(own()).rule == "DLP-LIFE-6"
@@ -174,7 +174,7 @@ def test_the_check_is_made_once(monkeypatch):
 
 
 def test_no_memory_no_reference(monkeypatch):
-    """Where the allocator has nothing left, the owner is referred to as before (P8)."""
+    """If the allocation fails, the reference count of the owner is unchanged (P8)."""
     array = own()
     array.__dlpack__()
     before = sys.getrefcount(BLOCK)
@@ -190,7 +190,7 @@ def test_no_memory_no_reference(monkeypatch):
 
 
 def test_the_lent_functions_are_of_numpy():
-    """Both generations have functions of their own (DLP-LIFE-4)."""
+    """Each generation has its own NumPy functions (DLP-LIFE-4)."""
     legacy, versioned = _numpy_deleters.numpy_functions()
 
     assert len({legacy.deleter, versioned.deleter, 0, COUNTING_DELETER}) == 4

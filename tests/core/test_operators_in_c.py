@@ -1,4 +1,4 @@
-"""`fast_operator`: what both cores answer, and what Python does where it is not ordinary."""
+"""`fast_operator`: results of both cores, and the cases that are passed to Python."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def warm(values: object, dtype: str = "float64") -> ix.Array:
 
 
 def outcome(function, *operands):
-    """Return what a call gives, or the class of what it raises."""
+    """Return the result of a call, or the class of its error."""
     try:
         found = function(*operands)
     except Exception as error:  # noqa: BLE001 - classes are compared
@@ -43,7 +43,7 @@ def outcome(function, *operands):
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 @pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "bool", "complex64"])
 def test_arrays_and_arrays(name, dtype):
-    """Two Arrays give what NumPy gives of the arrays below, or the same kind of error."""
+    """Two Arrays give NumPy's result for the underlying arrays, or the same kind of error."""
     function = getattr(operator, OPERATORS[name])
     left, right = np.asarray([1, 2, 3], dtype), np.asarray([1, 0, 1], dtype)
     with np.errstate(all="ignore"):
@@ -54,7 +54,7 @@ def test_arrays_and_arrays(name, dtype):
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_arrays_and_numbers(name, number):
-    """An Array and a number of Python's give what NumPy gives."""
+    """An Array and a Python number give NumPy's result."""
     function = getattr(operator, OPERATORS[name])
     values = np.asarray([1, 2, 3], "int32")
     assert outcome(function, warm(values, "int32"), number) == outcome(function, values, number)
@@ -70,13 +70,13 @@ def test_numbers_and_arrays(name, number):
 
 
 def test_a_result_without_axes_is_an_array():
-    """What NumPy returns as a scalar is an Array."""
+    """NumPy's scalar results are returned as Arrays."""
     found = warm(2.0) + warm(3.0)
     assert (type(found), found.shape, found.item()) == (ix.Array, (), 5.0)
 
 
 def test_an_operand_of_another_kind_is_asked():
-    """What is neither an Array nor a number is left to Python, and to its own operators."""
+    """An operand that is neither an Array nor a number is passed to Python and to its operators."""
 
     class Other:
         def __radd__(self, other):
@@ -133,7 +133,7 @@ def test_methods_describe_themselves(name):
 
 
 def test_bound_methods():
-    """An operator that was taken from an Array is called with the other operand."""
+    """A bound operator of an Array is called with the other operand."""
     x = warm([1.0, 2.0])
     assert x.__add__(1).tolist() == [2.0, 3.0]
     assert x.__radd__(1).tolist() == [2.0, 3.0]
@@ -142,7 +142,7 @@ def test_bound_methods():
 
 @NATIVE
 def test_warnings_point_at_the_line_that_divides():
-    """A warning of NumPy's tells the line of the user's program."""
+    """A warning of NumPy points at the line of the user's program."""
     x = warm([1.0])
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -155,7 +155,7 @@ def test_warnings_point_at_the_line_that_divides():
 
 
 def test_errors_of_the_library_arrive():
-    """What the library raises is raised."""
+    """An error of the library is raised."""
     with pytest.raises(ValueError, match="broadcast"):
         warm([1, 2]) + warm([1, 2, 3])
     with pytest.raises(OverflowError):
@@ -163,7 +163,7 @@ def test_errors_of_the_library_arrive():
 
 
 class Strange(NumPyBackend):
-    """A backend that computes one operator in a way of its own."""
+    """A backend with its own implementation of one operator."""
 
     def _find_operators(self):
         found = super()._find_operators()
@@ -195,7 +195,7 @@ def test_more_backends_than_are_remembered():
 
 
 def test_what_is_computed_with_dies():
-    """Neither operands nor results outlive their last user."""
+    """Neither operands nor results are kept after their last use."""
     values = np.ones(3)
     x = ix.asarray(values)
     before = sys.getrefcount(values)
@@ -205,7 +205,7 @@ def test_what_is_computed_with_dies():
     del found
     gc.collect()
     assert alive() is None
-    assert sys.getrefcount(values) <= before + 1  # the one that the backing keeps
+    assert sys.getrefcount(values) <= before + 1  # the reference of the backing
 
 
 def test_results_pickle():
@@ -215,7 +215,7 @@ def test_results_pickle():
 
 @NATIVE
 def test_an_interruption_while_a_backend_is_asked_is_raised():
-    """Neither Ctrl-C nor a lack of memory is taken for an operator that the backend has not."""
+    """An interrupt or a lack of memory is raised, and not read as a missing operator."""
 
     class Interrupted(NumPyBackend):
         interruptions = 1
@@ -237,7 +237,7 @@ def test_an_interruption_while_a_backend_is_asked_is_raised():
 
 
 def test_memory_that_is_found_to_be_read_only_does_not_meet_a_contract():
-    """What a library computed is described before its flags are looked at."""
+    """A computed array is described before its flags are checked."""
     found = warm([1.0]) + 1
     found._library[1].flags.writeable = False
 

@@ -1,4 +1,4 @@
-"""What structs say: the same whatever was read before, and remembered within bounds."""
+"""Parsing of structs: independent of structs parsed before, and cached within bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = st.one_of(st.integers(-4, 4), st.sampled_from([2**62, -(2**62), 2**63 - 
 
 @st.composite
 def lies(draw):
-    """Draw what a struct may say, often wrong; its pointers are good or NULL."""
+    """Draw the contents of a struct, often invalid; its pointers are valid or NULL."""
     shape = tuple(draw(st.lists(EXTENTS, max_size=3)))
     strides = draw(st.one_of(st.none(), st.tuples(*[STEPS] * len(shape))))
     return {
@@ -40,13 +40,13 @@ def lies(draw):
 
 
 def forget():
-    """Empty what was learnt of structs."""
+    """Clear the cache of structs."""
     _parsing.kinds.clear()
     _parsing._padded_kinds.clear()
 
 
 def outcome(said):
-    """Return all that an import tells, of an array or of an error, and releases."""
+    """Return everything that an import reports, of an array or an error, and releases."""
     source = GOOD.but(**said)
     try:
         array = ix.from_dlpack(source.__dlpack__())
@@ -60,7 +60,7 @@ def outcome(said):
 
 @given(st.lists(lies(), min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_history_changes_nothing(structs, chance):
-    """A struct is read alike by those who never read one, and by those who read many."""
+    """A struct is parsed in the same way with an empty and with a filled cache."""
     cold = []
     for said in structs:
         forget()
@@ -74,13 +74,13 @@ def test_history_changes_nothing(structs, chance):
 
 @given(lies())
 def test_everything_is_released_once(said):
-    """Taken or refused, each struct's deleter runs once."""
+    """The deleter of each struct runs once, whether it is accepted or refused."""
     assert outcome(said)[1] == 1
 
 
 @given(lies())
 def test_legacy_and_versioned_structs_are_read_alike(said):
-    """Where the versioned struct adds nothing, both generations say the same."""
+    """Both generations describe an array in the same way, if the versioned struct adds nothing."""
     plain = {**said, "flags": 0, "version": (1, 3)}
     legacy, _ = outcome({**plain, "generation": "legacy"})
     versioned, _ = outcome({**plain, "generation": "versioned"})
@@ -90,7 +90,7 @@ def test_legacy_and_versioned_structs_are_read_alike(said):
 
 @given(st.lists(st.integers(1, 3), max_size=3).map(tuple))
 def test_strides_apart_from_the_shape_are_read_alike(shape):
-    """Whether strides lie behind the shape or elsewhere in memory does not matter."""
+    """The result does not depend on where in memory the strides are."""
     source = producers.host(shape)
     by_zoo = ix.from_dlpack(source.but(generation="versioned"))  # two blocks
     by_numpy = ix.from_dlpack(np.zeros(shape, np.float32))  # one block
@@ -103,7 +103,7 @@ def test_numpy_is_checked_before_use(times):
     """NumPy's own strides are held against the address range, at the latest at their first use."""
     far = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (min(2**62, sys.maxsize & ~7),))
     for _ in range(times - 1):
-        ix.from_dlpack(np.zeros(4)).shape  # noqa: B018 - what is learnt here must not matter
+        ix.from_dlpack(np.zeros(4)).shape  # noqa: B018 - the cached entry must not matter
         with pytest.raises(ix.ExchangeError):
             ix.from_dlpack(far).shape  # noqa: B018 - as above
 
@@ -124,7 +124,7 @@ def test_kinds_are_bounded():
 def test_layouts_are_bounded():
     """A stream of odd shapes does not fill the memory."""
     for extent in range(1, 2 * _parsing._MOST_SPECS):
-        ix.from_dlpack(np.zeros(extent, np.int8)).shape  # noqa: B018 - it is looked up here
+        ix.from_dlpack(np.zeros(extent, np.int8)).shape  # noqa: B018 - the cache is read here
     most = max(len(part) for kind in _parsing.kinds.values() for part in kind if type(part) is dict)
 
     assert most <= _parsing._MOST_SPECS

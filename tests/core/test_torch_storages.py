@@ -1,4 +1,4 @@
-"""Memory of a torch tensor lives as long as its Array, whatever storage the tensor gets."""
+"""Memory of a torch tensor lives as long as its Array, even if the tensor gets another storage."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ IMPORTS = {
 
 
 def tensor_of(torch, dtype, cls=None):
-    """Return a tensor, and what tells whether its memory is there: it is an ndarray's."""
+    """Return a tensor over an ndarray's memory, and a function that tells if it still exists."""
     block = np.arange(6).astype(dtype)
     x = torch.from_numpy(block)
     return x if cls is None else cls(x), weakref.ref(block)
 
 
 def is_kept(torch, imported, x, alive, exchange):
-    """Whether memory is there after an exchange, and is not once nobody imports it."""
+    """Whether memory exists after an exchange, and is freed after the last import."""
     held = [imported(x)]
     exchange(torch, x, torch.zeros(4, dtype=x.dtype))
     gc.collect()
@@ -72,7 +72,7 @@ def is_kept(torch, imported, x, alive, exchange):
 @pytest.mark.parametrize("exchange", EXCHANGES)
 @pytest.mark.parametrize("way", IMPORTS)
 def test_a_tensor_may_get_another_storage(torch, way, exchange, dtype):
-    """The Array keeps the one that it was imported with; at the first import, and at the third."""
+    """The Array keeps the storage of its import, at the first import and at the third."""
     if ix.core_name != "native":
         pytest.skip("the ctypes core holds what torch's own capsules hold")
     results = set()
@@ -86,7 +86,10 @@ def test_a_tensor_may_get_another_storage(torch, way, exchange, dtype):
 @pytest.mark.parametrize("kind", ["Tensor", "Parameter", "subclass"])
 @pytest.mark.parametrize("way", IMPORTS)
 def test_a_swap_frees_no_memory_that_is_imported(torch, way, kind):
-    """Of a tensor of any class, with both cores: torch refuses the swap, or the memory is kept."""
+    """A swap frees no imported memory: torch refuses it, or the memory is kept.
+
+    This holds for tensors of any class, with both cores.
+    """
     makers = {
         "Tensor": None,
         "Parameter": lambda x: torch.nn.Parameter(x, requires_grad=False),
@@ -108,7 +111,7 @@ def test_a_swap_frees_no_memory_that_is_imported(torch, way, kind):
 
 
 def test_the_storage_is_given_back(torch):
-    """As often as it was held, also where a Python object of it came and went in between."""
+    """The storage is released as often as it was retained, even if its Python object changed."""
     x = torch.zeros(8)
     ix.from_dlpack(x)
     ix.from_dlpack(x)

@@ -1,4 +1,4 @@
-"""ndarrays that the collector sees through keep their owner alive, whoever looks at what part."""
+"""ndarrays that the collector traverses keep their owner alive, for every view of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Owner:
 
 
 def below(array, depth):
-    """Return what is so far below an ndarray, as ``base`` says it."""
+    """Return an object at a given depth of ``base`` below an ndarray."""
     for _ in range(depth):
         array = array.base
     return array
@@ -45,7 +45,7 @@ def test_whoever_holds_a_base_holds_the_memory(look, depth):
 
 
 def test_a_copy_of_a_tracked_array_has_no_base():
-    """It owns its memory."""
+    """A copy of a tracked array owns its memory and has no base."""
     array = native_of(Owner().describe()).base
 
     assert array.copy().base is None

@@ -1,4 +1,4 @@
-"""asarray of both cores: the native one takes at once what it has met."""
+"""`asarray` of both cores; the native one imports known types directly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.isolated
 
 @pytest.fixture(scope="module")
 def told(run_isolated, cores):
-    """Return what became of each object at each call, by core."""
+    """Return the result for each object at each call, by core."""
     found = {}
     for core in cores:
         rows = run_isolated("shared.py", env={"INTERCHANGE_CORE": core}).splitlines()
@@ -20,12 +20,15 @@ def told(run_isolated, cores):
 
 
 def test_everything_is_shared_alike(told):
-    """Shape, strides, dtype, flags, owner and keeper; or class, rule and words of the refusal."""
+    """Shape, strides, dtype, flags, owner and keeper agree; or the refusals agree.
+
+    Refusals agree in class, rule and message.
+    """
     assert told["native"] == told["ctypes"]
 
 
 def test_a_call_ends_like_the_one_before(told):
-    """What was looked at with care first, and taken at once then, says the same."""
+    """A direct import gives the result of the first, checked import."""
     by_kind = {}
     for kind, *said in told["native"]:
         by_kind.setdefault(kind, []).append(said)
@@ -34,7 +37,7 @@ def test_a_call_ends_like_the_one_before(told):
 
 
 def test_there_are_kinds_of_every_end(told):
-    """Some are taken, some read-only, some as themselves, and some refused for several reasons."""
+    """There are cases that are shared, read-only, returned unchanged, and refused."""
     rows = [said for _, said, _ in told["native"]]
     flags = {said[4] for said in rows if len(said) > 3}
     rules = {said[1] for said in rows if len(said) == 3}
@@ -66,7 +69,7 @@ for each in [*shares, x.__dlpack__()]:
 
 
 def test_what_was_met_is_taken_at_once(run_isolated, cores):
-    """No Python runs for a second object of these types, in the native core."""
+    """The native core imports a second object of these types without running Python code."""
     assert "native" in cores
     said = run_isolated(AT_ONCE, env={"INTERCHANGE_CORE": "native"})
 
@@ -121,7 +124,7 @@ for name, make in KINDS.items():
 
 @pytest.mark.interop
 def test_arrays_of_libraries_are_taken_alike(run_isolated, cores):
-    """Of torch, JAX, tvm-ffi and cuda.core, the first time and later."""
+    """Arrays of torch, JAX, tvm-ffi and cuda.core give equal results, first and later."""
     readable, native = (
         run_isolated(LIBRARIES, env={"INTERCHANGE_CORE": name}).splitlines() for name in cores
     )
@@ -159,7 +162,7 @@ for name, x in THINGS.items():
 
 
 def test_odd_objects_are_shared_alike(run_isolated, cores):
-    """A proxy stays what it is, and a class that raises when it is asked loses no import."""
+    """A proxy keeps its behaviour, and a class that raises on attribute access is imported."""
     readable, native = (
         run_isolated(ODD, env={"INTERCHANGE_CORE": name}).splitlines() for name in cores
     )
@@ -208,7 +211,7 @@ print(known)
 
 
 def test_a_type_that_dies_is_forgotten_whenever_it_was_learnt(run_isolated, cores):
-    """Also where another dies while it is learnt: nobody inherits its way by its address."""
+    """A new type at the address of a dead one does not inherit its import path."""
     assert "native" in cores
 
     assert run_isolated(LEARNING, env={"INTERCHANGE_CORE": "native"}).strip() == "True"

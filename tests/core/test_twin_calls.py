@@ -1,4 +1,4 @@
-"""Both cores answer a caller of __dlpack__ alike, also one that asks for what there is not."""
+"""Both cores answer callers of __dlpack__ in the same way, even for invalid arguments."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ for x in (nothing, object.__new__(Sub)):
 
 @pytest.mark.parametrize("script", ["CALLS", "IMPORTS", "NOTHING"])
 def test_calls_end_alike(run_isolated, cores, script):
-    """Class, rule and words of every call, right or wrong; of what was never made, the class."""
+    """Class, rule and message of every call agree; for an uninitialised Array the class."""
     readable, native = (
         run_isolated(globals()[script], env={"INTERCHANGE_CORE": name}).splitlines()
         for name in cores

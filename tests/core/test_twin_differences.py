@@ -121,7 +121,7 @@ MADE_BY_NUMPY = "the minor version in a capsule of plain memory"
 
 
 def rows():
-    """Return what the table says: of each difference, the readable and the native core's."""
+    """Return the differences in the table: for each, the texts for both cores."""
     section = PAGE.read_text(encoding="utf-8").partition("## Differences between the cores\n")[2]
     section = section.partition("\n## ")[0]
     table = re.findall(r"^\| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", section, re.MULTILINE)
@@ -158,7 +158,7 @@ SURFACE = {
 
 
 def test_no_other_difference_is_seen(run_isolated, cores):
-    """Of everything public, and of what each case of the page on errors says, with both cores."""
+    """The cores agree about all public objects and all cases of the page on errors."""
     readable, native = (
         json.loads(run_isolated("surface.py", env={"INTERCHANGE_CORE": one}, warnings="ignore"))
         for one in cores
@@ -178,10 +178,10 @@ def test_no_other_difference_is_seen(run_isolated, cores):
 
 @pytest.mark.parametrize("what", PROBES)
 def test_a_difference_is_as_the_table_says(run_isolated, core_env, what):
-    """Each core does what its column says."""
+    """Each core behaves as its column of the table says."""
     said = run_isolated(SETUP + PROBES[what], env=core_env).strip()
     column = {"ctypes": 0, "native": 1}[core_env["INTERCHANGE_CORE"]]
     if what == MADE_BY_NUMPY and not fills_strides():
-        column = 1  # NumPy before 2.4 leaves out what it should say, so no core asks it
+        column = 1  # NumPy before 2.4 omits this information, so no core uses it
 
     assert said == rows()[what][column].strip("`")

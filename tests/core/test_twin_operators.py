@@ -1,4 +1,4 @@
-"""Operators on both cores: the same results and errors of every pair, and nothing stays behind."""
+"""Operators on both cores: the same results and errors for every pair, and no leaks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ print(blocks() - before < 100)
 
 
 def test_operators_end_alike(run_isolated, cores):
-    """Element type, shape, flags and elements of every pair of operands, or class and words."""
+    """Element type, shape, flags and elements of every pair agree; or class and message."""
     readable, native = (
         run_isolated(ALIKE, env={"INTERCHANGE_CORE": name}).splitlines() for name in cores
     )
@@ -95,6 +95,6 @@ def test_operators_end_alike(run_isolated, cores):
 
 
 def test_operators_leave_nothing_behind(run_isolated, cores):
-    """Neither results nor refusals do."""
+    """Neither results nor refusals leak."""
     for name in cores:
         assert run_isolated(GROWTH, env={"INTERCHANGE_CORE": name}) == "True\n"

@@ -1,4 +1,4 @@
-"""Both cores read the same structs: they take the same, and refuse the same in the same words."""
+"""Both cores parse the same structs in the same way, with the same errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DEVICES = st.one_of(
 
 @st.composite
 def structs(draw):
-    """Draw what a struct says, often wrong; whatever a core may follow is there, or is nowhere."""
+    """Draw a struct, often invalid; every pointer that a core may follow is valid or NULL."""
     shape = tuple(draw(st.lists(EXTENTS, max_size=8)))
     axes = len(shape)
     strides = draw(st.one_of(st.none(), st.tuples(*[STEPS] * axes), NOWHERE))
@@ -69,7 +69,7 @@ def structs(draw):
 
 
 def told(core, source):
-    """Return all that an import by a core says, of a tensor or of an error, and releases."""
+    """Return everything that an import by a core reports, of a tensor or an error, and releases."""
     device = core.device_in_capsule(source.__dlpack__())
     try:
         x = core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
@@ -84,12 +84,12 @@ def told(core, source):
 
 
 def both(cores, said):
-    """Return what each core says of a struct, made anew for each."""
+    """Return the result of each core for a struct, built separately for each."""
     return [told(core, GOOD.but(**said)) for core in cores.values()]
 
 
 def learn(cores):
-    """Let both cores meet the ordinary element types, so that they are read the quick way."""
+    """Let both cores cache the ordinary element types, so that they use the fast path."""
     for bits in (32, 64):
         both(cores, {"dtype": (2, bits, 1), "generation": "versioned"})
 
@@ -100,7 +100,7 @@ def learn(cores):
 @example(said={"shape": (2**23,), "strides": (-(2**40),), "generation": "versioned"})
 @example(said={"shape": (2, 2**20), "strides": (-(2**60), 1), "generation": "versioned"})
 def test_a_struct_is_read_alike(cores, said):
-    """Address, shape, strides, element type, device and flags, or class, rule and words."""
+    """Address, shape, strides, element type, device and flags agree; or class, rule and message."""
     learn(cores)
     readable, native = both(cores, said)
 
@@ -109,7 +109,7 @@ def test_a_struct_is_read_alike(cores, said):
 
 @given(said=structs())
 def test_a_struct_that_nobody_has_met_is_read_alike(cores, said):
-    """Both start from nothing, and say the same a second time."""
+    """Both cores start with an empty cache, and repeat their result."""
     _parsing.kinds.clear()
     _parsing._padded_kinds.clear()
     first = both(cores, said)
@@ -120,7 +120,7 @@ def test_a_struct_that_nobody_has_met_is_read_alike(cores, said):
 
 @pytest.mark.parametrize("thing", [None, 3, b"dltensor", "dltensor", object, [], GOOD])
 def test_what_is_no_capsule_is_refused_alike(cores, thing):
-    """Class, rule and words."""
+    """Both cores refuse with the same class, rule and message."""
     readable, native = (refusal(core, thing) for core in cores.values())
 
     assert native == readable
@@ -130,7 +130,10 @@ def test_what_is_no_capsule_is_refused_alike(cores, thing):
     "name", [None, b"", b"dltensor ", b"DLTENSOR", b"used_dltensor", b"used_dltensor_versioned"]
 )
 def test_a_capsule_of_another_name_is_refused_alike(cores, name):
-    """Class, rule and words; it keeps its name, and frees itself."""
+    """Both refuse with the same class, rule and message.
+
+    The capsule is unchanged and frees its memory.
+    """
     said = []
     for core in cores.values():
         source = producers.host().but(name=name)
@@ -143,7 +146,7 @@ def test_a_capsule_of_another_name_is_refused_alike(cores, name):
 
 
 def refusal(core, thing):
-    """Return class, rule and words of a refusal."""
+    """Return class, rule and message of a refusal."""
     with pytest.raises(InterchangeError) as caught:
         core.consume_capsule(thing, None, core.Tensor, CALL)
     return caught.type, caught.value.rule, str(caught.value)
@@ -151,7 +154,7 @@ def refusal(core, thing):
 
 @pytest.mark.isolated
 def test_the_zoo_ends_alike(run_isolated, cores):
-    """Every malformed and every odd producer, by object and by capsule: outcome and releases."""
+    """Every malformed and every odd producer has the same outcome and releases in both cores."""
     readable, native = (
         re.sub(r"data 0x\w+", "data", run_isolated("malformed.py", "table", env=env(name)))
         for name in cores
@@ -165,7 +168,7 @@ def env(name):
     return {"INTERCHANGE_CORE": name}
 
 
-# ---------------------------------------------------------------- what they make
+# ---------------------------------------------------------------- exports
 
 
 ORIGINS = {
@@ -187,7 +190,7 @@ GENERATIONS = ["legacy", "versioned"]
 
 
 def struct_in(capsule):
-    """Return all that a capsule's struct says, but for whose it is and its minor version."""
+    """Return everything that a capsule's struct says, except for owner and minor version."""
     name = capsule_name(capsule)
     struct = {VERSIONED: DLManagedTensorVersioned, LEGACY: DLManagedTensor}[name]
     managed = struct.from_address(capsule_pointer(capsule, name))
@@ -202,7 +205,7 @@ def struct_in(capsule):
 @pytest.mark.parametrize("flags", [0, 1, 3])
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_capsules_say_the_same(cores, origin, flags, generation):
-    """A capsule of what a struct said has the same fields, whichever core made it."""
+    """Capsules of both cores have the same fields as the struct that was imported."""
     said = []
     for core in cores.values():
         source = GOOD.but(**ORIGINS[origin], generation="versioned")
@@ -218,7 +221,7 @@ def test_capsules_say_the_same(cores, origin, flags, generation):
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("maker", [0, 1], ids=["readable", "native"])
 def test_a_capsule_of_one_is_consumed_by_the_other(cores, origin, maker, generation):
-    """It says the same there, and the memory is given back when the last of both is gone."""
+    """The other core reads the same, and the memory is freed with the last of both."""
     cores = [*cores.values()]
     makes, takes = cores[maker], cores[1 - maker]
     source = GOOD.but(**ORIGINS[origin], generation="versioned")
@@ -239,7 +242,7 @@ def test_a_capsule_of_one_is_consumed_by_the_other(cores, origin, maker, generat
 
 
 def test_a_chain_of_both_is_released(cores):
-    """Each import holds the one before, and alternates; the first memory is given back once."""
+    """A chain of imports by alternating cores frees the first memory once."""
     source = GOOD.but(generation="versioned")
     capsule = source.__dlpack__()
     cores = [*cores.values()]
@@ -254,7 +257,7 @@ def test_a_chain_of_both_is_released(cores):
 
 
 def test_a_struct_of_both_is_one_block(cores):
-    """No core writes into what another library made: the struct is as it was."""
+    """No core writes into a struct of another library."""
     source = GOOD.but(generation="versioned")
     for core in cores.values():
         capsule = source.__dlpack__()

@@ -47,7 +47,7 @@ TRAVELLERS: dict[str, Any] = {
     "computed, without axes": lambda: ix.asarray(grid())[0, 0] + 1,
     "broadcast": lambda: ix.asarray(grid())[:1].broadcast_to((9, 4)),
 }
-"""What is pickled and sent, by what is special about it."""
+"""The arrays that are pickled and sent, by their special property."""
 
 
 @pytest.fixture(params=TRAVELLERS)
@@ -58,7 +58,7 @@ def traveller(request: pytest.FixtureRequest) -> ix.Array:
 
 @pytest.fixture(scope="session")
 def same() -> Any:
-    """Return a function that says whether what arrived is what was sent."""
+    """Return a function that checks that a received array equals the sent one."""
 
     def is_same(one: ix.Array, other: ix.Array) -> bool:
         facts = [(x.dtype, x.shape, x.readonly, str(x.device)) for x in (one, other)]

@@ -1,8 +1,8 @@
-"""What a round trip through a cluster costs, Arrays beside NumPy's: ``python round_trip.py``.
+"""Cost of a round trip through a cluster, Arrays and ndarrays: ``python round_trip.py``.
 
-Source: distributed, ``LocalCluster``; proc(5), VmHWM.  One fresh cluster of two processes per row:
+Source: distributed, ``LocalCluster``; proc(5), VmHWM.  One new cluster of two processes per row:
 arrays are scattered, passed through a task and gathered.  Bytes are those of the frames, memory is
-the highest that a process held, less what it held before.
+the maximum of a process, less its memory before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def highest() -> int:
 
 
 def passed_on(array: Any) -> Any:
-    """Return the array: what a task does that moves no element."""
+    """Return the array: a task that copies no element."""
     return array
 
 

@@ -1,4 +1,4 @@
-"""Dask arrays whose blocks are Arrays: what stays one, and what is right in any case."""
+"""Dask arrays of Arrays: which operations keep Arrays, and that all results are right."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def doubled(block):
 
 
 def through_numpy(block):
-    """Compute on a block with another library, and hand it back."""
+    """Compute on a block with another library, and return an Array."""
     return ix.from_dlpack(np.from_dlpack(block) + 1)
 
 
@@ -64,7 +64,7 @@ STAYS = {
     "a slice of a result": (lambda x: (x + 1)[1:3, ::2], lambda x: (x + 1)[1:3, ::2]),
     "division": (lambda x: x / 2, lambda x: x / 2),
 }
-"""What is asked of a dask array of Arrays, and of an ndarray; None where blocks matter."""
+"""Operations on a dask array of Arrays, and on an ndarray; None where blocks matter."""
 
 
 @pytest.mark.parametrize("name", STAYS)
@@ -88,7 +88,7 @@ BECOMES_NUMPY = {
     "a ufunc": (da.sin, np.sin),
     "asarray": (lambda x: x.map_blocks(np.asarray), lambda x: x),
 }
-"""What Dask asks NumPy for, which takes Arrays on the host and gives ndarrays."""
+"""NumPy functions that Dask calls, which accept Arrays on the host and return ndarrays."""
 
 
 @pytest.mark.parametrize("name", BECOMES_NUMPY)
@@ -112,7 +112,7 @@ def test_the_blocks_of_an_array_are_views():
 
 
 def test_blocks_of_numpy_become_arrays_in_a_task():
-    """A function that imports what it is given turns one kind of dask array into the other."""
+    """A function that imports its argument converts the blocks of a dask array."""
     found = da.from_array(NUMBERS, chunks=(2, 3)).map_blocks(ix.from_dlpack).compute()
 
     assert type(found) is ix.Array
@@ -120,7 +120,7 @@ def test_blocks_of_numpy_become_arrays_in_a_task():
 
 
 def test_blocks_become_arrays_of_numpy_on_the_way_in():
-    """Unless told to leave them, Dask takes ndarrays."""
+    """Unless told otherwise, Dask converts blocks to ndarrays."""
     found = da.from_array(ix.asarray(NUMBERS), chunks=(2, 3)).compute()
 
     assert type(found) is np.ndarray
@@ -141,7 +141,7 @@ def test_mixed_blocks_are_joined_to_an_array():
     "key", [[2, 0, 1], np.array([True, False, True, False])], ids=["integers", "mask"]
 )
 def test_an_index_of_host_elements_selects_as_in_numpy(blocks, source, key):
-    """Dask hands blocks an ndarray as their index, which Arrays on the host take."""
+    """Dask passes ndarrays as indices to blocks, and Arrays on the host accept them."""
     found = source(blocks)[key].compute()
 
     assert type(found) is ix.Array
@@ -162,7 +162,7 @@ LOOKUPS = {
     "tensordot": ((NUMBERS, NUMBERS.T), {"axes": 1}, np.tensordot),
     "divide": ((NUMBERS, NUMBERS + 1), {"dtype": "float32"}, None),
 }
-"""What Dask looks up by the type of a block: arguments, and the function of NumPy."""
+"""Functions that Dask looks up by block type: arguments, and the NumPy function."""
 
 
 def as_array(argument):
@@ -188,7 +188,7 @@ def test_what_dask_looks_up_is_computed_by_the_namespace(name):
 
 
 def test_an_empty_block_is_made_as_numpy_makes_one():
-    """Its shape and element type are those that were asked for."""
+    """An empty block has the requested shape and element type."""
     dispatch = pytest.importorskip("dask.array.dispatch")
 
     found = dispatch.empty_lookup.dispatch(ix.Array)(3, dtype=np.dtype("int16"))

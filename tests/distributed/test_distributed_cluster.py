@@ -1,4 +1,4 @@
-"""Two worker processes: Arrays go there and come back, and copies are as many as NumPy's."""
+"""Two worker processes: Arrays are sent and returned with as many copies as ndarrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ELEMENTS = 125_000  # of 8 bytes: large enough to be sent apart, small enough fo
 
 
 def describe(array):
-    """Return, in a worker, where the memory of an array is and what its owner is."""
+    """Return, in a worker, the address and the owner of an array."""
     import numpy as np
 
     if isinstance(array, np.ndarray):
@@ -26,12 +26,12 @@ def describe(array):
 
 
 def passed_on(array):
-    """Return what was given."""
+    """Return the argument."""
     return array
 
 
 def same_memory(array, again):
-    """Return whether a worker that holds an Array hands the same one to every task."""
+    """Return whether a worker that holds an Array passes the same one to every task."""
     return array.ptr == again.ptr
 
 
@@ -43,7 +43,7 @@ def arrays():
 
 
 def test_arrays_come_back_through_tasks(client, arrays, same):
-    """Nothing is lost when an array is sent, in a task, and when it returns."""
+    """An array is unchanged by being sent, used in a task, and returned."""
     sent = client.scatter(arrays, hash=False)
 
     found = client.gather(client.map(passed_on, sent, pure=False))
@@ -59,20 +59,20 @@ def test_every_kind_of_array_comes_back(client, traveller, same):
 
 
 def test_arrays_within_the_graph_come_back(client, traveller, same):
-    """What is an argument of a task is pickled with it."""
+    """An argument in the graph is pickled with it."""
     assert same(client.submit(passed_on, traveller, pure=False).result(), traveller)
 
 
 @pytest.mark.parametrize("maker", [np.asarray, ix.asarray], ids=["numpy", "interchange"])
 def test_a_worker_uses_the_memory_it_received_into(client, maker):
-    """The array lies over the buffer of the connection, and may be written: no copy was made."""
+    """The array is over the writable buffer of the connection: no copy was made."""
     (sent,) = client.scatter([maker(np.random.default_rng(0).random(ELEMENTS))], hash=False)
 
     assert client.submit(describe, sent, pure=False).result() == ("ndarray", True)
 
 
 def test_the_client_uses_the_memory_it_received_into(client, arrays):
-    """Also by way of the scheduler, which uses a pickle protocol without buffers."""
+    """The client uses the received memory, also through a scheduler without pickle buffers."""
     (sent,) = client.scatter(arrays[:1], hash=False)
 
     found = client.submit(passed_on, sent, pure=False).result()
@@ -81,7 +81,7 @@ def test_the_client_uses_the_memory_it_received_into(client, arrays):
 
 
 def test_arrays_go_from_worker_to_worker(client, arrays):
-    """A task on one worker is given what the other one holds."""
+    """A task on one worker receives an array of another one."""
     workers = list(client.scheduler_info()["workers"])
     (here,) = client.scatter(arrays[:1], workers=workers[:1], hash=False)
 
@@ -98,7 +98,7 @@ def test_tasks_of_one_worker_share_an_array(client, arrays):
 
 
 def test_the_scheduler_knows_how_large_arrays_are(client, arrays):
-    """It counts elements, as it does with ndarrays."""
+    """The scheduler counts elements, as for ndarrays."""
     sent = client.scatter(arrays, hash=False)
 
     sizes = client.nbytes([future.key for future in sent], summary=False)
@@ -107,7 +107,7 @@ def test_the_scheduler_knows_how_large_arrays_are(client, arrays):
 
 
 def test_a_dask_array_of_arrays_is_computed_by_the_cluster(client):
-    """Blocks are made, computed and joined in other processes, and the result is an Array."""
+    """Blocks are created, computed and joined in other processes; the result is an Array."""
     da = pytest.importorskip("dask.array")
     numbers = np.arange(24.0).reshape(4, 6)
     blocks = da.from_array(ix.asarray(numbers), chunks=(2, 3), asarray=False)

@@ -62,7 +62,7 @@ def test_device_memory_comes_back_on_its_device(on_device, same, protocol):
 
 
 def test_bytes_out_of_band_are_the_size_of_the_elements(on_device):
-    """What is staged on the host is what is sent, once."""
+    """The copy on the host is what is sent, once."""
     buffers = []
     pickle.dumps(on_device, 5, buffer_callback=buffers.append)
 
@@ -78,7 +78,7 @@ def test_the_order_of_device_memory_survives():
 
 @pytest.mark.parametrize("readonly", [False, True])
 def test_the_right_to_write_device_memory_survives(readonly):
-    """A flag is no matter of the memory under it."""
+    """The flag does not depend on the memory that is sent."""
     owner = ix.asarray(NUMBERS).to_device("cuda:0")
     array = ix.from_pointer(
         owner.ptr, (3, 4), "float64", device="cuda:0", owner=owner, readonly=readonly
@@ -88,7 +88,7 @@ def test_the_right_to_write_device_memory_survives(readonly):
 
 
 def test_a_pickle_waits_for_the_work_that_is_pending(stream, emulator):
-    """What a stream is still writing is pickled when it is written."""
+    """Memory with pending writes on a stream is pickled after them."""
     driver, handle = stream
     owner = ix.asarray(bytes(4096)).to_device("cuda:0")
     driver.cuCtxSynchronize()
@@ -114,14 +114,14 @@ def test_the_environment_says_where_arrays_come_back(monkeypatch):
 
 
 def test_the_environment_moves_no_host_memory(monkeypatch):
-    """It applies to what was on a device."""
+    """The variable applies to device memory only."""
     monkeypatch.setenv("INTERCHANGE_LOAD_DEVICE", "cuda:0")
 
     assert str(pickle.loads(pickle.dumps(ix.asarray(NUMBERS))).device) == "cpu"
 
 
 def test_a_device_that_is_not_here_is_an_error(monkeypatch):
-    """It says where the array was, and how to have it on the host."""
+    """The error has the device of the array, and says how to load it on the host."""
     pickled = pickle.dumps(ix.asarray(NUMBERS).to_device("cuda:0"))
     monkeypatch.setenv("INTERCHANGE_LOAD_DEVICE", "cuda:77")
 
@@ -165,7 +165,7 @@ def test_frames_of_device_memory_are_staged_on_the_host(on_device, same):
 
 @pytest.mark.interop
 def test_the_family_cuda_hands_out_device_memory_itself(on_device, same):
-    """A transport that can take it is given the memory's own address."""
+    """A transport for device memory receives the address of the memory itself."""
     protocol = pytest.importorskip("distributed.protocol")
 
     header, (frame,) = protocol.serialize(on_device, serializers=("cuda", "dask"))
@@ -177,7 +177,7 @@ def test_the_family_cuda_hands_out_device_memory_itself(on_device, same):
 
 @pytest.mark.interop
 def test_the_family_cuda_copies_nothing_that_is_dense():
-    """There and back again, the address is the same."""
+    """Contiguous device arrays are not copied: the address is the same after a round trip."""
     protocol = pytest.importorskip("distributed.protocol")
     array = ix.asarray(NUMBERS).to_device("cuda:0")
 
@@ -188,7 +188,7 @@ def test_the_family_cuda_copies_nothing_that_is_dense():
 
 @pytest.mark.interop
 def test_the_family_cuda_leaves_host_memory_to_the_next():
-    """It applies to devices only."""
+    """The serialiser "cuda" handles devices only, and leaves host memory to the next one."""
     protocol = pytest.importorskip("distributed.protocol")
 
     header, _ = protocol.serialize(ix.asarray(NUMBERS), serializers=("cuda", "dask"))
@@ -198,7 +198,7 @@ def test_the_family_cuda_leaves_host_memory_to_the_next():
 
 @pytest.mark.interop
 def test_equal_device_arrays_have_equal_tokens():
-    """Dask knows two of the same by their elements."""
+    """Dask identifies equal arrays by their elements."""
     tokenize = pytest.importorskip("dask.tokenize").tokenize
     array = ix.asarray(NUMBERS).to_device("cuda:0")
 

@@ -1,4 +1,4 @@
-"""What Dask is told of Arrays: frames, sizes and tokens, compared with those of ndarrays."""
+"""Dask's handling of Arrays: frames, sizes and tokens, compared with those of ndarrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ sizeof = pytest.importorskip("dask.sizeof").sizeof
 tokenize = pytest.importorskip("dask.tokenize").tokenize
 
 LARGE = 1_000_000  # elements of 8 bytes
-LITTLE = 64 * 1024  # [bytes] what a message may take beside the elements
+LITTLE = 64 * 1024  # [bytes] maximum size of a message besides the elements
 
 
 def sent(frames):
@@ -25,7 +25,7 @@ def sent(frames):
 
 
 def over_the_wire(message, context=None):
-    """Return a message taken from its frames, each in memory of its own that can be written."""
+    """Return a message made of its frames, each in its own writable memory."""
     frames = protocol.dumps(message, context=context)
     return protocol.loads([memoryview(bytearray(frame)) for frame in frames])
 
@@ -51,7 +51,7 @@ def test_an_array_is_as_many_bytes_as_the_ndarray():
 
 
 def test_what_was_sent_arrives(traveller, same):
-    """Elements, type, shape and rights come through a message."""
+    """Elements, type, shape and writability survive a message."""
     message = {"x": protocol.to_serialize(traveller)}
 
     assert same(over_the_wire(message)["x"], traveller)
@@ -59,7 +59,7 @@ def test_what_was_sent_arrives(traveller, same):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_frame_is_the_memory_itself(order):
-    """On the fix nothing is copied."""
+    """Serialisation copies nothing."""
     memory = np.arange(1000.0).reshape((10, 100), order=order)
 
     _, (frame,) = protocol.serialize(ix.asarray(memory))
@@ -69,7 +69,7 @@ def test_the_frame_is_the_memory_itself(order):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_array_lies_over_the_frame(order):
-    """On the way in nothing is copied, and the order is kept."""
+    """Deserialisation copies nothing, and the order is kept."""
     array = ix.asarray(np.arange(6.0).reshape((2, 3), order=order))
 
     again = protocol.deserialize(*protocol.serialize(array))
@@ -79,7 +79,7 @@ def test_the_array_lies_over_the_frame(order):
 
 @pytest.mark.parametrize("readonly", [False, True])
 def test_a_frame_that_cannot_be_written_is_copied_for_those_who_may(readonly):
-    """Decompressed frames are immutable: who may write is given a copy, who may not is not."""
+    """Decompressed frames are immutable: a writable array is copied, a read-only one is not."""
     memory = np.arange(6.0)
     memory.flags.writeable = not readonly
     header, (frame,) = protocol.serialize(ix.asarray(memory))
@@ -92,7 +92,7 @@ def test_a_frame_that_cannot_be_written_is_copied_for_those_who_may(readonly):
 
 
 def test_what_is_compressed_arrives(same):
-    """zlib makes little of zeros, and immutable bytes of what it made."""
+    """An array of zeros is compressed by zlib, and decompressed to immutable bytes."""
     array = ix.asarray(np.zeros(100_000))
     message = {"x": protocol.to_serialize(array)}
 
@@ -102,14 +102,14 @@ def test_what_is_compressed_arrives(same):
 
 
 def test_what_a_worker_spills_to_disk_comes_back(traveller, same):
-    """Its file is the same frames, one after the other."""
+    """An array that a worker spilled to disk is restored from the frames in its file."""
     spilled = protocol.serialize_bytes(traveller)
 
     assert same(protocol.deserialize_bytes(spilled), traveller)
 
 
 def test_arrays_in_a_list_are_frames_as_well(same):
-    """Dask looks into lists for what it knows."""
+    """Dask serialises Arrays in lists."""
     arrays = [ix.asarray(np.arange(5.0)), ix.asarray(np.arange(7))]
 
     header, frames = protocol.serialize(arrays)
@@ -120,7 +120,7 @@ def test_arrays_in_a_list_are_frames_as_well(same):
 
 
 def test_arrays_within_other_objects_leave_out_of_band(same):
-    """What Dask does not look into is pickled, with buffers."""
+    """Objects that Dask does not serialise are pickled, with buffers."""
     array = ix.asarray(np.arange(LARGE))
 
     header, (pickled, buffer) = protocol.serialize(("a task", slice(0), array))
@@ -131,7 +131,7 @@ def test_arrays_within_other_objects_leave_out_of_band(same):
 
 @pytest.mark.parametrize("maker", [np.asarray, ix.asarray], ids=["numpy", "interchange"])
 def test_a_message_allocates_nothing_like_the_elements(maker):
-    """Neither library copies between an array and its frame, there and back."""
+    """Neither library copies between an array and its frame, in both directions."""
     random = np.random.default_rng(0).bytes(8 * LARGE)
     array = maker(np.frombuffer(bytearray(random)))
     message = {"x": protocol.to_serialize(array)}
@@ -144,7 +144,7 @@ def test_a_message_allocates_nothing_like_the_elements(maker):
     finally:
         tracemalloc.stop()
 
-    assert peak < LARGE  # looking whether it compresses takes samples
+    assert peak < LARGE  # testing whether it compresses takes samples
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_facts_that_contradict_the_frame_are_refused(change):
 
 @pytest.mark.parametrize("frames", [[], [b""], [bytes(47)], [bytes(49)]], ids=len)
 def test_frames_of_another_size_are_refused(frames):
-    """Whatever the header says, an Array stays within what came."""
+    """An Array never extends beyond the received bytes, whatever the header says."""
     header, _ = protocol.serialize(ix.asarray(np.arange(6.0)))
 
     with pytest.raises(ix.ExchangeError):
@@ -181,7 +181,7 @@ def test_frames_of_another_size_are_refused(frames):
 
 
 def test_the_size_is_that_of_the_elements(traveller):
-    """Workers count what they hold by it; repeats are counted once, as NumPy's are."""
+    """Workers use it to count their memory; repeated elements are counted once, as in NumPy."""
     repeats = 9 if traveller.shape == (9, 4) and traveller.strides[0] == 0 else 1
 
     assert sizeof(traveller) == traveller.nbytes / repeats
@@ -206,14 +206,14 @@ def test_equal_arrays_have_equal_tokens(traveller):
     ids=["shape", "dtype", "elements", "axes"],
 )
 def test_unequal_arrays_have_unequal_tokens(other):
-    """Each of type, shape and elements is part of the name."""
+    """Tokens depend on type, shape and elements."""
     array = ix.asarray(np.arange(6.0).reshape(2, 3))
 
     assert tokenize(array) != tokenize(ix.asarray(other))
 
 
 def test_memory_that_cannot_be_read_has_a_token_of_its_own():
-    """What cannot be compared is never taken for equal."""
+    """Memory that cannot be compared is never equal."""
     arrays = [ix.from_pointer(0xDEAD000, (3,), "float32", device="metal:0") for _ in range(2)]
 
     assert tokenize(arrays[0]) != tokenize(arrays[1])

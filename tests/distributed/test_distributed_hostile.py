@@ -1,4 +1,4 @@
-"""Frames and pickles that are not what was sent, and other people's imports."""
+"""Frames and pickles that were modified, and import hooks of other packages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_facts_that_do_not_fit_are_refused(load, changes):
 @pytest.mark.parametrize("load", [from_frames, from_device_frames])
 @pytest.mark.parametrize("name", ["shape", "dtype", "order", "readonly"])
 def test_facts_that_are_missing_are_an_error_of_ours(load, name):
-    """With the fix."""
+    """Missing header entries raise an error of ours, with the fix."""
     facts = {key: value for key, value in FACTS.items() if key != name}
 
     with pytest.raises(ix.ExchangeError, match="send the array again"):
@@ -47,20 +47,20 @@ def test_facts_that_are_missing_are_an_error_of_ours(load, name):
 
 
 def test_a_frame_that_must_not_be_written_is_not():
-    """Whatever the facts say."""
+    """Read-only memory stays read-only, whatever the header says."""
     found = from_device_frames(FACTS, [bytes(16)])
 
     assert found.readonly is True
 
 
 def test_a_pickle_allocates_nothing_for_a_number():
-    """It carries bytes, or is refused."""
+    """A pickle with a number instead of bytes is refused without an allocation."""
     with pytest.raises(ix.ExchangeError, match="IX-POINTER-1"):
         rebuild_writable(ix.Array, 10**12, "uint8", (10**12,), "C", False)  # noqa: FBT003
 
 
 def test_two_copies_of_interchange_watch_for_dask(run_isolated):
-    """As a reload leaves them; neither asks the other for ever."""
+    """Two copies, as after a reload, do not call each other forever."""
     pytest.importorskip("dask")
     script = """
 import sys, interchange
@@ -75,7 +75,7 @@ print(dask.sizeof.sizeof(interchange.asarray(bytearray(1000))))
 
 
 def test_loaders_of_others_are_left_as_they_are(run_isolated):
-    """Dask is imported by one that takes no attributes, and told of Arrays all the same."""
+    """Dask is imported by a loader that accepts no attributes, and Arrays are registered."""
     pytest.importorskip("dask")
     script = """
 import importlib.machinery, sys, interchange

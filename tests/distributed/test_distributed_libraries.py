@@ -52,7 +52,7 @@ def array():
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_memory_of_a_library_comes_back_on_its_device(array, protocol):
-    """Where the same library computes in the other process, it has the array again."""
+    """An array is restored on its device if its library computes in the other process."""
     again = pickle.loads(pickle.dumps(array, protocol))
 
     assert (again.device, again.dtype, again.shape) == (EXT, array.dtype, (3, 4))
@@ -60,7 +60,7 @@ def test_memory_of_a_library_comes_back_on_its_device(array, protocol):
 
 
 def test_what_a_library_fetched_leaves_out_of_band(array):
-    """It is one buffer, as large as the elements."""
+    """The fetched elements are one out-of-band buffer of their size."""
     buffers = []
     pickle.dumps(array, 5, buffer_callback=buffers.append)
 
@@ -68,7 +68,7 @@ def test_what_a_library_fetched_leaves_out_of_band(array):
 
 
 def test_a_process_without_the_library_is_told_so(array):
-    """There the array is refused, and not brought elsewhere."""
+    """A process without the library refuses the array, and does not move it elsewhere."""
     pickled = pickle.dumps(array)
     ix.set_backend(EXT, None)
 
@@ -100,7 +100,7 @@ def test_frames_are_fetched_by_the_library(array):
 
 @pytest.mark.interop
 def test_blocks_are_computed_where_they_are(array):
-    """Blocks of a dask array are views on the device, and so is what is put together of them."""
+    """Blocks of a dask array are views on the device, and so are concatenated results."""
     da = pytest.importorskip("dask.array")
     blocks = da.from_array(array, chunks=(2, 4), asarray=False)
 

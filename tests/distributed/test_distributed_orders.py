@@ -1,4 +1,4 @@
-"""When Dask is told: whichever is imported first, and never by importing the other."""
+"""Registration with Dask: in either import order, and without importing the other library."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_dask_is_told_in_every_order(need, run_isolated, order):
 
 @pytest.mark.interop
 def test_a_process_that_saw_no_array_yet_can_receive_one(need, run_isolated):
-    """Nothing of ours is called before the class is looked up: the table is filled by then."""
+    """The table is filled before a class is looked up, without calling interchange."""
     need("distributed")
     import numpy as np
     from distributed.protocol import serialize
@@ -68,12 +68,12 @@ def test_a_process_that_saw_no_array_yet_can_receive_one(need, run_isolated):
 
 
 def test_interchange_imports_no_dask(run_isolated):
-    """It waits for others to do it."""
+    """Importing interchange does not import Dask, and waits for its import."""
     assert json.loads(run_isolated(SCRIPT.format(order=ORDERS["never dask"]))) == []
 
 
 def test_a_dask_that_changed_can_still_be_imported(run_isolated, tmp_path):
-    """What cannot be told is logged, and is no error of the import."""
+    """A registration that fails is logged, and does not fail the import."""
     (tmp_path / "dask").mkdir()
     (tmp_path / "dask" / "__init__.py").write_text("")
     (tmp_path / "dask" / "sizeof.py").write_text("other = 1\n")

@@ -11,7 +11,7 @@ import pytest
 import interchange as ix
 
 LARGE = 1_000_000  # elements of 8 bytes
-LITTLE = 64 * 1024  # [bytes] what a pickle may take beside the elements
+LITTLE = 64 * 1024  # [bytes] maximum size of a pickle besides the elements
 
 
 def out_of_band(array):
@@ -31,21 +31,21 @@ def highest(call):
 
 
 def test_bytes_out_of_band_are_the_size_of_the_elements(traveller):
-    """One buffer leaves, as large as the elements, whatever the memory around them."""
+    """There is one buffer, as large as the elements, whatever the memory around them."""
     _, buffers = out_of_band(traveller)
 
     assert [buffer.raw().nbytes for buffer in buffers] == [traveller.nbytes]
 
 
 def test_a_pickle_beside_its_buffer_holds_no_element(traveller):
-    """What stays in band is facts, a few of them."""
+    """The pickle without its buffer has metadata only."""
     pickled, _ = out_of_band(traveller)
 
     assert len(pickled) < 200
 
 
 def test_what_was_sent_out_of_band_arrives(traveller, same):
-    """Elements, type, shape and rights come through fresh buffers."""
+    """Elements, type, shape and writability survive in new buffers."""
     pickled, buffers = out_of_band(traveller)
     arrived = [
         bytes(raw) if (raw := buffer.raw()).readonly else bytearray(raw) for buffer in buffers
@@ -56,13 +56,13 @@ def test_what_was_sent_out_of_band_arrives(traveller, same):
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_what_was_sent_in_band_arrives(traveller, same, protocol):
-    """Every protocol carries the same."""
+    """Pickles of every protocol restore the same array."""
     assert same(pickle.loads(pickle.dumps(traveller, protocol)), traveller)
 
 
 @pytest.mark.parametrize("maker", [np.asarray, ix.asarray], ids=["numpy", "interchange"])
 def test_a_dump_out_of_band_allocates_nothing_like_the_elements(maker):
-    """The picklers of NumPy and of interchange both hand the memory out."""
+    """Pickling NumPy's and interchange's arrays exports the memory without a copy."""
     array = maker(np.arange(float(LARGE)))
 
     assert highest(lambda: out_of_band(array)) < LITTLE
@@ -70,14 +70,14 @@ def test_a_dump_out_of_band_allocates_nothing_like_the_elements(maker):
 
 @pytest.mark.parametrize("maker", [np.asarray, ix.asarray], ids=["numpy", "interchange"])
 def test_a_load_out_of_band_allocates_nothing_like_the_elements(maker):
-    """Both lie over the buffer that came."""
+    """Both arrays are over the received buffer."""
     pickled, buffers = out_of_band(maker(np.arange(float(LARGE))))
 
     assert highest(lambda: pickle.loads(pickled, buffers=buffers)) < LITTLE
 
 
 def test_a_pickle_in_band_allocates_no_more_than_numpy():
-    """Without buffers the elements are copied, as often as NumPy copies them."""
+    """A pickle without buffers copies the elements as often as NumPy's does."""
     memory = np.arange(float(LARGE))
     array = ix.asarray(memory)
 
@@ -88,7 +88,7 @@ def test_a_pickle_in_band_allocates_no_more_than_numpy():
 
 @pytest.mark.parametrize("device", ["", "cpu\0", "cuda:-1", "nonsense", "cuda:0:1", 7, None])
 def test_a_pickle_of_a_device_that_cannot_be_is_refused(device):
-    """A forged place gives an error, and no Array."""
+    """A forged device is an error, and creates no Array."""
     rebuild, facts = ix.asarray(np.arange(3)).__reduce_ex__(4)
 
     with pytest.raises((ix.ExchangeError, ix.ArgumentError)):

@@ -1,4 +1,4 @@
-"""Ray: its store is shared memory, and Arrays lie in it as ndarrays do.
+"""Ray: its store is shared memory, in which Arrays are stored as ndarrays are.
 
 Source: Ray, Serialization: objects are pickled with protocol 5, buffers are put into the store.
 """
@@ -58,7 +58,7 @@ QUIET = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP
 
 @pytest.fixture(scope="module")
 def found(need, run_child):
-    """What a process saw that started Ray, put an Array into its store, and took it out again."""
+    """Results of a process that started Ray, put an Array into its store, and got it back."""
     need("ray")
     if sys.platform != "linux":
         pytest.skip("shared memory is looked for in /proc")
@@ -68,25 +68,25 @@ def found(need, run_child):
 
 
 def test_elements_survive_the_store(found):
-    """What is put is what is got."""
+    """The retrieved Array equals the stored one."""
     assert found["values"]
 
 
 def test_an_array_lies_in_the_store_as_an_ndarray_does(found):
-    """Nothing is copied by `ray.get`: the memory is shared, and so is NumPy's."""
+    """`ray.get` copies nothing: the memory is shared, as for ndarrays."""
     assert found["shared"] == [True, True]
 
 
 def test_who_asks_twice_is_given_the_same_memory(found):
-    """The store hands out views."""
+    """Two calls return views of the same memory."""
     assert found["one memory"]
 
 
 def test_what_lies_in_the_store_is_read_only(found):
-    """Others see the same memory: an Array says so, as an ndarray does."""
+    """Memory in the store is shared with other processes and read-only, as for ndarrays."""
     assert found["read-only"] == [True, True]
 
 
 def test_a_task_in_another_process_reads_the_same_store(found):
-    """The argument of a task is taken from shared memory, too."""
+    """The argument of a task is in shared memory, too."""
     assert found["in a task"] == [True, True, True, True]

@@ -1,4 +1,4 @@
-"""What tests of the docs stand on: the repository, its pages, and the module that prints tables.
+"""Fixtures for tests of the docs: the repository, its pages, and the module that prints tables.
 
 Nothing here needs Sphinx.
 """

@@ -1,4 +1,4 @@
-"""The API reference has every public name, and no other."""
+"""The API reference has exactly the public names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_REFERENCE = {"interchange.abi.rules", "interchange.cli", "interchange.cuda.ll
 
 
 def _public_modules() -> dict[str, list[str]]:
-    """Return the public modules, and the names that each promises in its ``__all__``."""
+    """Return the public modules, and the names in each one's ``__all__``."""
     found = {"interchange": [*interchange.__all__]}
     for module in pkgutil.walk_packages(interchange.__path__, "interchange."):
         parents = {module.name, module.name.rpartition(".")[0]}
@@ -42,7 +42,7 @@ MODULES = _public_modules()
     ("module", "name"), [(module, name) for module, names in MODULES.items() for name in names]
 )
 def test_every_public_name_is_documented(documented: set[str], module: str, name: str) -> None:
-    """What a module promises has an entry under the name that people import it by."""
+    """Every public name of a module has an entry under the name that users import."""
     parent = module.rpartition(".")[0]
     is_of_parent = name in MODULES.get(parent, ())  # which is where users import it from
 

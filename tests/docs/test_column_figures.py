@@ -1,4 +1,4 @@
-"""The figures of columns show what real columns are: shapes, strides, elements."""
+"""The figures of columns agree with real columns: shapes, strides, elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def drawn(root: Path) -> Iterator[ModuleType]:
 
 
 def _pyarrow_columns(drawn: ModuleType) -> dict[str, Any]:
-    """Return what each layout is said to be of, made by pyarrow."""
+    """Return the array of each layout, created by pyarrow."""
     import pyarrow as pa
 
     def of(layout: Any, *sizes: int) -> Any:
@@ -51,7 +51,7 @@ def _pyarrow_columns(drawn: ModuleType) -> dict[str, Any]:
 
 
 def test_every_figure_is_in_the_guide(drawn: ModuleType, pages: dict[str, str]) -> None:
-    """Once."""
+    """Every figure is in the guide once."""
     assert tuple(drawn.FIGURES) == NAMES
     assert [pages[GUIDE].count(f"```{{column-figure}} {name}\n") for name in NAMES] == [1] * len(
         NAMES
@@ -60,7 +60,7 @@ def test_every_figure_is_in_the_guide(drawn: ModuleType, pages: dict[str, str]) 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_is_told_in_words(drawn: ModuleType, name: str) -> None:
-    """Readers of screens are told what it shows."""
+    """The figure has a text for screen readers."""
     figure = ET.fromstring(drawn.FIGURES[name]())  # noqa: S314 - ours
 
     assert figure.get("role") == "img"
@@ -105,7 +105,7 @@ def test_the_bits_are_those_of_a_real_column(
 def test_the_chunks_are_put_together_in_order(
     drawn: ModuleType, need: Callable[[str], None]
 ) -> None:
-    """As the last row of the figure shows them."""
+    """The last row of the figure has the chunks in order."""
     need("pyarrow")
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Tables of the page on commands: every code, form and variable, and what the page says of them."""
+"""Tables of the page on commands: every code, format and variable, and their descriptions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def first_cells(table: str) -> list[str]:
 
 
 def test_the_page_prints_each_table(pages: dict[str, str]) -> None:
-    """And has no exit code or variable written by hand."""
+    """The page has no exit code or variable written by hand."""
     text = pages[PAGE]
 
     for name in ("exit-code-table", "command-code-table", "json-table", "variable-table"):
@@ -45,12 +45,12 @@ def test_the_page_prints_each_table(pages: dict[str, str]) -> None:
 
 
 def test_every_code_has_a_row(command_tables: ModuleType) -> None:
-    """In order."""
+    """Every exit code has a row, in order."""
     assert first_cells(command_tables.exit_codes()) == [str(code) for code in output.CODES]
 
 
 def test_every_command_has_a_row(command_tables: ModuleType) -> None:
-    """With a cell per code, ``-`` where it never ends so."""
+    """Every command has a row with a cell per code, ``-`` if it never exits with it."""
     rows = command_tables.exit_codes_by_command().splitlines()[2:]
 
     assert first_cells("\n\n" + "\n".join(rows)) == list(COMMANDS)
@@ -60,12 +60,12 @@ def test_every_command_has_a_row(command_tables: ModuleType) -> None:
 
 
 def test_every_variable_has_a_row(command_tables: ModuleType) -> None:
-    """In order."""
+    """Every variable has a row, in order."""
     assert first_cells(command_tables.environment()) == [one.name for one in VARIABLES]
 
 
 def test_every_schema_of_the_sources_has_a_row(root: Path, command_tables: ModuleType) -> None:
-    """With the number that it demands, and there is no row of another."""
+    """Each row has the schema's version number, and there is no other row."""
     found = {
         str(path.relative_to(root / folder.split("/interchange")[0]))
         for folder in SCHEMAS

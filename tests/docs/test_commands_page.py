@@ -50,7 +50,7 @@ def directives(text: str) -> list[dict[str, str]]:
 
 
 def test_every_command_has_a_section_with_its_options(pages: dict[str, str]) -> None:
-    """And there is no section of another."""
+    """There is no section for another command."""
     sections = re.split(r"^## ", pages[PAGE], flags=re.MULTILINE)[1:]
     shown = {
         section.partition("\n")[0]: one.get("path", "")
@@ -63,7 +63,7 @@ def test_every_command_has_a_section_with_its_options(pages: dict[str, str]) -> 
 
 
 def test_directives_name_what_there_is(pages: dict[str, str], commands: ModuleType) -> None:
-    """On whatever page; one of a whole grammar leaves the commands to their own sections."""
+    """Directives on any page name existing commands; whole parsers omit their subcommands."""
     found = [one for text in pages.values() for one in directives(text)]
 
     assert {one["func"] for one in found} == {"interchange", "launcher"}
@@ -80,7 +80,7 @@ def test_directives_name_what_there_is(pages: dict[str, str], commands: ModuleTy
     ids=["interchange", "launcher"],
 )
 def test_texts_are_those_of_the_command(commands: ModuleType, func: str, parser) -> None:
-    """With each mark that would be markup escaped, and nothing else changed."""
+    """The texts are those of the command, with markup escaped and no other change."""
     shown = list(texts_of(getattr(commands, func)()))
 
     assert [re.sub(r"\\(.)", r"\1", text) for text in shown] == list(texts_of(parser()))
@@ -89,7 +89,7 @@ def test_texts_are_those_of_the_command(commands: ModuleType, func: str, parser)
 
 @given(text=st.text(r"a \*_`|'"))
 def test_marks_are_escaped(commands: ModuleType, text: str) -> None:
-    """Whatever a help text says."""
+    """Marks in any help text are escaped."""
     escaped = commands.escaped(text)
 
     assert re.sub(r"\\(.)", r"\1", escaped) == text
@@ -99,7 +99,7 @@ def test_marks_are_escaped(commands: ModuleType, text: str) -> None:
 def test_usage_does_not_depend_on_the_terminal(
     commands: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pages are the same wherever they are built."""
+    """Pages do not depend on the terminal of the build."""
     told = []
     for columns in ("30", "300"):
         monkeypatch.setenv("COLUMNS", columns)

@@ -25,7 +25,7 @@ def verdicts(monkeypatch):
 
 @pytest.fixture
 def kept(verdicts):
-    """Return what is kept of the run."""
+    """Return the stored results of the run."""
     return json.loads(verdicts.VERDICTS.read_text(encoding="utf-8"))
 
 
@@ -35,7 +35,7 @@ def test_the_verdicts_are_those_of_the_checks_there_are(verdicts, kept):
 
 
 def test_the_words_of_a_check_decide_no_verdict(verdicts, monkeypatch):
-    """Only its cases, rule and severity do."""
+    """A verdict depends on a check's cases, rule and severity, and not on its texts."""
     checks = verdicts.load_checks()
     before = verdicts.fingerprint_of_verdicts()
     name, check = next(one for one in checks.items() if one[1].severity == "MUST")
@@ -47,13 +47,13 @@ def test_the_words_of_a_check_decide_no_verdict(verdicts, monkeypatch):
 
 
 def test_the_run_was_of_every_library_that_is_judged(verdicts, kept):
-    """In the order of the pages."""
+    """The run has every library that is judged, in the order of the pages."""
     assert [one["spec"] for one in kept["libraries"]] == list(verdicts.JUDGED)
     assert len(verdicts.JUDGED) >= 9
 
 
 def test_the_run_was_of_this_release(kept, project):
-    """Of interchange, as of the kit: a release runs it again."""
+    """The run was made with this release of interchange and of the kit."""
     (release,) = re.findall(r'^version = "(.+)"$', project, re.MULTILINE)
     (ours,) = (one for one in kept["libraries"] if one["spec"] == "interchange")
 
@@ -61,7 +61,7 @@ def test_the_run_was_of_this_release(kept, project):
 
 
 def test_nothing_of_the_run_was_unexpected(kept):
-    """Pages with surprises would say that the known failures are not known."""
+    """The stored run has no unexpected results, which the known failures would contradict."""
     assert kept["unexpected"] == 0
     assert [one["counts"]["unexpected"] for one in kept["libraries"]] == [0] * len(
         kept["libraries"]
@@ -69,12 +69,12 @@ def test_nothing_of_the_run_was_unexpected(kept):
 
 
 def test_a_file_of_verdicts_is_the_same_when_it_is_written_again(verdicts, kept):
-    """What is read is what is written."""
+    """Reading and writing a file of verdicts does not change it."""
     assert verdicts.as_text(kept) == verdicts.VERDICTS.read_text(encoding="utf-8")
 
 
 def test_every_library_of_the_run_has_its_table_on_a_page(kept):
-    """Each once; and the rules of Arrow that interchange keeps have a page of their own."""
+    """Every library of the run has one table, and interchange's Arrow rules have a page."""
     pages = [page.read_text(encoding="utf-8") for page in (DOCS / "conformance").glob("*.md")]
     asked = re.findall(r"^```\{verdicts-of\} (\S+)$", "\n".join(pages), re.MULTILINE)
 

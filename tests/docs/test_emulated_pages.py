@@ -33,7 +33,7 @@ def _pages() -> list[Path]:
 
 
 def _text(page: Path, kind: str) -> str:
-    """Return what stands in the blocks of a kind, one after the other."""
+    """Return the contents of the blocks of a kind, concatenated."""
     found = _BLOCK.findall(page.read_text(encoding="utf-8"))
     return "".join(body for name, group, body in found if name == kind and group)
 
@@ -49,14 +49,14 @@ def test_there_are_such_pages() -> None:
 def test_every_public_name_of_the_emulated_driver_is_documented(
     documented: set[str], name: str
 ) -> None:
-    """What the package exports has an entry under the name that people import it by."""
+    """Every name that the package exports has an entry under the name that users import."""
     assert f"interchange_conformance.emucuda.{name}" in documented
 
 
 @pytest.mark.emulated
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
 def test_examples_on_the_emulated_driver_run(guide: Path, run_child, root: Path) -> None:
-    """Every example gives the output that stands below it, and the detector has nothing to add."""
+    """Every example has the output shown below it, and the detector reports nothing else."""
     script = _RUN.format(
         folder=str(root / "docs" / "_ext"),
         setup=_text(guide, "testsetup"),
@@ -73,14 +73,14 @@ def test_examples_on_the_emulated_driver_run(guide: Path, run_child, root: Path)
 
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
 def test_the_detector_is_asked_at_the_end(guide: Path) -> None:
-    """No page leaves the last word to its examples."""
+    """Every page checks the race detector after its examples."""
     assert _text(guide, "testsetup").startswith("from emulated import *\n")
     assert _text(guide, "testcleanup") == "finish()\n"
 
 
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
 def test_variables_of_the_emulated_driver_are_read(guide: Path) -> None:
-    """Every ``EMUCUDA_NAME`` on a page is one that the driver reads."""
+    """The driver reads every ``EMUCUDA_NAME`` that a page mentions."""
     source = (Path(emucuda.__file__).parent / "driver.c").read_text(encoding="utf-8")
     named = set(re.findall(r"EMUCUDA_[A-Z_]+", guide.read_text(encoding="utf-8")))
 

@@ -1,4 +1,4 @@
-"""Errors by cause: each is met, its fix is followed, no place that makes one is left out."""
+"""Errors by cause: each is produced, its fix is executed, and every place in src is covered."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def cases(of=CASES):
 
 
 def libraries(case):
-    """Return what a case imports, and whom it hands an array to."""
+    """Return the imports of a case, and the libraries that receive an array."""
     imported = re.findall(r"(?:^import|^from|,) (\w+)", case.make, re.MULTILINE)
     return {*imported, *re.findall(r'convert\(x, "(\w+)"', case.call)}
 
@@ -101,13 +101,13 @@ def refusal_of(case, advice):
 
 @cases()
 def test_a_cause_is_met_under_its_rule(case):
-    """As the table says."""
+    """The error of a cause cites the rule in the table."""
     assert error_tables.meet(case).rule == case.rule
 
 
 @cases()
 def test_a_fix_leads_out(case):
-    """Whatever it says to do is done, and fails at nothing but what a driver is needed for."""
+    """A fix is executed, and fails only if it needs a driver."""
     hint = error_tables.meet(case).hint
 
     failed = {refusal_of(case, advice) for advice in error_tables.advice_of(hint)}
@@ -124,7 +124,7 @@ def test_causes_have_names_of_their_own():
 
 
 def test_every_group_is_on_the_page(pages):
-    """Under its title."""
+    """Every group is on the page under its title."""
     asked = re.findall(r"^```\{error-causes\} (.*)$", pages["docs/errors.md"], re.MULTILINE)
 
     assert asked == list(error_tables.load().GROUPS)
@@ -132,7 +132,7 @@ def test_every_group_is_on_the_page(pages):
 
 
 def test_a_row_says_what_the_error_says():
-    """Word for word, but for the marks of Markdown."""
+    """The row has the words of the error, except for Markdown markup."""
     case = next(case for case in CASES if case.call == "bool(x)")
     error = error_tables.meet(case)
 
@@ -145,7 +145,7 @@ def test_a_row_says_what_the_error_says():
 
 
 def test_a_row_whose_library_is_absent_is_left_out(monkeypatch):
-    """And the page says which library that is; the other rows stay."""
+    """The page names the missing library; the other rows remain."""
     whole = error_tables.causes("Conversion", "to", "Python", "numbers")
     monkeypatch.setattr(error_tables, "missing", lambda case: ["fridge"] * ("bool" in case.call))
 
@@ -156,7 +156,7 @@ def test_a_row_whose_library_is_absent_is_left_out(monkeypatch):
 
 
 def test_every_library_that_a_program_imports_is_looked_for():
-    """Each name of a statement, the package of a dotted one, and those inside of functions."""
+    """All imported libraries are found: of statements, dotted names and functions."""
     made = "import os, fridge\nimport kettle.hot as k\ndef f():\n    from toaster.a import b"
     case = CASES[0]._replace(make=made)
 
@@ -167,7 +167,7 @@ def test_every_library_that_a_program_imports_is_looked_for():
 
 
 def test_the_places_are_found():
-    """Those of all layers, with one text each at least."""
+    """Places of all layers are found, each with at least one text."""
     assert len(SITES) > 250
     assert {site.path.partition("/")[0] for site in SITES} >= {
         *("_array", "_libraries", "_core", "_functions", "_protocols", "_streams", "_types", "xp")
@@ -184,7 +184,7 @@ def named(site):
     "site", [site for site in SITES if site.path not in WORDED_BY_CONTRACTS], ids=named
 )
 def test_code_in_a_fix_stands_between_backticks(site):
-    """Otherwise a reader could not tell what to do."""
+    """Code in a fix is between backticks, so that readers can identify it."""
     texts = [error_tables.CODE.sub("", text) for text in (*site.texts, *site.chosen)]
 
     assert [text for text in texts if LOOKS_LIKE_CODE.search(text)] == []
@@ -192,13 +192,13 @@ def test_code_in_a_fix_stands_between_backticks(site):
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES.values() if not rule.id.startswith("CPY")])
 def test_code_in_the_fix_of_a_rule_stands_between_backticks(rule):
-    """It is the fix of an error that names none."""
+    """Code in the fix of a rule is between backticks, as errors without a fix use it."""
     assert LOOKS_LIKE_CODE.search(error_tables.CODE.sub("", rule.hint)) is None
 
 
 @pytest.fixture(scope="module")
 def made():
-    """Where the errors of all cases were made: places, rule and fix."""
+    """Where the errors of all cases were created: places, rule and fix."""
     found = []
     plain = ix.InterchangeError.__init__
 
@@ -234,7 +234,7 @@ def needing_a_case():
 @pytest.mark.interop
 @pytest.mark.parametrize("site", needing_a_case(), ids=named)
 def test_a_place_whose_fix_has_code_is_met_by_a_case(site, made):
-    """Each text of its own; of those that it chooses from by what it got, one at least."""
+    """Each fix text with code has a case; of alternatives chosen by value, at least one has."""
     missed = [
         text
         for text in site.texts
@@ -248,7 +248,7 @@ def test_a_place_whose_fix_has_code_is_met_by_a_case(site, made):
 
 @pytest.mark.interop
 def test_every_text_that_is_chosen_is_followed(made):
-    """By a case of some place."""
+    """Every alternative text is produced by a case."""
     texts = {text for site in needing_a_case() for text in site.chosen if commands(text)}
 
     missed = {
@@ -289,7 +289,7 @@ OBJECTS = [
 @cases(OBJECTS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_fix_of_a_function_leads_to_the_same_rule(case, function):
-    """Whatever the object is: what a function that refuses it says is done, and is not in vain."""
+    """For any object the fix of a refusal can be executed, and does not lead to the same rule."""
     refused = case._replace(call=FUNCTIONS[function], rest="IX-DRIVER-1")
     error = refusal(refused)
 
@@ -307,7 +307,7 @@ def refusal(case):
 
 
 def advice_in(error):
-    """Return what an error says to do."""
+    """Return the fix of an error."""
     return [] if error is None else error_tables.advice_of(error.hint)
 
 
@@ -320,7 +320,7 @@ HELD = 'held = ix.asarray(np.arange(3, dtype="f4")).to_device("cuda")'
 @pytest.mark.emulated
 @cases([case for case in CASES if case.rest in {"IX-DRIVER-1", "DLP-DEV-5"}])
 def test_a_fix_that_needs_a_driver_leads_out_where_there_is_one(case):
-    """Of memory that is on the device."""
+    """A fix that needs a driver works for device memory if there is a driver."""
     pytest.importorskip("cuda.bindings.driver", reason="no cuda-bindings")
     make = case.make.replace(error_tables.load().CUDA, ON_DEVICE)
     there = case._replace(make=f"{HELD}\n{make}".replace("(4096, False)", "(held.ptr, False)"))

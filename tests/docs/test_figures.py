@@ -1,4 +1,4 @@
-"""The figures of the docs show what the library does today: protocols, kinds of arrays, layers."""
+"""The figures of the docs show the current protocols, kinds of arrays and layers."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def figures(root: Path) -> Iterator[ModuleType]:
 
 
 def _shown(svg: str) -> list[str]:
-    """Return the words of a figure."""
+    """Return the texts of a figure."""
     return [text.text or "" for text in ET.fromstring(svg).iter("text")]  # noqa: S314 - ours
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
 def test_what_supports_a_protocol_of_the_figure_goes_in(figures: ModuleType, name: str) -> None:
-    """Each of the host's, alone; that of devices is named."""
+    """Each protocol of the host is used alone; the protocol of devices is named."""
     assert {*SPEAKERS, "CUDA Array Interface"} == set(figures.protocols_in())
     assert ix.asarray(SPEAKERS[name]).shape == (3,)
 
@@ -92,20 +92,20 @@ def test_what_comes_out_is_what_an_array_has(figures: ModuleType) -> None:
 
 
 def test_a_protocol_that_the_figure_does_not_know_is_an_error(figures: ModuleType) -> None:
-    """Else the figure would leave out what the library has learnt."""
+    """Otherwise the figure would be incomplete."""
     with pytest.raises(figures.UnknownProtocolError, match="__tensor_view__"):
         figures._named(["__dlpack__", "__tensor_view__"])
 
 
 def test_the_figure_shows_every_target(figures: ModuleType) -> None:
-    """All that `convert` knows, but for Arrays themselves."""
+    """The figure has all targets of `convert`, except for Arrays themselves."""
     assert set(ix.TARGETS) - {"interchange"} <= set(_shown(figures.exchange_figure()))
 
 
 def test_the_figure_shows_every_kind_of_array_of_the_matrix(
     root: Path, figures: ModuleType
 ) -> None:
-    """By the name of its library."""
+    """The figure has every kind of array of the matrix, by the name of its library."""
     text = (root / "docs" / "_generated" / "matrix.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
     shown = [word for word in _shown(figures.exchange_figure()) if word]
@@ -117,7 +117,7 @@ def test_the_figure_shows_every_kind_of_array_of_the_matrix(
 
 
 def test_the_layers_are_those_of_the_linter(figures: ModuleType, project: str) -> None:
-    """All packages, in its order."""
+    """The layers are all packages, in the linter's order."""
     layers = re.search(r'containers = \["interchange"\]\nlayers = \[(.*?)\]', project, re.DOTALL)
     assert layers is not None
     drawn = [name for layer in figures.layers() for name in layer.packages]
@@ -127,7 +127,7 @@ def test_the_layers_are_those_of_the_linter(figures: ModuleType, project: str) -
 
 
 def test_every_property_is_handled(figures: ModuleType) -> None:
-    """By a layer of its own, and by those that ask them in order."""
+    """Each property has its own layer, and functions that call the layers in order."""
     handled = [layer.properties for layer in figures.layers() if layer.properties]
 
     assert [{name} for name in figures.PROPERTIES if {name} not in handled] == []
@@ -136,7 +136,7 @@ def test_every_property_is_handled(figures: ModuleType) -> None:
 
 @pytest.mark.parametrize("name", ["exchange_figure", "layers_figure"])
 def test_a_figure_is_told_in_words(figures: ModuleType, name: str) -> None:
-    """Readers of screens are told what it shows."""
+    """The figure has a text for screen readers."""
     drawn = ET.fromstring(getattr(figures, name)())  # noqa: S314 - ours
 
     assert drawn.get("role") == "img"

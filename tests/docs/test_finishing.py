@@ -1,4 +1,4 @@
-"""What is done last to the HTML of a page: rule ids are marked, and heads of tables have words."""
+"""The last step for the HTML of a page: rule ids are marked, and table heads have texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def finished(root: Path) -> Iterator[Callable[[str], str]]:
 
 @pytest.mark.parametrize("text", ["DLP-RO-1", "DLP-STREAM-*", "IX-DRIVER-3"])
 def test_a_rule_id_is_marked(finished: Callable[[str], str], text: str) -> None:
-    """In any text, also of an area."""
+    """Rule ids, also those of areas, are marked in any text."""
     assert finished(f"<p>see {text}.</p>") == f'<p>see <span class="rule">{text}</span>.</p>'
 
 
@@ -37,12 +37,12 @@ def test_a_rule_id_is_marked(finished: Callable[[str], str], text: str) -> None:
     ],
 )
 def test_nothing_else_is_marked(finished: Callable[[str], str], html: str) -> None:
-    """Neither attributes nor programs nor drawings nor what looks like an id."""
+    """Attributes, programs, drawings and texts that resemble an id are not marked."""
     assert finished(html) == html
 
 
 def test_a_head_without_words_goes(finished: Callable[[str], str]) -> None:
-    """A table of words and what they say has none."""
+    """A table without head texts loses its empty head."""
     cell = '<th class="head"><p></p></th>'
 
     assert finished(f'<thead>\n<tr class="row-odd">{cell}\n{cell}\n</tr>\n</thead><tbody>') == (

@@ -1,4 +1,4 @@
-"""The heat maps of the docs show what the generated files say: all of it, and in words, too."""
+"""The heat maps of the docs show all data of the generated files, also as text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _words(html: str) -> list[str]:
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_every_hand_over_is_in_the_heat_map(root: Path, matrices: ModuleType, name: str) -> None:
-    """As often as the command counted."""
+    """The heat map has as many transfers of each kind as the command counted."""
     text = (root / "docs" / "_generated" / f"{name}.md").read_text(encoding="utf-8")
     counted = re.findall(r"(\d+) (zero-copy|copied|refused)", text.split("hand-overs: ")[1])
     words = [re.split(r"[ ,]", one)[1] for one in _words(matrices.as_html(name)) if one]
@@ -66,13 +66,13 @@ def test_every_note_is_led_to(matrices: ModuleType, name: str) -> None:
 
 
 def test_a_cell_of_another_form_is_an_error(matrices: ModuleType) -> None:
-    """A page must not leave out what the command learnt to say."""
+    """A cell in an unknown format is an error, so that no information is dropped."""
     with pytest.raises(ValueError, match="no cell at all"):
         matrices._cell("no cell at all", "matrix")
 
 
 def test_every_rule_of_the_run_has_one_row(verdicts: ModuleType) -> None:
-    """Whatever its roles, areas and severities."""
+    """Every rule has one row, for any roles, areas and severities."""
     rules = {row["rule"] for row in verdicts.run()["rows"]}
     heads = re.findall(r'<th scope="row">(?:<a[^>]*>)?([^<]*)', verdicts.rules_by_libraries())
 
@@ -80,14 +80,14 @@ def test_every_rule_of_the_run_has_one_row(verdicts: ModuleType) -> None:
 
 
 def test_every_cell_says_what_its_sign_means(verdicts: ModuleType) -> None:
-    """A sign alone tells readers of screens nothing."""
+    """Every cell has a text for screen readers."""
     words = _words(verdicts.rules_by_libraries()) + _words(verdicts.exchanges())
 
     assert [one for one in words if one and not re.fullmatch(r"\S [a-zA-Z ]+", one)] == []
 
 
 def test_the_gravest_of_what_is_broken_is_shown(verdicts: ModuleType) -> None:
-    """A MUST before a QUIRK, and what is broken before what passes."""
+    """A MUST precedes a QUIRK, and a failure precedes a pass."""
     rows = [
         {"severity": "QUIRK", "states": {"mylib": "known"}},
         {"severity": "MUST", "states": {"mylib": "known", "other": "pass"}},
@@ -100,6 +100,6 @@ def test_the_gravest_of_what_is_broken_is_shown(verdicts: ModuleType) -> None:
 
 
 def test_a_library_that_was_not_judged_has_no_table(verdicts: ModuleType) -> None:
-    """A page must not say that there is nothing to tell."""
+    """A library that was not judged has no table, rather than an empty one."""
     with pytest.raises(ValueError, match="not about 'mylib'"):
         verdicts.verdicts_of("mylib")

@@ -1,4 +1,4 @@
-"""Each library that the kit describes has a page, whose tables are those of the kit's own files."""
+"""Each library in the kit has a page with tables from the kit's own files."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _asked(directive):
 
 
 def test_known_failures_are_told_of_every_library():
-    """Each but interchange, which has none, on one page."""
+    """The known failures of every library but interchange are on one page."""
     assert sorted(_asked("known-failures")) == sorted(set(DESCRIBED) - {"interchange"})
 
 
 def test_interchange_has_no_known_failures():
-    """A failure of its own is a bug, whatever the severity."""
+    """Interchange has no known failures: each failure is a bug, whatever its severity."""
     assert expectations.shipped_file("interchange") is None
 
 
@@ -61,7 +61,7 @@ def test_every_page_is_named_by_another():
 
 
 def test_every_description_has_a_row(printing):
-    """With a mark for each thing that it has."""
+    """Every description has a row with a mark for each of its parts."""
     head, _, *rows = printing.described_subjects().splitlines()
     hooks = [cell.strip("`") for cell in _cells(head)[2:]]
     told = {_cells(row)[0].strip("`"): _cells(row)[2:] for row in rows}
@@ -74,7 +74,7 @@ def test_every_description_has_a_row(printing):
 
 @every_file
 def test_every_known_failure_is_in_the_table(printing, name):
-    """With its reason, its releases and every check that finds it."""
+    """Every known failure is in the table with reason, releases and checks."""
     table = printing.known_failures(name)
 
     for one in expectations.read(expectations.shipped_file(name.replace("-", "_"))):
@@ -97,19 +97,19 @@ def test_the_gravest_come_first(printing, name):
 
 @every_file
 def test_every_row_has_as_many_cells_as_the_head(printing, name):
-    """No reason ends a cell early."""
+    """Every row has as many cells as the head, for any reason text."""
     rows = [row for row in printing.known_failures(name).splitlines() if row.startswith("|")]
 
     assert {len(_cells(row)) for row in rows} == {4}
 
 
 def test_a_library_without_a_file_is_told_so(printing):
-    """In a sentence, and no empty table."""
+    """A library without a file of known failures has a sentence instead of a table."""
     assert printing.known_failures("interchange") == "Nothing is known that any check would find."
 
 
 def test_an_entry_without_a_check_is_an_error(printing, tmp_path, monkeypatch):
-    """A page must not print what no check finds any more."""
+    """An entry without a check is an error, so that the page has no obsolete entries."""
     file = tmp_path / "gone.toml"
     file.write_text('[[failure]]\ncheck = "no_such_check"\nreason = "does"\n')
     monkeypatch.setattr(expectations, "shipped_file", lambda _: file)

@@ -51,7 +51,7 @@ def matrix(root: Path, made: Made) -> str:
 
 
 def test_the_page_shows_it(pages: dict[str, str], made: Made) -> None:
-    """Each table is shown where people look for it."""
+    """Each table is on its page."""
     name = made.file.removesuffix(".md")
 
     page = "compatibility-columns" if made.file in COLUMNS else "compatibility"
@@ -68,7 +68,7 @@ def test_it_says_how_it_was_made(matrix: str, made: Made) -> None:
 
 
 def test_it_has_every_row(matrix: str, made: Made) -> None:
-    """Each kind of array that the command makes has a row, or was not there."""
+    """Each kind of array that the command creates has a row, or was unavailable."""
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", matrix, re.MULTILINE)
     absent = re.findall(r"^- [A-Z][a-z ]+: (.+?) \(", matrix, re.MULTILINE)
     known = [kind.name for kind in made.kinds if kind.is_sample]
@@ -77,7 +77,7 @@ def test_it_has_every_row(matrix: str, made: Made) -> None:
 
 
 def test_it_has_every_column(matrix: str, made: Made) -> None:
-    """Each kind of array that the command hands over has a column, or was not there."""
+    """Each kind of array of the command has a column, or was unavailable."""
     _, *columns = re.findall(r"(?<=\| )(.+?)(?= \|)", matrix.partition("\n\n")[2].splitlines()[0])
     absent = re.findall(r"^- [A-Z][a-z ]+: (.+?) \(", matrix, re.MULTILINE)
     known = [kind.name for kind in made.kinds if kind.target is not None]
@@ -86,14 +86,14 @@ def test_it_has_every_column(matrix: str, made: Made) -> None:
 
 
 def test_it_is_of_this_release(matrix: str) -> None:
-    """Where interchange is among the releases, it is the one whose docs these are."""
+    """The release of interchange in the table is the one of these docs."""
     told = re.findall(r"\barray-interchange ([^,;\s]+)", matrix)
 
     assert set(told) <= {interchange.__version__}
 
 
 def test_the_words_of_the_matrix_are_those_of_the_command(root: Path) -> None:
-    """What it says of hand-overs between NumPy, buffers and interchange, it says today."""
+    """The page's words about transfers of NumPy, buffers and interchange are up to date."""
     pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
     text = (root / "docs/_generated/matrix.md").read_text(encoding="utf-8")
     few = [
@@ -114,12 +114,12 @@ def _words(text: str) -> list[str]:
 
 
 def test_nothing_failed(matrix: str) -> None:
-    """Every hand-over was shared, copied or refused."""
+    """Every transfer was shared, copied or refused."""
     assert re.search(r"^\d+ hand-overs: .*, 0 failed\.", matrix, re.MULTILINE)
 
 
 def test_its_rules_exist(matrix: str) -> None:
-    """Every reason cites a rule of the rule book, if any."""
+    """Every rule cited as a reason is in the rule book."""
     cited = set(re.findall(r"`([A-Z]+-[A-Z0-9-]+)`$", matrix, re.MULTILINE))
 
     assert cited
@@ -128,7 +128,7 @@ def test_its_rules_exist(matrix: str) -> None:
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_the_matrices_of_columns_say_where_they_were_run(root: Path, name: str) -> None:
-    """With the day, the commit and the machine."""
+    """The matrices of columns have the date, the commit and the machine of their run."""
     text = (root / "docs" / "_generated" / name).read_text(encoding="utf-8")
     said = r"^Run on \d{4}-\d\d-\d\d at commit `[0-9a-f]{12}`( with changes)?, on \d+ cores of \S"
 

@@ -1,4 +1,4 @@
-"""The page of all names: who computes what, as it was found, and as it is here."""
+"""The page of all names: the libraries that compute each, as recorded and as installed here."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from interchange.xp._table import TABLE
 
 @pytest.fixture(scope="module")
 def computed(docs_module):
-    """The module that finds out who computes what."""
+    """The module that records which library computes each name."""
     return docs_module("computed")
 
 
 @pytest.fixture(scope="module")
 def recorded(computed):
-    """What was found, library by library."""
+    """The records, by library."""
     return json.loads(computed.FOUND.read_text(encoding="utf-8"))
 
 
 def test_every_library_was_asked(computed, recorded):
-    """That there is a backend for."""
+    """Every library with a backend was recorded."""
     assert set(recorded) == set(computed.NAMESPACES)
 
 
 @pytest.mark.parametrize("library", ["numpy", "cupy", "torch", "jax"])
 def test_what_is_written_is_so_here(computed, recorded, library):
-    """Where the library is installed; otherwise only that the names are names."""
+    """The record is right for installed libraries; for others the names exist."""
     found = computed.lacking(library)
     lacks = recorded[library]["lacks"]
 
@@ -38,7 +38,7 @@ def test_what_is_written_is_so_here(computed, recorded, library):
 
 
 def test_the_table_has_every_function():
-    """Of the namespace and its extensions, and no other."""
+    """The table has exactly the functions of the namespace and its extensions."""
     functions = {name for name in xp.__all__ if callable(getattr(xp, name)) and name[0] != "_"}
     for extension in ("fft", "linalg"):
         functions |= {f"{extension}.{name}" for name in getattr(xp, extension).__all__}
@@ -48,7 +48,7 @@ def test_the_table_has_every_function():
 
 
 def test_the_page_has_a_row_for_every_function(tables):
-    """With what it does."""
+    """Every function has a row with its description."""
     page = tables.namespace()
 
     assert all(f"interchange.xp.{name}`" in page for name in TABLE)

@@ -38,7 +38,7 @@ def test_there_are_such_pages() -> None:
 def test_they_give_what_stands_below_them(
     programs: ModuleType, need: Callable[[str], None], guide: Path
 ) -> None:
-    """Nothing is printed on stderr."""
+    """The output is the one shown, and standard error is empty."""
     for name in NEEDED:
         need(name)
     blocks = BLOCK.findall(guide.read_text(encoding="utf-8"))
@@ -61,7 +61,7 @@ def test_an_example_that_gives_something_else_ends_the_build(
 def test_they_run_with_the_core_that_is_there(
     programs: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever core the docs are built with."""
+    """The examples run with the available core, whichever core the docs are built with."""
     monkeypatch.setenv("INTERCHANGE_CORE", "none of these")
 
     programs.run_examples("a page", ">>> import interchange\n")

@@ -1,4 +1,4 @@
-"""What new users read first is correct: addresses, the workflow of CI, the text on support."""
+"""The first texts for new users are correct: addresses, the workflow of CI, support."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _URL = re.compile(r"https?://[^\s)>\"'`\]]+")
-_HOSTS = frozenset(  # they exist, and what is linked there was read
+_HOSTS = frozenset(  # existing addresses, whose pages were checked
     {
         "arrow.apache.org",
         "data-apis.org",
@@ -36,7 +36,7 @@ _DEAD = (
     "github.com/array-interchange",
     "pypi.org/project/array-",
 )
-"""Where nothing of ours is, or not yet."""
+"""Addresses at which nothing of ours is published yet."""
 
 
 def _texts(root: Path) -> dict[str, str]:
@@ -57,7 +57,7 @@ def _texts(root: Path) -> dict[str, str]:
 
 
 def test_every_address_is_one_that_exists(root: Path) -> None:
-    """On a host of the list, or on one that is reserved for examples."""
+    """Every address is on a listed host, or on one reserved for examples."""
     urls = {url for text in _texts(root).values() for url in _URL.findall(text)}
     hosts = {urlsplit(url).hostname or "" for url in urls}
 
@@ -66,7 +66,7 @@ def test_every_address_is_one_that_exists(root: Path) -> None:
 
 
 def test_no_address_is_one_where_nothing_is(root: Path) -> None:
-    """Neither in the pages nor in the metadata nor in what the programs print."""
+    """The address is used neither in the pages, the metadata nor the output of programs."""
     sources = [*(root / "src").rglob("*.py"), *(root / "conformance").rglob("*.py")]
     sources += (root / "conformance").rglob("*.json")
     texts = {**_texts(root), **{str(p): p.read_text(encoding="utf-8") for p in sources}}
@@ -75,7 +75,7 @@ def test_no_address_is_one_where_nothing_is(root: Path) -> None:
 
 
 def test_no_text_names_an_index_that_has_neither_distribution(root: Path) -> None:
-    """What is to be installed of ours is a folder: ``".[docs]"``, ``./conformance``."""
+    """Distributions of ours are installed from a folder: ``".[docs]"``, ``./conformance``."""
     told = re.compile(r"\binstall[\s`\"']+(?:-\S+[\s`\"']+)*array-interchange")
     sources = [*(root / "src").rglob("*.py"), *(root / "conformance/src").rglob("*.py")]
     texts = {**_texts(root), **{str(p): p.read_text(encoding="utf-8") for p in sources}}
@@ -86,7 +86,7 @@ def test_no_text_names_an_index_that_has_neither_distribution(root: Path) -> Non
 
 
 def test_no_page_has_an_address_of_mail(root: Path) -> None:
-    """None was set up."""
+    """No page has a mail address, since none was set up."""
     pattern = re.compile(r"(?<![\w/@.-])[\w.+-]+@[\w-]+\.[a-z]{2,}(?![\w/])")
     texts = _texts(root)
 
@@ -96,7 +96,7 @@ def test_no_page_has_an_address_of_mail(root: Path) -> None:
 
 
 def test_the_workflow_runs_what_everybody_can_run(root: Path) -> None:
-    """One step of its own: ``.ci/run``, which is executable; the others bring code and Pythons."""
+    """The workflow has one step of its own, ``.ci/run``; the others get the code and Pythons."""
     text = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 
     assert re.findall(r"^ *- run: (.*)$", text, re.MULTILINE) == [".ci/run"]
@@ -123,7 +123,7 @@ def _shell(root: Path, *names: str) -> tuple[str, str]:
 
 
 def _of_bash(code: str, folder: Path) -> tuple[int, str]:
-    """Return how a program for bash ended, run as ``.ci/run`` is, and what it printed."""
+    """Return the result of a bash program, run as ``.ci/run`` is, and its output."""
     command = ["bash", "-euo", "pipefail", "-c", code]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
@@ -132,7 +132,7 @@ def _of_bash(code: str, folder: Path) -> tuple[int, str]:
 def test_ci_runs_the_commands_of_the_readme_and_of_contributors(
     root: Path, pages: dict[str, str]
 ) -> None:
-    """All of them, as they stand there, once: the script has no other text of any."""
+    """ci runs all of the commands, verbatim and once: the script has no other text of them."""
     functions, script = _shell(root, "in_readme", "in_contributing")
     readme = re.findall(
         r"^```sh\n(.*?)^```$", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL
@@ -160,7 +160,7 @@ def test_ci_runs_the_commands_of_the_readme_and_of_contributors(
 
 
 def test_ci_ends_where_a_command_of_a_page_fails(root: Path) -> None:
-    """What follows it does not run."""
+    """CI stops at the first command of a page that fails."""
     functions, _ = _shell(root, "as_written")
 
     code, out = _of_bash(f"{functions}printf 'echo 1\nfalse && a\necho 2\n' | as_written", root)
@@ -180,14 +180,14 @@ def test_the_workflow_brings_the_pythons_that_are_looked_for(root: Path) -> None
 
 @pytest.mark.parametrize("word", ["pointer", "pickle", "Report privately", "python -m interchange"])
 def test_the_page_on_security_says(root: Path, word: str) -> None:
-    """What must be trusted, and what a report needs."""
+    """The page states the trust assumptions and the contents of a report."""
     assert word in (root / "SECURITY.md").read_text(encoding="utf-8")
 
 
 def test_the_page_on_support_names_the_pythons_of_the_metadata(
     pages: dict[str, str], project: str, tables: ModuleType
 ) -> None:
-    """Each with a classifier, from the floor on."""
+    """The page on support has each Python with a classifier, from the oldest on."""
     facts = tables.facts()
     versions = facts["pythons"].split(", ")
 
@@ -197,7 +197,7 @@ def test_the_page_on_support_names_the_pythons_of_the_metadata(
 
 
 def test_the_page_on_support_lists_what_is_public(pages: dict[str, str]) -> None:
-    """Every module of the API reference."""
+    """The page on support lists every module of the API reference."""
     modules = re.findall(r"^`(interchange[.\w]*)`$", pages["docs/api/index.md"], re.MULTILINE)
 
     assert modules

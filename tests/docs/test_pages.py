@@ -1,4 +1,4 @@
-"""What the pages say is so: names, rule ids, layers, paths, versions, examples."""
+"""The statements of the pages are correct: names, rule ids, layers, paths, versions, examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _names_nothing(dotted: str) -> bool:
 
 
 def test_names_of_ours_exist(page: Path) -> None:
-    """Every ``ix.name`` and ``interchange.name`` on a page is one."""
+    """Every ``ix.name`` and ``interchange.name`` on a page exists."""
     text = page.read_text(encoding="utf-8")
 
     found = [name for name in _OURS.findall(text) if _names_nothing(name)]
@@ -40,7 +40,7 @@ def test_names_of_ours_exist(page: Path) -> None:
 
 
 def test_rule_ids_exist(page: Path) -> None:
-    """Every rule id on a page is in the rule book, or is the example of one to come."""
+    """Every rule id on a page is in the rule book, or is the example of a future one."""
     cited = set(_RULE.findall(page.read_text(encoding="utf-8")))
 
     assert sorted(cited - set(abi.RULES) - {"DLP-CAP-7"}) == []
@@ -52,7 +52,7 @@ def test_the_example_of_a_rule_to_come_is_still_to_come() -> None:
 
 
 def test_examples_run(page: Path) -> None:
-    """Every example on a page gives the output that stands below it."""
+    """Every example on a page has the output shown below it."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```\{doctest\}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     example = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
@@ -73,7 +73,7 @@ def test_examples_are_in_doctest_blocks(page: Path) -> None:
 
 
 def test_no_page_writes_a_version_that_the_code_knows(page: Path) -> None:
-    """Floors and versions come by substitution, so that no page falls behind."""
+    """Versions on pages are substitutions, so that no page becomes outdated."""
     text = page.read_text(encoding="utf-8")
 
     assert re.findall(r"(?:Python|NumPy) \d[\d.]* or newer", text) == []
@@ -81,7 +81,7 @@ def test_no_page_writes_a_version_that_the_code_knows(page: Path) -> None:
 
 
 def test_substitutions_exist(page: Path, tables: ModuleType) -> None:
-    """Every ``{{ name }}`` on a page is a fact."""
+    """Every ``{{ name }}`` on a page is defined."""
     asked = set(re.findall(r"\{\{ (\w+) \}\}", page.read_text(encoding="utf-8")))
 
     assert asked <= set(tables.facts())
@@ -97,7 +97,7 @@ def test_every_layer_is_in_the_table(pages: dict[str, str], project: str) -> Non
 
 
 def test_the_paths_of_the_contributors_exist(pages: dict[str, str], root: Path) -> None:
-    """Every path in contributing.md is one of the repository."""
+    """Every path in contributing.md exists in the repository."""
     named = re.findall(r"`((?:src|tests|docs|\.ci)/[\w./-]*)`", pages["docs/contributing.md"])
 
     assert named
@@ -116,7 +116,7 @@ def test_free_threaded_pythons_are_told_of_in_one_manner(pages: dict[str, str]) 
 
 
 def test_every_core_is_named_where_its_name_is_explained(pages: dict[str, str]) -> None:
-    """The values that ``core_name`` can have, and no other."""
+    """The page lists exactly the values of ``core_name``."""
     entry = pages["docs/api/interchange.md"].partition(".. py:data:: core_name\n")[2]
 
     assert sorted(re.findall(r'``"(\w+)"``', entry.partition(".. py:data::")[0])) == sorted(CORES)
@@ -124,13 +124,13 @@ def test_every_core_is_named_where_its_name_is_explained(pages: dict[str, str]) 
 
 @pytest.mark.parametrize("kind", ["feature", "fix", "break", "rule"])
 def test_the_kinds_of_changes_are_those_of_towncrier(kind: str, project: str, root: Path) -> None:
-    """Each kind that the contributors' page names is configured, and explained."""
+    """Each kind of change on the contributors' page is configured, and explained."""
     assert f'directory = "{kind}"' in project
     assert f"`{kind}`" in (root / "docs" / "changes" / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_fragment_has_a_kind(root: Path, project: str) -> None:
-    """No changelog fragment is left out for its name."""
+    """No changelog fragment is left out because of its name."""
     kinds = re.findall(r'\{ directory = "(\w+)"', project)
     names = {path.name for path in (root / "docs" / "changes").iterdir()} - {"README.md"}
 
@@ -148,7 +148,7 @@ def test_the_changelog_has_towncriers_mark(pages: dict[str, str], project: str) 
 def test_the_pythons_of_the_classifiers_are_those_of_tox_and_of_ci(
     project: str, root: Path
 ) -> None:
-    """What is said to be supported is what is run: every version that a classifier names."""
+    """Every Python version in the classifiers is tested."""
     classified = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
     tox = re.search(r"env_list = \[(.*?)\]", project)
     ci = re.search(r'versions="(.*?)"', (root / ".ci" / "run").read_text(encoding="utf-8"))
@@ -162,7 +162,7 @@ def test_the_pythons_of_the_classifiers_are_those_of_tox_and_of_ci(
 def test_every_classified_python_is_in_the_table_of_what_was_run(
     pages: dict[str, str], project: str
 ) -> None:
-    """compatibility.md says which release of each was run, and with which tests."""
+    """compatibility.md lists the tested release of each version, and the tests."""
     table = pages["docs/compatibility.md"].partition("### What was run\n")[2]
     classified = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
     ran = re.findall(r"\b(3\.\d+)\.\d+\b", table)

@@ -1,4 +1,4 @@
-"""The page of programs shows what they print, what they refuse, and what helps."""
+"""The page of programs shows their output, their refusals, and the fixes."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def ready(name: str, need: Callable[[str], None], request: pytest.FixtureRequest
     if name in NEEDED:
         need(NEEDED[name])
     if name == "launcher":
-        request.getfixturevalue("emulator")  # which says whether it can be built
+        request.getfixturevalue("emulator")  # which tells whether it can be built
     return name
 
 
 def test_the_page_shows_every_program_of_the_folder() -> None:
-    """And below each, in this order, a mistake and a remedy."""
+    """The page shows every program, each followed by a mistake and a remedy."""
     there = {path.stem for path in (ROOT / "docs" / "examples").glob("*.py")} - {"host_kernel"}
     shown = [name for kind, name, *_ in BLOCKS if kind == "program"]
 
@@ -66,7 +66,7 @@ def test_the_page_shows_every_program_of_the_folder() -> None:
 def test_a_program_is_shown_whole_with_what_it_prints(
     programs: ModuleType, ready: str, kind: str, words: str, body: str
 ) -> None:
-    """To the letter, and the command above its output is the one that was run."""
+    """The program is shown verbatim, and the command above its output is the one that was run."""
     shown = programs.program(ready, *words.split())
     source = (ROOT / "docs" / "examples" / f"{ready}.py").read_text(encoding="utf-8")
 
@@ -80,7 +80,7 @@ def test_a_program_is_shown_whole_with_what_it_prints(
 def test_a_mistake_is_refused_and_a_remedy_is_not(
     programs: ModuleType, ready: str, kind: str, words: str, body: str
 ) -> None:
-    """What is shown of a mistake is an error with the id of its rule."""
+    """A mistake is shown with an error that has a rule id."""
     shown = programs.DIRECTIVES[f"example-{kind}"](ready, body)
 
     assert words == ""
@@ -92,7 +92,7 @@ def test_a_mistake_is_refused_and_a_remedy_is_not(
 
 @pytest.mark.isolated
 def test_a_mistake_that_is_none_ends_the_build(programs: ModuleType) -> None:
-    """So does one that another library refuses."""
+    """A mistake that another library refuses ends the build."""
     for code in ("print(1)\n", "raise ValueError\n"):
         with pytest.raises(RuntimeError, match="not refused by interchange"):
             programs.mistake("validated", code)
@@ -100,7 +100,7 @@ def test_a_mistake_that_is_none_ends_the_build(programs: ModuleType) -> None:
 
 @pytest.mark.isolated
 def test_a_program_or_a_remedy_that_fails_ends_the_build(programs: ModuleType) -> None:
-    """And so does one that says something on stderr."""
+    """A program that prints to standard error ends the build, too."""
     with pytest.raises(RuntimeError, match="IndexError"):
         programs.program("mapped_file")
     for code in ("raise ValueError\n", "import sys; sys.stderr.write('careful')\n"):
@@ -112,7 +112,7 @@ def test_a_program_or_a_remedy_that_fails_ends_the_build(programs: ModuleType) -
 def test_no_directive_has_the_name_of_one_of_sphinx(
     programs: ModuleType, need: Callable[[str], None]
 ) -> None:
-    """Sphinx would take its own, run nothing, and say nothing."""
+    """No directive has a name of Sphinx's, which would run nothing silently."""
     need("sphinx")
     from sphinx.domains.std import StandardDomain
 

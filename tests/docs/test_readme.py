@@ -1,4 +1,4 @@
-"""The README says what is true: its commands, its example, its links, its versions."""
+"""The README is correct: its commands, its example, its links, its versions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOCS = (
 
 @pytest.fixture(scope="module")
 def readme(root: Path) -> str:
-    """Its text."""
+    """The text of the README."""
     return (root / "README.md").read_text(encoding="utf-8")
 
 
@@ -40,7 +40,7 @@ def _blocks(text: str, language: str) -> list[str]:
 
 @pytest.mark.isolated
 def test_the_example_prints_what_the_readme_says(readme: str) -> None:
-    """The example runs as it stands, and its output is the one below it, to the letter."""
+    """The example runs verbatim, and its output is exactly the one below it."""
     (example,), (expected,) = _blocks(readme, "python"), _blocks(readme, "text")
 
     done = subprocess.run(
@@ -55,7 +55,7 @@ def test_the_example_prints_what_the_readme_says(readme: str) -> None:
 
 
 def test_the_commands_are_there(readme: str) -> None:
-    """Each command is complete from a fresh clone, and stands in a block of its own."""
+    """Each command is complete for a new clone, and has its own block."""
     commands = [block.strip() for block in _blocks(readme, "sh")]
 
     assert commands == [DEMO, TEST, DOCS]
@@ -74,7 +74,7 @@ def test_the_command_is_installed(project: str) -> None:
 
 
 def test_the_files_that_it_names_exist(readme: str, root: Path) -> None:
-    """Each path in a code span is a file of the repository, or a folder."""
+    """Each path in a code span is a file or folder of the repository."""
     paths = re.findall(r"`((?:docs|src|tests)/[^` ]+|[A-Z]+(?:\.md)?)`", readme)
 
     assert len(paths) > len("links")
@@ -82,7 +82,7 @@ def test_the_files_that_it_names_exist(readme: str, root: Path) -> None:
 
 
 def test_nothing_is_linked_relative_to_the_page(readme: str) -> None:
-    """A package index has this page without the repository, and such links lead nowhere there."""
+    """Links are absolute, since a package index shows the page without the repository."""
     assert re.findall(r"\]\((?!https?:)[^)]+\)|^\[[^]]+\]:|<a |<img ", readme, re.MULTILINE) == []
 
 

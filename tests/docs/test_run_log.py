@@ -1,4 +1,4 @@
-"""The page on what was run reads a log that the run itself wrote, in which every test counts."""
+"""The page on test runs reads a log that the run itself wrote, and counts every test."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_what_a_cut_off_run_did_not_reach_is_counted(logged):
 
 @pytest.mark.isolated
 def test_tests_that_were_not_selected_are_not_counted(logged):
-    """The counts are of what the command asked for, which the log has."""
+    """The counts are those of the tests selected by the command, which the log contains."""
     log = logged(OUTCOMES, "-k", "skips")
 
     assert (log["selected"], sum(log["skipped"].values())) == (3, 3)
@@ -146,7 +146,7 @@ def test_a_log_says_what_was_run_on_what(logged, root: Path):
 @pytest.mark.emulated
 @pytest.mark.isolated
 def test_the_devices_of_the_driver_are_in_the_log(logged, emulator):
-    """As the driver that the tests ran on calls them: here, the emulated one."""
+    """The devices have the names given by the driver of the tests: here, the emulated one."""
     assert emulator is not None
     text = "import pytest\n@pytest.mark.emulated\ndef test_it(emulator):\n    pass\n"
 
@@ -158,7 +158,7 @@ def test_the_devices_of_the_driver_are_in_the_log(logged, emulator):
 
 @pytest.mark.isolated
 def test_the_page_says_what_the_log_says(logged, runs: ModuleType):
-    """All counts, releases and reasons, and the commit."""
+    """The page has all counts, releases and reasons, and the commit."""
     log = logged(OUTCOMES)
 
     text = runs.described(log)
@@ -179,7 +179,7 @@ def test_a_log_that_does_not_count_all_is_refused(runs: ModuleType):
 
 
 def test_without_a_log_the_page_says_so(runs: ModuleType):
-    """No figure is made up."""
+    """Without a log the page has no figures and says so."""
     assert runs.run_log("no-such-log") == "**No log of such a run has been kept yet.**"
 
 
@@ -190,7 +190,7 @@ def test_every_kept_log_is_one_that_the_page_takes(runs: ModuleType):
 
 
 def test_the_page_reads_the_log_that_it_tells_to_write(pages: dict[str, str]):
-    """The command on the page writes where the page looks."""
+    """The command on the page writes the file that the page reads."""
     page = pages["docs/guides/testing-without-a-gpu.md"]
 
     assert "--cuda=real -m gpu --write-log docs/_generated/tests-gpu.json\n" in page

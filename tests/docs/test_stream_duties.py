@@ -1,4 +1,4 @@
-"""The tables of what each value of ``stream`` requires agree with what is accepted and refused."""
+"""The tables of the requirements of each ``stream`` value agree with the checks in the code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_row_of_dlpack_says_what_is_done(kind, row):
 
 
 def refusal_or_none(stream, device):
-    """Return the rule that a stream is refused by, or None where it is taken."""
+    """Return the rule by which a stream is refused, or None if it is accepted."""
     try:
         check_stream(stream, device, "f()")
     except ix.StreamError as error:
@@ -65,7 +65,7 @@ def refusal_of_record(stream):
 
 
 def test_the_tables_of_dlpack_are_for_every_device():
-    """Each type of device is in one of them."""
+    """Each device type is in one of the tables of DLPack."""
     listed = [kind for table in OF_DLPACK for kind in table.devices]
 
     assert sorted(listed) == sorted(DLDeviceType)
@@ -73,7 +73,7 @@ def test_the_tables_of_dlpack_are_for_every_device():
 
 @pytest.mark.parametrize("table", OF_DLPACK, ids=lambda table: table.title)
 def test_each_number_is_in_one_row_at_most(table):
-    """No example of one row is one of another."""
+    """No example of one row is an example of another."""
     examples = [example for row in table.rows for example in row.examples]
 
     assert len(examples) == len(set(examples))
@@ -82,7 +82,7 @@ def test_each_number_is_in_one_row_at_most(table):
 @pytest.mark.parametrize("table", OF_DLPACK[:3], ids=lambda table: table.title)
 @given(stream=st.one_of(st.none(), st.integers(-(2**65), 2**65), st.integers(-3, 4)))
 def test_the_ranges_of_a_table_leave_no_gap(table, stream):
-    """Any value lies between the ends of a row, and there it is treated as they are."""
+    """Every value is in the range of a row, and is handled like the ends of the range."""
     numbers = [(row, [e for e in row.examples if e is not None]) for row in table.rows]
     found = [
         row
@@ -97,7 +97,7 @@ def test_the_ranges_of_a_table_leave_no_gap(table, stream):
 
 
 def within(stream, row, ends):
-    """Whether a number is in the range of a row; one that is written with < or >= is open."""
+    """Whether a number is in the range of a row; < and >= denote open ranges."""
     if row.value.startswith("<"):
         return stream <= max(ends)
     if row.value.startswith(">="):

@@ -48,7 +48,7 @@ def _cells(row: str) -> list[str]:
 def test_every_rule_is_on_the_page_once(
     tables: ModuleType, pages: dict[str, str], rule: abi.Rule
 ) -> None:
-    """One table of rules.md has the rule, with its id as an anchor."""
+    """Each rule is in one table of rules.md, with its id as an anchor."""
     asked = re.findall(r"^```\{rulebook\} (.*)$", pages["docs/rules.md"], re.MULTILINE)
 
     rows = [
@@ -63,7 +63,7 @@ def test_every_rule_is_on_the_page_once(
 
 @pytest.mark.parametrize("rule", abi.RULES.values(), ids=lambda rule: rule.id)
 def test_a_rules_row_says_what_the_rule_says(tables: ModuleType, rule: abi.Rule) -> None:
-    """Text and fix stand in the row, word for word once the marks are taken off."""
+    """A rule's row has its text and fix verbatim, without the markup."""
     table = tables.rules(tables.area(rule.id))
 
     (row,) = [row for row in table.splitlines() if f"[{rule.id}]" in row]
@@ -85,7 +85,7 @@ def test_an_area_without_rules_is_an_error(tables: ModuleType) -> None:
 
 
 def test_areas_below_an_area_belong_to_it(tables: ModuleType) -> None:
-    """``BUF`` takes BUF-1 and BUF-FORMAT-1, and nothing whose name only begins alike."""
+    """``BUF`` includes BUF-1 and BUF-FORMAT-1, and no name with merely the same beginning."""
     assert [tables.in_area(rule, "BUF") for rule in ("BUF-1", "BUF-FORMAT-1", "BUFFER-1")] == [
         True,
         True,
@@ -102,7 +102,7 @@ def test_every_element_type_has_a_row(tables: ModuleType) -> None:
 
 @pytest.mark.parametrize("one", DUTIES, ids=lambda one: one.title)
 def test_every_duty_has_a_row(tables: ModuleType, one: Duties) -> None:
-    """The table of a protocol has its values in order, and says which are not legal."""
+    """The table of a protocol has its values in order, and marks the illegal ones."""
     rows = [_cells(row) for row in tables.duty_table(one).splitlines()[2:]]
 
     assert [(_plain(row[0]), _plain(row[4])) for row in rows] == [
@@ -111,7 +111,7 @@ def test_every_duty_has_a_row(tables: ModuleType, one: Duties) -> None:
 
 
 def test_every_table_of_duties_is_on_the_page(tables: ModuleType) -> None:
-    """Each is headed by its protocol and the types of device that it is for."""
+    """Each table is headed by its protocol and its device types."""
     text = tables.duties()
 
     assert [f"**{one.title}.**" in text and tables.duty_table(one) in text for one in DUTIES] == [
@@ -121,7 +121,7 @@ def test_every_table_of_duties_is_on_the_page(tables: ModuleType) -> None:
 
 
 def test_every_attribute_of_streams_has_a_row(tables: ModuleType) -> None:
-    """The protocol comes first, then the attributes as they are asked for."""
+    """The protocol comes first, then the attributes in the order of their lookup."""
     rows = tables.stream_objects().splitlines()[2:]
 
     assert [_plain(_cells(row)[0]) for row in rows] == ["__cuda_stream__()", *ATTRIBUTES]
@@ -148,7 +148,7 @@ def test_every_target_has_a_row(tables: ModuleType) -> None:
 
 
 def test_struct_tables_give_offsets(tables: ModuleType) -> None:
-    """A struct's table says where each field is, in the types of C."""
+    """A struct's table has the offset of each field, with its C type."""
     assert tables.struct("DLDataType").splitlines()[2:] == [
         "| `code` | `uint8_t` | 0 |",
         "| `bits` | `uint8_t` | 1 |",
@@ -157,7 +157,7 @@ def test_struct_tables_give_offsets(tables: ModuleType) -> None:
 
 
 def test_every_row_has_as_many_cells_as_the_head(tables: ModuleType) -> None:
-    """No text of the code's tables ends a cell early."""
+    """Every row has as many cells as the head, for any text."""
     ragged = [
         (name, row)
         for name, table in _render(tables).items()
@@ -170,7 +170,7 @@ def test_every_row_has_as_many_cells_as_the_head(tables: ModuleType) -> None:
 
 @given(text=st.text("ab_.|`*<>[]{}()=' 1\\"))
 def test_a_sentence_stays_in_its_cell(tables: ModuleType, text: str) -> None:
-    """Whatever a text holds, its cell ends where it should."""
+    """Any text is escaped so that it stays in its cell."""
     row = f"| {tables.sentence(text)} | end |"
 
     assert _cells(row)[-1] == " end "
@@ -188,7 +188,7 @@ def test_every_next_change_is_told(tables: ModuleType) -> None:
 
 
 def test_what_is_asked_in_order_is_said_in_one_place(tables: ModuleType) -> None:
-    """The guide prints the steps of the docstring of ``asarray``, and has no list of its own."""
+    """The guide prints the steps of the docstring of ``asarray``, and has no separate list."""
     guide = (tables.DOCS / "guides" / "accept-any-array.md").read_text(encoding="utf-8")
     steps = re.findall(r"^(\d)\. ", tables.protocols(), re.MULTILINE)
 

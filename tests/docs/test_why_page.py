@@ -1,4 +1,4 @@
-"""What the page on why (and why not) says of CPython is so."""
+"""The statements about CPython on the page on why (and why not) are correct."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Producer:
 
 @pytest.fixture
 def example(pages: dict[str, str]) -> str:
-    """The code on the page whose process does not come back."""
+    """The code on the page that crashes its process."""
     (code,) = re.findall(r"^```python\n(.*?)^```$", pages["docs/why.md"], re.DOTALL | re.MULTILINE)
     return str(code)
 
 
 @pytest.mark.isolated
 def test_a_deleter_in_python_ends_the_process(run_child, example: str) -> None:
-    """The example of the page: if it comes back one day, the page is to say so."""
+    """The example of the page crashes; if it no longer does, the page must say so."""
     done = run_child(PRODUCER + example + "print('it came back')\n")
 
     assert done.returncode in {-signal.SIGSEGV, -signal.SIGABRT}, done.stdout + done.stderr
@@ -53,14 +53,14 @@ def test_a_deleter_in_python_ends_the_process(run_child, example: str) -> None:
 
 @pytest.mark.isolated
 def test_the_example_is_harmless_without_an_exception(run_child, example: str) -> None:
-    """It is the pending exception that the callback does not survive."""
+    """Without a pending exception the example does not crash."""
     done = run_child(PRODUCER + example.replace('int("nope")', "1") + "print('it came back')\n")
 
     assert (done.returncode, done.stdout) == (0, "it came back\n")
 
 
 def test_the_page_names_this_python(pages: dict[str, str]) -> None:
-    """The releases that were seen to crash are those that the tests run on."""
+    """The page lists the releases on which the crash was tested, with this one."""
     found = re.search(r"crashes there; 3\.(\d+) to 3\.(\d+) were seen to", pages["docs/why.md"])
 
     assert found is not None

@@ -1,4 +1,4 @@
-"""The page of words: every module has its line, and odd words become fewer."""
+"""The page of words: every module has a line, and odd words become fewer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import pytest
 
 LEFT = {"conformance": 255, "docs": 5, "src": 320, "tests": 1360}
-"""Folder -> how often it has words of ``docs/_ext/words_left.txt``: only a lower number lands."""
+"""Folder -> maximum count of words of ``docs/_ext/words_left.txt``, which may only decrease."""
 ENDINGS = {".c", ".h", ".md", ".py", ".toml"}
 OTHERS = {"_build", "_generated", "build", "changelog.md", "changes", "words.md"}
 
@@ -30,7 +30,7 @@ def modules(root):
 
 @pytest.mark.parametrize("package", ["interchange", "interchange_conformance"])
 def test_every_module_has_a_line(modules, package):
-    """One row for each, under its folder, and what it says is a sentence."""
+    """Each module has one row, under its folder, with a sentence."""
     page = modules.words(package)
 
     for folder in modules.folders(package):
@@ -54,7 +54,7 @@ def test_the_tables_of_modules_are_those_of_the_docstrings(modules):
 
 
 def assert_is_filled(modules, name):
-    """Assert that the tables of a page are those that the program writes now."""
+    """Assert that the tables of a page are up to date."""
     (page,) = (page for page in modules.PAGES if page.name == name)
     text = page.read_text(encoding="utf-8")
     assert "<!-- " in text
@@ -62,7 +62,7 @@ def assert_is_filled(modules, name):
 
 
 def test_odd_words_become_fewer(root):
-    """Words to replace by plain ones; codespell refuses those of which none is left."""
+    """The words are to be replaced by plain ones; codespell refuses those that are gone."""
     lines = (root / "docs/_ext/words_left.txt").read_text(encoding="utf-8").splitlines()
     words = "|".join(line.partition("->")[0] for line in lines)
     pattern = re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""What the tests of `convert` stand on: a library of their own."""
+"""Fixtures for the tests of `convert`: a library of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MINE = "library_of_this_test"
 
 @pytest.fixture
 def library(monkeypatch):
-    """A library of our own, which forgets read-only, and what it was given."""
+    """A library of our own, which drops read-only, and records what it was given."""
     module = types.ModuleType(MINE)
     module.given = []
     module.answer = module.given.append

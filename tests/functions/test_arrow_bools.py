@@ -1,4 +1,4 @@
-"""Bools of Arrow whose bytes are neither 0 nor 1: true, and no array's bools."""
+"""Arrow bools whose bytes are neither 0 nor 1: they are true, but not valid in an array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ODD = (1, 0, 77, 255, 2)
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    """Skip where no compiler is."""
+    """Skip if there is no compiler."""
     try:
         arrow.numbers().__arrow_c_array__()
     except CannotBuildError as error:
@@ -21,7 +21,7 @@ def built():
 
 
 def test_a_copy_makes_ones_of_them():
-    """All but 0 are true in arrow.bool8."""
+    """A copy has 1 for all bytes but 0, as arrow.bool8 defines."""
     array = ix.from_arrow(arrow.bytes_of_bool(ODD), copy=True)
 
     assert str(array.dtype) == "bool"
@@ -30,7 +30,7 @@ def test_a_copy_makes_ones_of_them():
 
 
 def test_of_several_chunks_a_copy_makes_ones_too():
-    """Of those that need it, and of the others."""
+    """All chunks are copied, those with such bytes and the others."""
     chunks = arrow.chunked(arrow.bytes_of_bool((0, 1)), arrow.bytes_of_bool(ODD))
     array = ix.from_arrow(chunks.as_stream(), copy=True)
 

@@ -1,4 +1,4 @@
-"""`asarray`: which protocol is asked first, what the keywords mean, and what is refused."""
+"""`asarray`: the order of protocols, the keywords, and refused arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def refusal(error, value, **keywords):
 
 
 class Polyglot:
-    """Speaks the protocols that it is told to, and logs which are asked for elements."""
+    """Supports the given protocols and logs which are asked for elements."""
 
     def __init__(self, *speaks):
         self.speaks, self.log = speaks, []
@@ -73,7 +73,7 @@ ARRAY = ("__array__",)
     ],
 )
 def test_the_first_protocol_that_is_spoken_is_asked(speaks, asked):
-    """DLPack, then the array interface, then ``__array__``; nobody else is asked for elements."""
+    """DLPack, the array interface, ``__array__``: only the first supported one is asked."""
     value = Polyglot(*speaks)
 
     found = ix.asarray(value)
@@ -84,7 +84,7 @@ def test_the_first_protocol_that_is_spoken_is_asked(speaks, asked):
 
 
 class Buffer(bytearray):
-    """What has the buffer protocol, and whatever else it is given."""
+    """An object with the buffer protocol, among others."""
 
 
 GIVEN = {
@@ -96,9 +96,9 @@ GIVEN = {
     "the buffer protocol": ("__buffer__", None),
     "__array__": ("__array__", lambda _, **__: np.array([7], "u1")),
 }
-"""Protocol -> its method or record, and what tells that it was this one that was taken."""
+"""Protocol -> its method or record, and how to tell that this one was used."""
 FOUND = ([ord("x")], "cuda:0", "CAI-DICT-1", [ord("a")], [*range(6)], [ord("f")], [7])
-"""What comes of it: elements, a device, or the rule that refuses an empty record."""
+"""The result: elements, a device, or the rule that refuses an empty record."""
 
 
 def _outcome(value):
@@ -111,7 +111,7 @@ def _outcome(value):
 
 @pytest.mark.usefixtures("arrow_zoo")
 def test_the_order_is_that_of_the_docstring_and_of_the_rule():
-    """What speaks all protocols from some step on is taken by the one that this step names."""
+    """An object that supports all protocols from a step on is imported by the one of this step."""
     listed = inspect.getdoc(ix.asarray).partition("Parameters\n")[0].split("\n\n")[1]
     steps = re.split(r"^\d\. ", listed, flags=re.MULTILINE)[1:]
     order = [min(filter(step.__contains__, GIVEN), key=step.index) for step in steps]
@@ -132,7 +132,7 @@ def test_the_order_is_that_of_the_docstring_and_of_the_rule():
 
 
 def test_an_array_is_returned_itself():
-    """Nothing is to be done."""
+    """An Array is returned unchanged."""
     array = ix.from_buffer(b"abc")
 
     assert ix.asarray(array) is array
@@ -198,19 +198,19 @@ def test_every_type_of_ml_dtypes_comes_in_and_goes_out(name):
 
 @pytest.mark.parametrize("make", [bytes, bytearray, memoryview])
 def test_a_buffer_comes_in(make):
-    """The standard library speaks no other protocol."""
+    """Objects of the standard library are imported by the buffer protocol."""
     assert ix.asarray(make(b"abc")).tolist() == [97, 98, 99]
 
 
 @pytest.mark.parametrize("max_version", [None, (1, 3)])
 def test_a_bare_capsule_comes_in(max_version):
-    """Of either generation."""
+    """A capsule of either generation is imported."""
     assert ix.asarray(BLOCK.__dlpack__(max_version=max_version)).tolist() == list(b"abcdef")
 
 
 @pytest.mark.parametrize("value", [np.float64(3.25), np.int8(-3), np.True_, np.complex64(2j)])
 def test_a_numpy_scalar_comes_in(value):
-    """It has a record of a temporary array, which must be kept."""
+    """A NumPy scalar is imported, and the temporary array of its record is kept."""
     found = [ix.asarray(value) for _ in range(50)]
     _ = [np.full((), 77, value.dtype) for _ in range(50)]
 
@@ -218,7 +218,7 @@ def test_a_numpy_scalar_comes_in(value):
 
 
 def test_what_array_gives_is_kept_alive():
-    """The array that ``__array__`` made lives as long as the Array."""
+    """The array returned by ``__array__`` lives as long as the Array."""
     made = []
 
     class Lazy:
@@ -239,7 +239,7 @@ def test_what_array_gives_is_kept_alive():
 
 @pytest.mark.parametrize("dtype", ["uint8", "|u1", np.uint8, np.dtype("u1"), ix.DType(1, 8)])
 def test_the_dtype_that_is_there_is_taken(dtype):
-    """Named in any way."""
+    """The array's own dtype is accepted under any of its names."""
     assert ix.asarray(b"abc", dtype=dtype).dtype.name == "uint8"
 
 
@@ -254,7 +254,7 @@ def test_nothing_is_cast():
 
 
 def test_a_dtype_that_is_none_is_refused_before_anything_is_asked():
-    """A capsule is not consumed for nothing."""
+    """An invalid dtype is refused before a capsule is consumed."""
     capsule = BLOCK.__dlpack__()
 
     assert refusal(ix.UnsupportedDTypeError, capsule, dtype="float33") == "DLP-DTYPE-1"
@@ -278,7 +278,7 @@ every_shared = pytest.mark.parametrize("make", SHARED.values(), ids=SHARED)
 @every_shared
 @pytest.mark.parametrize("copy", [None, False])
 def test_memory_is_shared_unless_a_copy_is_asked(make, copy):
-    """Neither None nor False copies what can be shared."""
+    """With None and False, memory that can be shared is not copied."""
     assert ix.asarray(make(), copy=copy).ptr == BLOCK.ctypes.data
 
 
@@ -292,7 +292,7 @@ def test_copy_true_always_copies(make):
 
 
 def test_a_producer_that_copies_is_not_copied_again():
-    """Its copy is enough: that which it flagged is taken as it is."""
+    """A copy flagged by the producer is not copied again."""
     source = producers.host()
 
     found = ix.asarray(source, copy=True)
@@ -301,7 +301,7 @@ def test_a_producer_that_copies_is_not_copied_again():
 
 
 def test_a_producer_that_does_not_copy_is_copied():
-    """One that ignores the keyword does not get away with it."""
+    """If a producer ignores ``copy=True``, we copy."""
     source = producers.host().but(deaf=True)
 
     found = ix.asarray(source, copy=True)
@@ -311,7 +311,7 @@ def test_a_producer_that_does_not_copy_is_copied():
 
 
 def test_copy_false_asks_nobody_who_may_copy():
-    """``__array__`` alone, without a word for copies, makes no promise."""
+    """With ``copy=False``, ``__array__`` without a `copy` parameter is not called."""
 
     class Silent:
         def __array__(self, dtype=None):
@@ -322,7 +322,7 @@ def test_copy_false_asks_nobody_who_may_copy():
 
 
 def test_copy_false_refuses_a_copy_that_was_made():
-    """A producer that copied all the same is told."""
+    """With ``copy=False``, a copy made by the producer is refused."""
     source = producers.host().but(flags=2, deaf=True)
 
     assert refusal(ix.CopyNeededError, source, copy=False) == "DLP-COPY-1"
@@ -332,7 +332,7 @@ def test_copy_false_refuses_a_copy_that_was_made():
 
 @pytest.mark.parametrize("copy", [0, 1, "never"], ids=lambda x: repr(x).partition(" at 0x")[0])
 def test_copy_is_none_true_or_false(copy):
-    """A number is no decision, and nothing is consumed for it."""
+    """`copy` must be None or a bool; a number consumes nothing."""
     capsule = BLOCK.__dlpack__()
 
     assert refusal(ix.ArgumentError, capsule, copy=copy) == "DLP-COPY-3"
@@ -351,13 +351,13 @@ def test_memory_is_where_it_is(make):
 @pytest.mark.usefixtures("no_driver")
 @pytest.mark.parametrize("make", [lambda: BLOCK, lambda: b"abc", lambda: ix.asarray(BLOCK)])
 def test_without_a_driver_nothing_is_moved_to_a_device(make):
-    """The error is a BufferError, whoever says it."""
+    """Without a driver a move to a device is a BufferError, from every producer."""
     with pytest.raises((BufferError, ValueError)):
         ix.asarray(make(), device="cuda:0")
 
 
 def test_a_producer_is_asked_for_another_device():
-    """Whoever owns the memory can move it."""
+    """A producer that owns the memory is asked to move it."""
     source = producers.claiming((2, 0))
 
     found = ix.asarray(source, device="cpu")
@@ -367,7 +367,7 @@ def test_a_producer_is_asked_for_another_device():
 
 
 def test_a_device_that_is_none_is_refused_before_anything_is_asked():
-    """A capsule is not consumed for nothing."""
+    """An invalid device is refused before a capsule is consumed."""
     capsule = BLOCK.__dlpack__()
 
     assert refusal(ix.UnsupportedDeviceError, capsule, device="gpu") == "DLP-DEV-1"
@@ -391,12 +391,12 @@ def test_unknown_becomes_writable_where_the_caller_says_so():
     "make", [lambda: b"abc", lambda: ix.from_buffer(b"abc"), lambda: np.frombuffer(b"abc", "u1")]
 )
 def test_read_only_never_becomes_writable(make):
-    """What the producer says is not for the caller to deny."""
+    """Read-only memory cannot be declared writable by the caller."""
     assert refusal(ix.ReadOnlyError, make(), assume_writable=True) == "DLP-RO-3"
 
 
 def test_writable_stays_writable():
-    """There is nothing to assume."""
+    """Writable memory stays writable; there is nothing to assume."""
     assert ix.asarray(bytearray(3), assume_writable=True).readonly is False
 
 
@@ -414,12 +414,12 @@ def test_a_copy_may_be_written_whatever_is_assumed():
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_what_speaks_nothing_is_refused(value):
-    """Python's own containers are no arrays of memory."""
+    """Objects without a protocol are refused, Python's own containers among them."""
     assert refusal(ix.NoProtocolError, value) == "IX-PROTOCOL-1"
 
 
 def test_the_refusal_shows_value_and_type():
-    """The user sees what was passed."""
+    """The error shows value and type of the argument."""
     with pytest.raises(
         ix.NoProtocolError, match=r"asarray\(\): \[1, 2\] of type list; an array supports"
     ):
@@ -427,7 +427,7 @@ def test_the_refusal_shows_value_and_type():
 
 
 def test_a_consumed_capsule_is_refused():
-    """There is nothing else to ask it."""
+    """A consumed capsule is refused, and no other protocol is available."""
     capsule = BLOCK.__dlpack__()
     ix.asarray(capsule)
 
@@ -439,7 +439,7 @@ def test_a_consumed_capsule_is_refused():
     "dtype", [">f4", "O", "U3", "M8[s]", [("a", "i4"), ("b", "f4")], "g"], ids=str
 )
 def test_elements_that_no_protocol_can_say_are_refused(dtype):
-    """The last protocol that was asked gives the reason."""
+    """If no protocol can represent the elements, the last one that was asked gives the reason."""
     with pytest.raises(ix.ExchangeError) as caught:
         ix.asarray(np.zeros(3, dtype))
 
@@ -453,7 +453,7 @@ def test_a_class_is_no_array():
 
 
 def test_a_list_from_array_is_refused():
-    """What ``__array__`` gives is held to the rules."""
+    """An ``__array__`` that returns a list is refused."""
 
     class Listing:
         def __array__(self, dtype=None, copy=None):
@@ -467,7 +467,7 @@ def test_a_list_from_array_is_refused():
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, KeyError, TypeError, MemoryError])
 def test_an_error_of_the_producers_own_comes_through(error):
-    """Only a BufferError is an answer to be followed by another question."""
+    """An error of the producer is raised, unless it is a BufferError."""
     source = producers.host().but(raises=error("the producer's own"))
 
     with pytest.raises(error, match="the producer's own"):
@@ -475,7 +475,7 @@ def test_an_error_of_the_producers_own_comes_through(error):
 
 
 def test_a_buffer_error_comes_through_where_nothing_else_is_spoken():
-    """The producer's own reason is the best there is."""
+    """A BufferError of the only protocol is raised with the producer's reason."""
     source = producers.host().but(raises=BufferError("the producer's own"))
 
     with pytest.raises(BufferError, match="the producer's own"):

@@ -1,4 +1,4 @@
-"""What arrays have that plain memory has no word for: masks, nulls, layouts, handles."""
+"""Properties that a plain array cannot represent: masks, nulls, layouts, handles."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_no_mask_is_lost(make, taking):
 
 
 def test_a_masked_array_without_a_masked_element_is_taken(taking):
-    """Nothing would be lost."""
+    """A masked array without masked elements is imported, since nothing would be lost."""
     found = taking.memory(np.ma.masked_array(PLAIN, mask=False))
 
     assert np.asarray(found).astype(float).tolist() == [0.0, 1.0, 2.0]
 
 
 def test_a_class_of_that_name_is_no_masked_array():
-    """What has a mask is told by its type."""
+    """Masked arrays are recognised by their type, not by the name of a class."""
     impostor = type("MaskedArray", (np.ndarray,), {"__module__": "numpy.main", "mask": True})
 
     assert ix.asarray(PLAIN.view(impostor)).tolist() == [0.0, 1.0, 2.0]
@@ -61,7 +61,7 @@ def test_a_class_of_that_name_is_no_masked_array():
 
 
 class Column:
-    """Speaks ``__array__`` alone, and shares or makes its elements."""
+    """Supports ``__array__`` only, and shares or makes its elements."""
 
     def __init__(self, *, shares=True) -> None:
         self.shares, self.asked = shares, []
@@ -74,7 +74,7 @@ class Column:
 
 
 class Computing(Column):
-    """Computes at each call, whatever it is asked for."""
+    """Computes at each call, whatever the arguments."""
 
     def __array__(self, dtype=None, copy=None):
         self.asked.append(copy)
@@ -82,7 +82,7 @@ class Computing(Column):
 
 
 class Old(Column):
-    """Has no word for copies."""
+    """Has no `copy` parameter."""
 
     def __array__(self, dtype=None):
         self.asked.append("nothing")
@@ -91,7 +91,7 @@ class Old(Column):
 
 @pytest.mark.parametrize("copy", [None, False])
 def test_elements_that_are_shared_are_taken(copy):
-    """``__array__(copy=False)`` says that nothing was made of them."""
+    """Shared elements are accepted, as ``__array__(copy=False)`` confirms."""
     column = Column()
 
     assert ix.asarray(column, copy=copy).ptr == PLAIN.ctypes.data
@@ -101,7 +101,7 @@ def test_elements_that_are_shared_are_taken(copy):
 @pytest.mark.parametrize("error", [ValueError, RuntimeError, TypeError, KeyError])
 @pytest.mark.parametrize(("copy", "rule"), [(None, "AI-ARRAY-1"), (False, "DLP-COPY-1")])
 def test_elements_are_not_made_without_a_word(error, copy, rule):
-    """However ``__array__`` refuses to share, and whatever it would have made of them."""
+    """Elements are not made without `copy`, however ``__array__`` refuses to share."""
 
     class Other(Column):
         def __array__(self, dtype=None, copy=None):
@@ -116,7 +116,7 @@ def test_elements_are_not_made_without_a_word(error, copy, rule):
 
 @pytest.mark.parametrize("kind", [Column, Old, Computing])
 def test_elements_are_made_where_the_caller_says_so(kind):
-    """``copy=True`` takes what ``__array__`` gives, and copies it: nobody knows whose it is."""
+    """With ``copy=True`` the result of ``__array__`` is copied, since its owner is unknown."""
     found = ix.asarray(kind(), copy=True)
 
     assert found.tolist() == [0.0, 1.0, 2.0]
@@ -124,7 +124,7 @@ def test_elements_are_made_where_the_caller_says_so(kind):
 
 
 def test_an_array_method_without_a_word_for_copies_makes_no_promise():
-    """It is not asked at all."""
+    """An ``__array__`` without a `copy` parameter is not called."""
     column = Old()
 
     with pytest.raises(ix.CopyNeededError):
@@ -135,7 +135,7 @@ def test_an_array_method_without_a_word_for_copies_makes_no_promise():
 
 @pytest.mark.parametrize("library", ["pandas", "pandas.core"])
 def test_an_answer_that_moves_is_a_copy(library):
-    """pandas before 3 warns and copies: a second answer that lies elsewhere tells."""
+    """pandas before 3 warns and copies, detected by a second result at another address."""
     moving = type("Series", (Computing,), {"__module__": library})()
     staying = type("Series", (Column,), {"__module__": library})()
 
@@ -145,7 +145,7 @@ def test_an_answer_that_moves_is_a_copy(library):
 
 
 def test_what_is_computed_is_not_asked_to_share():
-    """Dask computes at each call: it is asked where the caller says so, once."""
+    """Dask computes at each call: it is called once, if the caller allows it."""
     array = type("Array", (Computing,), {"__module__": "dask.array"})()
 
     with pytest.raises(ix.CopyNeededError):
@@ -157,7 +157,7 @@ def test_what_is_computed_is_not_asked_to_share():
 
 @pytest.mark.parametrize("error", [MemoryError, RecursionError])
 def test_no_room_is_no_answer(error):
-    """Such an error says nothing about copies."""
+    """A MemoryError says nothing about copies."""
 
     class Full:
         def __array__(self, dtype=None, copy=None):
@@ -196,7 +196,7 @@ def handles(*, capsule, max_version=(1, 3)):
     ids=["from_dlpack", "asarray", "xp.asarray", "to_capsule", "viewable", "copy"],
 )
 def test_opaque_handles_are_refused_unless_asked_for(take, capsule):
-    """Whoever they mean something to does not keep alive what they refer to (DLP-DTYPE-7)."""
+    """Opaque handles are refused: no consumer keeps the objects they refer to (DLP-DTYPE-7)."""
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         take(handles(capsule=capsule))
 
@@ -205,7 +205,7 @@ def test_opaque_handles_are_refused_unless_asked_for(take, capsule):
 
 @pytest.mark.parametrize("max_version", [None, (1, 3)])
 def test_a_refused_capsule_of_handles_is_given_back(max_version):
-    """Its memory is let go of."""
+    """The memory of a refused capsule of handles is released."""
     block = np.arange(3.0)
     gone = []
     owner = type("Owner", (), {"__del__": lambda _: gone.append(1), "block": block})()
@@ -222,7 +222,7 @@ def test_a_refused_capsule_of_handles_is_given_back(max_version):
 
 @pytest.mark.parametrize("capsule", [True, False])
 def test_opaque_handles_are_taken_where_the_caller_names_them(capsule):
-    """Who knows what they are says their type."""
+    """Opaque handles are accepted if the caller names their type."""
     found = ix.asarray(handles(capsule=capsule), dtype="opaque64")
 
     assert (found.dtype.name, found.ptr) == ("opaque64", PLAIN.ctypes.data)
@@ -231,14 +231,14 @@ def test_opaque_handles_are_taken_where_the_caller_names_them(capsule):
 @pytest.mark.parametrize("nest", [lambda x: [x], lambda x: ((x,),), lambda x: [[[0.0]], [[x]]]])
 @pytest.mark.parametrize("make", [masked, lambda: np.ma.masked])
 def test_a_list_of_masked_arrays_is_refused_wherever_they_stand_in_it(make, nest):
-    """NumPy makes their data, or a NaN, of them, whatever the mask says."""
+    """A list of masked arrays is refused: NumPy would convert them to data or NaN."""
     with pytest.raises(ix.ExchangeError) as caught:
         xp.asarray(nest(make()))
     assert caught.value.rule == "AI-MASK-1"
 
 
 def test_an_index_of_masked_arrays_in_a_list_is_refused():
-    """It would select what was masked."""
+    """A list with masked indices is refused: it would select masked elements."""
     places = np.ma.masked_array([0, 1], [False, True])
     for key in ([places], [[places], [places]]):
         with pytest.raises(ix.ExchangeError) as caught:
@@ -247,7 +247,7 @@ def test_an_index_of_masked_arrays_in_a_list_is_refused():
 
 
 def test_a_list_of_masked_arrays_without_a_masked_element_is_taken():
-    """Nothing is lost of them."""
+    """A list of masked arrays without masked elements is accepted."""
     whole = np.ma.masked_array([1.0, 2.0], mask=False)
 
     assert xp.asarray([whole, whole]).tolist() == [[1.0, 2.0], [1.0, 2.0]]

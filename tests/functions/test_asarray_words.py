@@ -1,4 +1,4 @@
-"""`asarray` goes on to the next protocol, and advises nobody to call what was called."""
+"""`asarray` tries the next protocol, and no error advises a call that was made already."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _dlpack(_, **keywords):
 
 OTHERS = {
     "interface": {"__array_interface__": BLOCK.__array_interface__},
-    "array": {"__array__": lambda _, copy=None: BLOCK},  # noqa: ARG005 - its name is looked at
+    "array": {"__array__": lambda _, copy=None: BLOCK},  # noqa: ARG005 - its name is checked
     "described": {"__interchange__": lambda _: ix.asarray(BLOCK)},
 }
 HALF = {
@@ -42,7 +42,7 @@ HALF = {
 @pytest.mark.parametrize("half", HALF)
 @pytest.mark.parametrize("take", [ix.asarray, xp.asarray, ix.to_capsule])
 def test_half_a_protocol_is_none(take, half, other):
-    """What has no capsule to give, or does not say where it is, is asked in another way."""
+    """If `__dlpack__` or `__dlpack_device__` is missing, the next protocol is used."""
     found = take(speaking(**HALF[half], **OTHERS[other]))
 
     assert ix.asarray(found).ptr == BLOCK.ctypes.data
@@ -50,7 +50,7 @@ def test_half_a_protocol_is_none(take, half, other):
 
 @pytest.mark.parametrize("record", [None, "nothing"])
 def test_an_interface_that_is_none_is_none(record):
-    """As NumPy has it, an attribute may be None."""
+    """An interface attribute may be None, as in NumPy, and is then ignored."""
     body = {"__array_interface__": None, "__cuda_array_interface__": None}
     body |= {} if record else {"__array__": lambda _, copy=None: BLOCK}  # noqa: ARG005 - as above
 
@@ -102,7 +102,7 @@ CALLS["f(), argument 'x'"].__wrapped__.__name__ = "f"
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("call", CALLS)
 def test_no_error_advises_what_was_just_done(call, bad):
-    """It is in the name of the function that was called, and the fix leads elsewhere."""
+    """The error has the name of the called function, and its fix is another call."""
     with pytest.raises(ix.InterchangeError) as caught:
         CALLS[call](BAD[bad])
 
@@ -123,7 +123,7 @@ def test_text_of_any_width_is_refused_in_the_name_of_the_call(take):
     assert caught.value.call != "DType.of()"
 
 
-# ---------------------------------------------------------------- what it is not
+# ---------------------------------------------------------------- values that are no arrays
 
 
 NUMBERS = [[1, 2], [[1.5], [2.5]], (1, 2), [], [[]], 5, 2.5, True, 1j, [True], range(3)]
@@ -132,12 +132,12 @@ NUMBERS = [[1, 2], [[1.5], [2.5]], (1, 2), [], [[]], 5, 2.5, True, 1j, [True], r
 @pytest.mark.parametrize("x", NUMBERS, ids=repr)
 @pytest.mark.parametrize("take", [ix.asarray, ix.from_dlpack, ix.from_buffer, xp.sum])
 def test_numbers_and_lists_are_refused_with_the_call_that_takes_them(take, x):
-    """The fix, as it is written, makes an array of these very numbers."""
+    """The suggested call creates an array of these numbers."""
     with pytest.raises(ix.InterchangeError) as caught:
         take(x)
 
     written = caught.value.hint.split("`")[1]
-    made = eval(written, {"interchange": ix, "x": x})  # noqa: S307 - it is our own word
+    made = eval(written, {"interchange": ix, "x": x})  # noqa: S307 - the text is our own
     assert made.tolist() == np.asarray(x).tolist()
 
 
@@ -166,18 +166,18 @@ def test_what_holds_no_numbers_is_not_sent_there(x):
 
 @pytest.mark.parametrize(("found", "wanted"), [("f8", "f4"), ("i4", "bool"), ("f4", "c8")])
 def test_another_element_type_is_refused_with_the_cast(found, wanted):
-    """The fix, as it is written, gives elements of that type."""
+    """The suggested cast gives elements of the requested type."""
     x = np.ones(2, found)
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         ix.asarray(x, dtype=wanted)
 
     written = caught.value.hint.split("`")[1]
-    made = eval(written, {"asarray": ix.asarray, "x": x})  # noqa: S307 - it is our own word
+    made = eval(written, {"asarray": ix.asarray, "x": x})  # noqa: S307 - the text is our own
     assert made.dtype == wanted
 
 
 def test_no_cast_is_named_where_there_is_none():
-    """The standard has none from complex to real numbers."""
+    """No cast from complex to real numbers is suggested, since the standard has none."""
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         ix.asarray(np.ones(2, "c8"), dtype="f4")
 
@@ -185,7 +185,7 @@ def test_no_cast_is_named_where_there_is_none():
 
 
 def test_the_namespaces_asarray_casts():
-    """It is the standard's."""
+    """`asarray` of the namespace casts, as in the standard."""
     assert xp.asarray(np.ones(2, "f8"), dtype="f4").dtype == "float32"
 
 
@@ -196,7 +196,7 @@ STREAMS = [None, 1, 7, -1, np.int64(7), "no stream", 1.5, b"", object(), np.zero
 
 
 def _outcome(take, x, stream):
-    """Return what a call gives: memory, or the class and the rule of a refusal."""
+    """Return the result of a call: memory, or the class and the rule of a refusal."""
     try:
         return take(x, stream=stream).ptr
     except ix.InterchangeError as error:
@@ -206,7 +206,7 @@ def _outcome(take, x, stream):
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("make", [np.asarray, ix.asarray], ids=["numpy", "ours"])
 def test_streams_mean_on_the_host_what_they_mean_to_from_dlpack(make, stream):
-    """Nothing is ordered there, and what is no stream is refused."""
+    """On the host no stream is waited for, and an invalid stream is refused."""
     x = make(BLOCK)
 
     assert _outcome(ix.asarray, x, stream) == _outcome(ix.from_dlpack, x, stream)
@@ -214,7 +214,7 @@ def test_streams_mean_on_the_host_what_they_mean_to_from_dlpack(make, stream):
 
 @pytest.mark.parametrize("stream", ["no stream", 1.5, object()], ids=type)
 def test_what_is_no_stream_is_refused_whichever_protocol_is_spoken(stream):
-    """Before anything is asked."""
+    """An invalid stream is refused before a protocol is used."""
     for x in (b"abc", speaking(**OTHERS["interface"]), speaking(**OTHERS["described"])):
         with pytest.raises(ix.StreamError) as caught:
             ix.asarray(x, stream=stream)
@@ -246,7 +246,7 @@ def test_no_room_is_no_word_on_a_stream(error):
 
 @pytest.mark.parametrize("error", [MemoryError("full"), RecursionError("deep")], ids=repr)
 def test_no_room_is_no_refusal_of_a_library(error, monkeypatch):
-    """`convert` tells a library's refusals, and nothing else, as such."""
+    """`convert` reports refusals of a library, and no other errors, as refusals."""
     import array_api_strict
 
     def full(*_, **__):
@@ -261,7 +261,7 @@ def test_no_room_is_no_refusal_of_a_library(error, monkeypatch):
 
 
 def test_upgraded_functions_are_named_too():
-    """They stand on the same code."""
+    """Errors of upgraded functions name them, although they share the code of `asarray`."""
     with pytest.raises(ix.NoProtocolError) as caught:
         upgrade(np).from_dlpack(speaking(__dlpack__=_dlpack))
 
@@ -274,7 +274,7 @@ def test_upgraded_functions_are_named_too():
     ids=["objects", "masked", "swapped"],
 )
 def test_to_cai_refuses_in_its_own_name_and_in_the_family(x):
-    """Also what NumPy refuses to export, by a BufferError of its own."""
+    """`to_cai` refuses in its own name, including a BufferError of NumPy's exporter."""
     with pytest.raises(ix.ExchangeError) as caught:
         ix.to_cai(x)
 
@@ -282,7 +282,7 @@ def test_to_cai_refuses_in_its_own_name_and_in_the_family(x):
 
 
 class Posing:
-    """No number, whatever its class is said to be."""
+    """An object that is not a number, whatever class it claims."""
 
     @property
     def __class__(self):
@@ -292,7 +292,7 @@ class Posing:
 @pytest.mark.parametrize("dtype", [None, xp.float64, xp.int8])
 @pytest.mark.parametrize("x", [Posing(), [Posing()], [object()]], ids=["one", "list", "object"])
 def test_what_no_number_can_be_made_of_is_refused_in_the_name_of_the_call(x, dtype):
-    """And not in the words of the library that was asked to."""
+    """A value that is no number is refused in the name of the call, in our own words."""
     with pytest.raises(ix.InterchangeError) as caught:
         xp.asarray(x, dtype=dtype)
 

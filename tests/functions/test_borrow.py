@@ -16,7 +16,7 @@ def _lend():
     "call", [_lend, lambda: ix.viewable("x", borrow=True)], ids=["borrow", "viewable"]
 )
 def test_device_memory_is_borrowed_for_a_stream(call):
-    """The error is that of a wrong argument (IX-BORROW-1)."""
+    """Device memory needs a stream: a missing one is an argument error (IX-BORROW-1)."""
     with pytest.raises(ix.ArgumentError) as caught:
         call()
 
@@ -25,7 +25,7 @@ def test_device_memory_is_borrowed_for_a_stream(call):
 
 @pytest.mark.parametrize("stream", [None, -1, 1])
 def test_host_memory_is_borrowed_as_it_is(stream):
-    """The host has no streams, and what is written is seen by the owner."""
+    """Host memory is borrowed unchanged, and writes are visible to the owner."""
     block = bytearray(b"abc")
     with ix.borrow(block, stream=stream, writable=True) as array:
         array[0] = 120

@@ -50,7 +50,7 @@ def test_a_memoryview_shares_the_memory():
     "make", [lambda: b"abc", lambda: producers.host().but(generation="legacy")]
 )
 def test_what_may_not_be_known_to_be_written_arrives_read_only(library_name, make):
-    """Libraries that can say read-only are told."""
+    """Libraries that can represent read-only receive the flag."""
     found = ix.convert(make(), library_name)
 
     assert (found.readonly if library_name == "memoryview" else not found.flags.writeable) is True
@@ -58,7 +58,7 @@ def test_what_may_not_be_known_to_be_written_arrives_read_only(library_name, mak
 
 @pytest.mark.parametrize("library_name", ["numpy", "memoryview"])
 def test_copy_true_hands_over_a_copy(library_name):
-    """It may be written, and the original stays."""
+    """copy=True passes a writable copy, and the original is unchanged."""
     found = ix.convert(b"abc", library_name, copy=True)
     found[0] = 120
 
@@ -77,7 +77,7 @@ def test_types_of_ml_dtypes_arrive_as_such():
 
 @pytest.mark.parametrize("name", ["", "Torch", "tensorflow", "numpy ", "pycuda"])
 def test_a_library_that_is_not_known_is_refused(name):
-    """The error lists those that are, and a way for all others."""
+    """The error lists the known libraries, and a way to use all others."""
     error = refusal(ix.BackendUnavailableError, b"abc", name)
 
     assert error.rule == "IX-CONVERT-1"
@@ -113,7 +113,7 @@ def test_a_library_that_is_not_installed_is_refused(monkeypatch, name):
 
 
 def test_a_library_whose_import_fails_is_refused(monkeypatch):
-    """A broken installation is no better than none, and its own error is shown."""
+    """A library whose import fails is treated as missing, with the error of its import."""
     monkeypatch.setitem(
         targets.TARGETS,
         MINE,
@@ -158,7 +158,7 @@ def test_writable_memory_is_handed_over(library):
     ids=["read-only", "unknown"],
 )
 def test_memory_that_the_library_would_write_is_refused(library, make, kind, hint):
-    """Nothing reaches a library that would forget the flag."""
+    """Memory is refused for a library that would drop the read-only flag."""
     error = refusal(ix.ReadOnlyError, make(), MINE)
 
     assert (error.rule, error.hint) == ("DLP-RO-3", hint)
@@ -188,7 +188,7 @@ def test_unknown_memory_is_handed_over_where_the_caller_vouches_for_it(library):
 
 
 def test_read_only_memory_is_not_vouched_for(library):
-    """Nobody can say that read-only memory is writable."""
+    """A caller cannot declare read-only memory to be writable."""
     assert refusal_rule(b"abc") == "DLP-RO-3"
     assert library.given == []
 
@@ -200,14 +200,14 @@ def refusal_rule(value):
     return caught.value.rule
 
 
-# ---------------------------------------------------------------- what libraries say
+# ---------------------------------------------------------------- errors of libraries
 
 
 @pytest.mark.parametrize(
     "error", [ValueError, TypeError, RuntimeError, BufferError, NotImplementedError]
 )
 def test_a_library_that_refuses_is_quoted(library, error):
-    """Whatever it raised is the cause of one error, with a rule."""
+    """Any error of the library is the cause of one error, which cites a rule."""
 
     def answer(_):
         raise error("strides, no thank you")
@@ -222,7 +222,7 @@ def test_a_library_that_refuses_is_quoted(library, error):
 
 
 def test_an_error_of_ours_is_not_wrapped(library):
-    """It names its rule already."""
+    """An error of ours is not wrapped, since it cites its rule."""
 
     def answer(array):
         array.__dlpack__(stream=7)
@@ -235,7 +235,7 @@ def test_an_error_of_ours_is_not_wrapped(library):
 
 
 def test_a_keyboard_interrupt_is_not_wrapped(library):
-    """Only errors are."""
+    """A KeyboardInterrupt is not wrapped; only errors are."""
 
     def answer(_):
         raise KeyboardInterrupt
@@ -248,12 +248,12 @@ def test_a_keyboard_interrupt_is_not_wrapped(library):
 
 @pytest.mark.parametrize("copy", [0, "no"], ids=lambda x: repr(x).partition(" at 0x")[0])
 def test_copy_is_none_true_or_false(copy):
-    """As in every other call."""
+    """`copy` must be None or a bool."""
     assert refusal(ix.ArgumentError, b"abc", "numpy", copy=copy).rule == "DLP-COPY-3"
 
 
 def test_what_speaks_nothing_is_refused():
-    """The error is that of asarray()."""
+    """An object without a protocol raises the error of asarray()."""
     with pytest.raises(ix.NoProtocolError, match="IX-PROTOCOL-1"):
         ix.convert([1, 2], "numpy")
 
@@ -263,7 +263,7 @@ def test_what_speaks_nothing_is_refused():
 
 @pytest.mark.parametrize("name", ix.TARGETS)
 def test_every_target_can_be_imported_and_asked(name):
-    """Each row names a module and a function."""
+    """Each row of the table names an existing module and function."""
     row = ix.TARGETS[name]
 
     assert callable(row.take)

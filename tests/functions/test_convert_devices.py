@@ -1,4 +1,4 @@
-"""`convert` on devices: what goes to which library, on which stream, and what is copied."""
+"""`convert` on devices: which library receives the memory, on which stream, and what is copied."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class Emulated:
 
 @pytest.fixture
 def device(emulator):  # noqa: ARG001 - it brings the driver
-    """The first device of the emulated driver; what is made on it is given back."""
+    """The first device of the emulated driver; its allocations are freed at the end."""
     found = Emulated()
     yield found
     found.close()
 
 
 def on_device(ptr=4096, **options):
-    """Return an Array of 6 numbers in device memory that is not there; nobody follows it."""
+    """Return an Array of 6 numbers at an invalid device address, which is never dereferenced."""
     return ix.from_pointer(ptr, (2, 3), "float32", device="cuda:0", **options)
 
 
@@ -80,7 +80,7 @@ def on_device(ptr=4096, **options):
 
 @pytest.mark.parametrize("name", [name for name, row in ix.TARGETS.items() if row.memory == "host"])
 def test_device_memory_is_not_handed_to_a_library_of_the_host(name):
-    """The error says how it gets there."""
+    """The error says how to move the memory to the host."""
     error = refusal(ix.UnsupportedDeviceError, on_device(), name)
 
     assert error.rule == "DLP-DEV-6"
@@ -101,7 +101,7 @@ def test_host_memory_is_not_handed_to_a_library_of_devices(name):
 
 
 def test_every_target_says_where_its_arrays_are():
-    """On the host, on devices, or on any."""
+    """Every target states the devices of its arrays: host, devices, or any."""
     assert {row.memory for row in ix.TARGETS.values()} == {"host", "device", "any"}
 
 
@@ -120,7 +120,7 @@ def test_memory_that_the_host_reaches_is_shared_as_the_hosts(library, change):
 
 @pytest.mark.parametrize("stream", [7, 1, -1])
 def test_a_library_gets_memory_that_is_ready_on_the_stream_that_is_named(library, stream):
-    """Where nothing is pending there is nothing to wait for; -1 vouches for it."""
+    """Without pending work there is no wait; the stream -1 asserts this."""
     ix.convert(on_device(), MINE, stream=stream)
 
     (array,) = library.given
@@ -129,7 +129,7 @@ def test_a_library_gets_memory_that_is_ready_on_the_stream_that_is_named(library
 
 
 def test_a_library_that_wants_to_know_the_stream_is_told(library, change):
-    """Its number, whatever object named it; a library that was named none decides for itself."""
+    """A library that accepts a stream receives its number; another one uses its own stream."""
 
     class Stream:
         def __cuda_stream__(self):
@@ -146,7 +146,7 @@ def test_a_library_that_wants_to_know_the_stream_is_told(library, change):
 
 
 def test_the_stream_lives_as_long_as_the_array(library):
-    """CAI-LIFE-1: whoever names a stream by a handle holds it."""
+    """The Array keeps the stream object alive, as a handle alone would not (CAI-LIFE-1)."""
 
     class Stream:
         def __cuda_stream__(self):
@@ -167,7 +167,7 @@ def test_the_stream_lives_as_long_as_the_array(library):
     "stream", [0, -2, 2**64, True, "7", 7.0], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_what_is_no_stream_is_refused(library, stream):
-    """Before the library is asked."""
+    """An invalid stream is refused before the library is called."""
     error = refusal(ix.StreamError, on_device(), MINE, stream=stream)
 
     assert error.rule in {"DLP-STREAM-2", "DLP-STREAM-4"}
@@ -176,13 +176,13 @@ def test_what_is_no_stream_is_refused(library, stream):
 
 @pytest.mark.parametrize("stream", [1, -1])
 def test_host_memory_has_no_stream(library, stream):
-    """Not even -1."""
+    """Host memory accepts no stream, not even -1."""
     assert refusal(ix.StreamError, bytearray(3), MINE, stream=stream).rule == "DLP-STREAM-1"
     assert library.given == []
 
 
 def test_a_producer_is_asked_for_the_stream(library):
-    """It orders its own work, and no other stream waits."""
+    """The producer orders its own work on the requested stream, and no other stream waits."""
     asked = []
     made = on_device()
 
@@ -205,7 +205,7 @@ def test_a_producer_is_asked_for_the_stream(library):
 @pytest.mark.parametrize("name", ["numpy", "memoryview"])
 @pytest.mark.parametrize("named", [False, True], ids=["no stream", "a stream"])
 def test_device_memory_reaches_the_host_as_a_copy(emulator, device, name, named):
-    """When all work on it is done, whichever stream it was copied on."""
+    """Device memory is copied to the host after all work on it, on any stream."""
     producer, consumer = device.stream(), device.stream()
     ptr = device.memory(24)
     emulator.delay(producer, 0.005)
@@ -232,7 +232,7 @@ def test_host_memory_reaches_a_device_as_a_copy(library, change):
 
 @pytest.mark.emulated
 def test_a_copy_of_device_memory_stays_on_its_device(library, emulator, device):
-    """It is made on the stream that is named, and the host does not wait."""
+    """A copy on the device is made on the named stream, and the host does not wait."""
     producer, consumer = device.stream(), device.stream()
     ptr = device.memory(24)
     emulator.delay(producer, 0.005)

@@ -1,4 +1,4 @@
-"""What holds for every public function that takes an array of host memory, by its signature."""
+"""Properties of every public function that takes an array of host memory, by its signature."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_read_only_memory_stays_read_only(taking):
 
 
 def test_the_memory_lives_as_long_as_what_was_returned(taking):
-    """No longer, and no shorter."""
+    """The memory lives exactly as long as the result."""
     x = np.arange(3.0)
     alive, address = weakref.ref(x), x.ctypes.data
     found = taking.memory(x)
@@ -40,7 +40,7 @@ def test_the_memory_lives_as_long_as_what_was_returned(taking):
 
 
 def test_what_is_no_stream_is_refused(taking_stream):
-    """By the rule of streams, and without using up a capsule, or the error has what it held."""
+    """An invalid stream is refused by its rule, and a capsule is unused or kept by the error."""
     capsule = ix.to_capsule(np.arange(3.0), max_version=(1, 0))
     is_used = taking_stream.name.startswith("from_arrow")  # by the test, which exports it first
     with pytest.raises(ix.InterchangeError) as caught:

@@ -27,7 +27,7 @@ GOOD = {
 
 
 class Interface:
-    """An object with a record and nothing else."""
+    """An object with only an array-interface record."""
 
     def __init__(self, record, **attributes):
         self.__array_interface__ = record
@@ -65,7 +65,7 @@ def refusal(value):
 
 
 def test_an_ndarray_comes_in():
-    """NumPy's own record is believed."""
+    """A record of NumPy is accepted without checks of the memory."""
     memory = np.arange(6.0).reshape(2, 3)[:, ::-1]
 
     found = ix.from_array_interface(memory)
@@ -81,13 +81,13 @@ def test_the_good_record_is_good():
 
 @pytest.mark.parametrize("key", ["strides", "descr", "mask", "offset", "version"])
 def test_optional_keys_may_be_absent(key):
-    """Only shape, typestr and data are needed."""
+    """Only shape, typestr and data are required."""
     assert ix.from_array_interface(less(key)).shape == (3, 4)
 
 
 @pytest.mark.parametrize("key", ["strides", "descr", "mask", "offset"])
 def test_optional_keys_may_be_none(key):
-    """None is as good as absent."""
+    """None for an optional key means that it is absent."""
     assert ix.from_array_interface(but(**{key: None})).shape == (3, 4)
 
 
@@ -109,7 +109,7 @@ def test_the_flag_says_read_only(flag):
     [((16, 4), (4, 1)), ((4, 12), (1, 3)), ((-16, -4), (-4, -1)), ((0, 4), (0, 1))],
 )
 def test_strides_count_bytes(strides, expected):
-    """They come out as elements; negative ones start at the address all the same."""
+    """Strides in bytes become strides in elements; the address is that of the first element."""
     last = MEMORY.ctypes.data + 11 * 4
 
     found = ix.from_array_interface(
@@ -136,14 +136,14 @@ def test_a_descr_that_says_no_more_is_ignored(descr):
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0)])
 def test_nothing_has_no_address(shape):
-    """Whatever address an empty array names is ignored."""
+    """The address of an empty array is ignored."""
     for address in (0, 1, MEMORY.ctypes.data):
         assert ix.from_array_interface(but(shape=shape, data=(address, False))).ptr == 0
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "complex32"])
 def test_a_typestr_that_tells_too_little_is_helped_by_the_dtype(name):
-    """ml_dtypes writes ``<V2`` for bfloat16: the object's own dtype says what that is."""
+    """For an ambiguous typestr, such as ``<V2`` for bfloat16, the object's dtype is used."""
     if not hasattr(ml_dtypes, name):
         pytest.skip(f"this ml_dtypes has no {name}")
     memory = np.array([0, 1, 2], getattr(ml_dtypes, name))
@@ -159,7 +159,7 @@ def test_a_typestr_that_tells_too_little_is_helped_by_the_dtype(name):
 
 @pytest.mark.parametrize("make", [bytes, bytearray, lambda b: memoryview(bytearray(b))])
 def test_data_may_be_a_buffer(make):
-    """Its right to write is that of the buffer."""
+    """The Array is writable if the buffer is."""
     block = make(MEMORY.tobytes())
 
     found = ix.from_array_interface(over(block, (3, 4)))
@@ -169,7 +169,7 @@ def test_data_may_be_a_buffer(make):
 
 
 def test_data_may_be_a_buffer_of_other_elements():
-    """The typestr says what they are."""
+    """The element type is that of the typestr, not of the buffer."""
     block = array.array("i", [1065353216, 1073741824])
 
     assert ix.from_array_interface(over(block, (2,))).tolist() == [1.0, 2.0]
@@ -177,7 +177,7 @@ def test_data_may_be_a_buffer_of_other_elements():
 
 @pytest.mark.parametrize("offset", [0, 4, 16, np.int64(16)])
 def test_an_offset_counts_bytes_of_the_buffer(offset):
-    """It says where the first element is."""
+    """The offset is the position of the first element in the buffer, in bytes."""
     block = MEMORY.tobytes()
 
     found = ix.from_array_interface(over(block, (3,), offset=offset))
@@ -193,7 +193,7 @@ def test_negative_strides_begin_at_the_offset():
 
 
 def test_data_left_out_is_the_object_itself():
-    """An object with a buffer of its own need not repeat it."""
+    """An object with a buffer need not repeat it in the record."""
 
     class Holder(Block):
         @property
@@ -206,7 +206,7 @@ def test_data_left_out_is_the_object_itself():
 
 
 def test_data_of_an_empty_array_may_be_an_empty_buffer():
-    """Nothing fits into nothing."""
+    """An empty array fits into an empty buffer."""
     assert ix.from_array_interface(over(b"", (0, 4))).shape == (0, 4)
 
 
@@ -217,7 +217,7 @@ def test_data_of_an_empty_array_may_be_an_empty_buffer():
     st.data(),
 )
 def test_an_array_never_leaves_its_buffer(nbytes, shape, offset, data):
-    """A record comes in exactly when every element lies within the buffer."""
+    """A record is imported exactly if all its elements are within the buffer."""
     strides = tuple(data.draw(st.integers(-4, 4)) * 4 for _ in shape)
     starts = [
         offset + sum(i * step for i, step in zip(at, strides, strict=True))
@@ -240,7 +240,7 @@ def test_an_array_never_leaves_its_buffer(nbytes, shape, offset, data):
 
 
 def test_the_object_is_kept_alive():
-    """The record owns nothing, so that its object is held."""
+    """The object is kept alive, since the record owns no memory."""
     value = but()
     alive = weakref.ref(value)
     found = ix.from_array_interface(value)
@@ -255,7 +255,7 @@ def test_the_object_is_kept_alive():
 
 
 def test_what_only_the_record_holds_is_kept_alive():
-    """NumPy's scalars hand out the memory of an array that only their record refers to."""
+    """The array is kept alive whose memory a NumPy scalar exports by its record alone."""
     alive = []
 
     class Fleeting:
@@ -280,7 +280,7 @@ def test_what_only_the_record_holds_is_kept_alive():
 
 @pytest.mark.parametrize("value", [np.float64(3.25), np.int16(-7), np.complex64(1 + 2j), np.True_])
 def test_a_numpy_scalar_keeps_its_value(value):
-    """The temporary array behind a scalar's record lives as long as it is used."""
+    """The temporary array behind a NumPy scalar's record lives as long as it is used."""
     found = [ix.from_array_interface(value) for _ in range(50)]
     _ = [np.full((), 77, value.dtype) for _ in range(50)]
 
@@ -288,7 +288,7 @@ def test_a_numpy_scalar_keeps_its_value(value):
 
 
 def test_a_buffer_in_the_record_is_kept_alive():
-    """A buffer that nobody else holds is held."""
+    """A buffer that only the record refers to is kept alive."""
     found = ix.from_array_interface(over(bytearray(MEMORY.tobytes()), (12,)))
     gc.collect()
 
@@ -318,7 +318,7 @@ def test_a_record_is_a_dict(record):
 
 @pytest.mark.parametrize("key", ["shape", "typestr"])
 def test_a_record_without_shape_or_typestr_is_refused(key):
-    """There is no saying what it holds."""
+    """A record without shape or typestr is refused."""
     assert refusal(less(key)) == (E, "CAI-DICT-1")
 
 
@@ -375,7 +375,7 @@ def test_a_record_that_has_only_buffers_to_offer_is_checked_alike(key):
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_a_malformed_record_is_refused_with_its_rule(change, expected):
-    """One wrong entry, one rule."""
+    """Each wrong entry violates its own rule."""
     assert refusal(but(**change)) == expected
 
 
@@ -383,7 +383,7 @@ def test_a_malformed_record_is_refused_with_its_rule(change, expected):
     "offset", [-4, 4, 2**70, "4", 4.5, (0,)], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_an_offset_out_of_the_buffer_is_refused(offset):
-    """Twelve floats fill their buffer, so that no other offset fits."""
+    """An offset at which the elements exceed the buffer is refused."""
     assert refusal(over(MEMORY.tobytes(), (12,), offset=offset)) == (E, "CAI-DATA-1")
 
 
@@ -393,7 +393,7 @@ def test_an_offset_out_of_the_buffer_is_refused(offset):
     ids=["strided", "list", "int", "text", "object"],
 )
 def test_data_that_is_no_dense_buffer_is_refused(data):
-    """There is no address to begin at."""
+    """A buffer that is not contiguous is refused, since it has no base address."""
     assert refusal(over(data, (3,))) == (E, "CAI-DATA-1")
 
 
@@ -401,7 +401,7 @@ def test_data_that_is_no_dense_buffer_is_refused(data):
     "take", [ix.from_array_interface, ix.from_dlpack, ix.from_buffer, ix.asarray]
 )
 def test_a_masked_array_of_numpy_is_refused(take):
-    """numpy.ma gives plain records, capsules and buffers that say nothing of the mask."""
+    """A masked array is refused, although numpy.ma exports the data without the mask."""
     masked = np.ma.masked_array(MEMORY, MEMORY > 5)
 
     with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
@@ -409,20 +409,20 @@ def test_a_masked_array_of_numpy_is_refused(take):
 
 
 def test_a_masked_array_without_masked_elements_comes_in():
-    """There is nothing to lose."""
+    """A masked array without masked elements is imported, since nothing is lost."""
     assert ix.asarray(np.ma.masked_array(MEMORY)).shape == (12,)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, "float32", np.dtype("f4")])
 def test_a_dtype_that_contradicts_an_ambiguous_typestr_is_refused(dtype):
-    """The size must be that of the typestr."""
+    """A dtype of another size than an ambiguous typestr is refused."""
     value = Interface({**GOOD, "typestr": "|V2", "descr": None}, dtype=dtype)
 
     assert refusal(value) == (U, "CAI-TYPESTR-2")
 
 
 def test_an_error_of_the_objects_own_comes_through():
-    """A property that raises is not taken for a missing one."""
+    """An error raised by a property is not read as a missing property."""
 
     class Raising:
         @property

@@ -1,4 +1,4 @@
-"""`from_arrow`: each claim of its docstring, by producers that speak nothing but Arrow."""
+"""`from_arrow`: each claim of its docstring, with producers that support only Arrow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def values_of(name, source):
 
 
 def refusal(error, source, **keywords):
-    """Return the rule that an import is refused by, with exactly that class; all is given back."""
+    """Return the rule of an import's refusal, with exactly that class; all memory is released."""
     with pytest.raises(error) as caught:
         ix.from_arrow(source, **keywords)
     assert type(caught.value) is error
@@ -46,13 +46,13 @@ def refusal(error, source, **keywords):
 
 @pytest.mark.parametrize("name", sorted(set(LEGAL) - {"unaligned"}))
 def test_what_is_legal_comes_in(name):
-    """With its elements, and is released once when the array has died."""
+    """Legal columns are imported with their elements, and released once with the array."""
     source = LEGAL[name].make()
 
     found = ix.from_arrow(source)
 
     assert tuples(found.tolist()) == values_of(name, source)
-    assert (found.owner is source) == found.readonly  # a copy is nobody else's
+    assert (found.owner is source) == found.readonly  # a copy has no other owner
     del found
     gc.collect()
     assert source.counts == source.due
@@ -60,7 +60,7 @@ def test_what_is_legal_comes_in(name):
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_what_is_legal_is_copied(name):
-    """On request: into memory that may be written to, and nothing of the producer is kept."""
+    """copy=True copies into writable memory, and keeps nothing of the producer."""
     source = LEGAL[name].make()
 
     found = ix.from_arrow(source, copy=True)
@@ -73,7 +73,7 @@ def test_what_is_legal_is_copied(name):
 @pytest.mark.parametrize("dtype", sorted(arrow.columns.FORMATS))
 @pytest.mark.parametrize("copy", [None, False])
 def test_numbers_are_shared(dtype, copy):
-    """At the address that the producer says, from its offset on, read-only."""
+    """Numbers are shared at the address of the producer, from its offset on, read-only."""
     source = arrow.numbers(dtype, 5, offset=2)
 
     found = ix.from_arrow(source, copy=copy)
@@ -88,7 +88,7 @@ def test_numbers_are_shared(dtype, copy):
     [((4, 3), 2, 5), ((3, 2, 4), 1, 7), ((2, 3, 1, 2), 3, 1), ((5, 1), 4, 0)],
 )
 def test_lists_are_axes(shape, offset, child_offset):
-    """Offsets at both ends add up; elements lie in C order, and are shared."""
+    """Offsets of lists and of items add up; elements are shared in C order."""
     source = arrow.lists("int64", shape, offset=offset, child_offset=child_offset)
 
     found = ix.from_arrow(source)
@@ -103,7 +103,7 @@ def test_lists_are_axes(shape, offset, child_offset):
 
 
 def test_offsets_between_lists_add_up():
-    """Those of a list in the middle count in its own elements."""
+    """Offsets of nested lists add up, each counted in its own elements."""
     source = arrow.lists("int32", (5, 2, 3))
     moved = source.but(chunk={"offset": 1, "length": 3}).at((0,), chunk={"offset": 2, "length": 8})
 
@@ -118,7 +118,7 @@ def test_offsets_between_lists_add_up():
     [(None, (4, 2, 3, 5)), ((0, 1, 2), (4, 2, 3, 5)), ((2, 0, 1), (4, 5, 2, 3))],
 )
 def test_tensors_have_their_axes(permutation, shape):
-    """In the order of their permutation, over the memory as it is."""
+    """A tensor has the axes of its permutation, over the unchanged memory."""
     source = arrow.tensors("int16", (4, 2, 3, 5), permutation=permutation)
 
     found = ix.from_arrow(source)
@@ -132,14 +132,14 @@ def test_tensors_have_their_axes(permutation, shape):
 
 
 def test_tensors_may_have_names_for_their_axes():
-    """They are not looked at."""
+    """Names of axes are ignored."""
     said = '{"shape": [2, 3], "dim_names": ["x", "y"], "unknown": null}'
 
     assert ix.from_arrow(arrow.tensors(parameters=said)).shape == (4, 2, 3)
 
 
 def test_lists_of_tensors_are_axes_of_both():
-    """Of the lists first."""
+    """Lists of tensors have the axes of the lists first."""
     inner = arrow.tensors("int8", (6, 2, 2), permutation=(1, 0))
     field = arrow.Field("+w:3", children=(inner.field,))
     chunk = arrow.Chunk(2, 0, 0, (None,), inner.chunks)
@@ -152,7 +152,7 @@ def test_lists_of_tensors_are_axes_of_both():
 
 @pytest.mark.parametrize("width", [0, 1, 5])
 def test_bytes_of_one_width_are_an_axis(width):
-    """Of uint8."""
+    """Fixed-size binary is an axis of uint8."""
     source = arrow.numbers("uint8", 20, offset=0)
     made = source.but(format=f"w:{width}", chunk={"length": 3, "offset": 1})
 
@@ -163,7 +163,7 @@ def test_bytes_of_one_width_are_an_axis(width):
 
 
 def test_a_table_of_one_column_is_that_column():
-    """From the offset of the table on, on top of that of the column."""
+    """The offset of a table is added to the offset of its column."""
     source = arrow.table(x=arrow.numbers("int16", 6, offset=2), offset=1)
 
     found = ix.from_arrow(source)
@@ -172,14 +172,14 @@ def test_a_table_of_one_column_is_that_column():
 
 
 def test_a_table_of_one_table_is_refused():
-    """One table is looked through, and no more."""
+    """One level of tables is unpacked, and no more."""
     inner = arrow.table(x=arrow.numbers())
 
     assert refusal(ix.UnsupportedDTypeError, arrow.table(t=inner)) == "ARROW-TYPE-1"
 
 
 def test_a_table_names_a_field_to_take():
-    """Of several."""
+    """The name selects one of several fields of a table."""
     source = arrow.table(first=arrow.numbers(), second=arrow.numbers())
 
     with pytest.raises(ix.UnsupportedDTypeError, match="pass one field of it, such as 'first'"):
@@ -190,7 +190,7 @@ def test_a_table_names_a_field_to_take():
 @pytest.mark.parametrize("count", range(18))
 @pytest.mark.parametrize("offset", [0, 3, 8])
 def test_bits_become_bytes(offset, count, copy):
-    """Eight of them in a byte of Arrow, wherever they start and end; a copy of ours."""
+    """Packed bools are copied to bytes, from any bit to any bit."""
     bits = [(7 * place + count) % 3 == 0 for place in range(count)]
     source = arrow.bools(bits, offset=offset)
 
@@ -202,7 +202,7 @@ def test_bits_become_bytes(offset, count, copy):
 
 
 def test_lists_of_bits_become_bytes():
-    """In their axes."""
+    """Lists of packed bools become bytes with the axes of the lists."""
     inner = arrow.bools([1, 0, 0, 1, 1, 0], offset=2)
     field = arrow.Field("+w:3", children=(inner.field,))
     source = arrow.ArraySource(field, (arrow.Chunk(2, 0, 0, (None,), inner.chunks),))
@@ -211,7 +211,7 @@ def test_lists_of_bits_become_bytes():
 
 
 def test_bytes_of_bools_are_shared():
-    """Where they are 0 and 1."""
+    """8-bit bools are shared if all bytes are 0 or 1."""
     source = arrow.bytes_of_bool()
 
     found = ix.from_arrow(source, copy=False)
@@ -220,24 +220,24 @@ def test_bytes_of_bools_are_shared():
 
 
 def test_bits_are_not_shared():
-    """Where a copy is forbidden."""
+    """Packed bools are refused if a copy is forbidden."""
     assert refusal(ix.CopyNeededError, arrow.bools(), copy=False) == "ARROW-BOOL-1"
 
 
 @pytest.mark.parametrize("copy", [None, False])
 def test_what_is_not_aligned_is_refused(copy):
-    """Unless it is copied, which `test_what_is_legal_is_copied` does."""
+    """Unaligned memory is refused unless it is copied (`test_what_is_legal_is_copied`)."""
     source = arrow.numbers("float64", lead=1)
 
     assert refusal(ix.ExchangeError, source, copy=copy) == "ARROW-BUFFER-2"
 
 
-# ---------------------------------------------------------------- who is asked
+# ---------------------------------------------------------------- which protocol is used
 
 
 @pytest.mark.parametrize("first", range(len(METHODS)))
 def test_methods_are_asked_in_this_order(first):
-    """Of a device, then of an array, then of streams; none but the first that is there."""
+    """The first existing method is called: device, array, stream, in this order."""
     source = arrow.numbers().as_everything()
     for name in METHODS[:first]:
         setattr(source, f"__arrow_c_{name}__", None)
@@ -250,7 +250,7 @@ def test_methods_are_asked_in_this_order(first):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_capsules_are_taken_themselves(name):
-    """Those of an array together with their schema; they are consumed."""
+    """Capsules are imported and consumed; an array capsule together with its schema."""
     source = arrow.numbers().as_everything()
     capsules = getattr(source, f"__arrow_c_{name}__")()
 
@@ -265,7 +265,7 @@ def test_capsules_are_taken_themselves(name):
 
 
 def test_the_capsule_of_an_array_does_not_come_alone():
-    """Its schema says what it is."""
+    """The array capsule comes with a schema, which describes it."""
     pair = arrow.numbers().__arrow_c_array__()
 
     assert refusal(ix.NoProtocolError, pair[1]) == "ARROW-METHOD-1"
@@ -274,14 +274,14 @@ def test_the_capsule_of_an_array_does_not_come_alone():
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_capsules_of_other_kinds_are_refused(place):
-    """A schema alone, and what is DLPack's."""
+    """A schema alone, and a DLPack capsule, are refused."""
     others = (arrow.numbers().__arrow_c_array__()[0], np.ones(3).__dlpack__())
 
     assert refusal(ix.NoProtocolError, others[place]) == "ARROW-CAP-1"
 
 
 class Silent:
-    """Speaks no Arrow."""
+    """Does not support Arrow."""
 
     __arrow_c_array__ = None
 
@@ -290,12 +290,12 @@ class Silent:
     "x", [None, 1, "text", [1, 2], (1, 2), np.ones(3), Silent(), arrow.ArraySource, Silent]
 )
 def test_what_speaks_no_arrow_is_refused(x):
-    """An array of another protocol, too: `asarray` takes it."""
+    """An object without Arrow is refused, also with a protocol that `asarray` supports."""
     assert refusal(ix.NoProtocolError, x) == "IX-PROTOCOL-1"
 
 
 def test_a_schema_is_no_column():
-    """Of a type there are no elements."""
+    """A schema is refused, since a type has no elements."""
     assert refusal(ix.NoProtocolError, arrow.numbers().as_schema()) == "IX-PROTOCOL-1"
 
 
@@ -308,11 +308,11 @@ def test_what_a_producer_raises_comes_through(error):
     assert caught.value is error
 
 
-# ---------------------------------------------------------------- lives
+# ---------------------------------------------------------------- lifetime
 
 
 def test_views_keep_the_memory():
-    """The struct is released when the last of them has died."""
+    """The struct is released with the last view."""
     source = arrow.lists()
     array = ix.from_arrow(source)
     view = array[1:, ::2]
@@ -326,7 +326,7 @@ def test_views_keep_the_memory():
 
 
 def test_the_schema_is_released_at_once():
-    """Nothing of it is needed any more."""
+    """The schema is released after parsing."""
     source = arrow.numbers()
 
     array = ix.from_arrow(source)
@@ -336,7 +336,7 @@ def test_the_schema_is_released_at_once():
 
 
 def test_a_stream_is_released_at_once():
-    """Its chunk lives on."""
+    """A stream is released at once; its chunk lives on."""
     source = arrow.numbers().as_stream()
 
     array = ix.from_arrow(source)
@@ -347,7 +347,7 @@ def test_a_stream_is_released_at_once():
 
 
 def test_the_capsules_are_left_released():
-    """Nobody who finds them later reads what was moved (ARROW-CAP-2)."""
+    """The capsules hold released structs, which no later reader uses (ARROW-CAP-2)."""
     source = arrow.numbers()
     pair = source.__arrow_c_array__()
 
@@ -375,7 +375,7 @@ def test_callbacks_that_do_not_mark_what_they_released(method, asked):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_callbacks_that_do_not_mark_what_was_refused(method):
-    """Likewise."""
+    """Callbacks that do not mark a refused struct as released are called once as well."""
     made = arrow.numbers(nulls=[0]).but(sets_release=False, flow={"sets_release": False})
     source = getattr(made, f"as_{method}")()
 
@@ -386,7 +386,7 @@ def test_callbacks_that_do_not_mark_what_was_refused(method):
 
 
 def test_memory_can_be_written_by_nobody():
-    """Arrow's memory is immutable; NumPy keeps to it."""
+    """Arrow's memory is immutable, also in NumPy."""
     array = ix.from_arrow(arrow.numbers())
 
     assert not np.asarray(array).flags.writeable
@@ -395,5 +395,5 @@ def test_memory_can_be_written_by_nobody():
 
 
 def test_nested_is_honest():
-    """The helper of these tests gives what NumPy gives."""
+    """The helper of these tests agrees with NumPy."""
     assert nested(range(6), (2, 3)) == tuples(np.arange(6).reshape(2, 3).tolist())

@@ -1,4 +1,4 @@
-"""`from_arrow`: how it is asked for chunks and for storage, and what `asarray` makes of columns."""
+"""`from_arrow`: arguments for chunks and storage, and columns imported by `asarray`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tuples(values):
 
 
 def refusal(error, source, **keywords):
-    """Return the rule that an import is refused by, with exactly that class; all is given back."""
+    """Return the rule of an import's refusal, with exactly that class; all memory is released."""
     with pytest.raises(error) as caught:
         ix.from_arrow(source, **keywords)
     assert type(caught.value) is error
@@ -43,7 +43,7 @@ def refusal(error, source, **keywords):
     ],
 )
 def test_an_argument_is_wrong(keywords, error, rule):
-    """The producer is not asked at all."""
+    """An invalid argument is refused before the producer is called."""
     source = arrow.numbers()
 
     assert refusal(error, source, **keywords) == rule
@@ -51,7 +51,7 @@ def test_an_argument_is_wrong(keywords, error, rule):
 
 
 def test_a_stream_of_no_kind_is_refused():
-    """Before the producer is asked."""
+    """An invalid stream is refused before the producer is called."""
     source = arrow.numbers()
 
     with pytest.raises(ix.InterchangeError):
@@ -60,7 +60,7 @@ def test_a_stream_of_no_kind_is_refused():
 
 
 def test_the_host_is_where_it_is():
-    """Named as a device, it changes nothing."""
+    """Passing the host as device changes nothing."""
     source = arrow.numbers()
 
     assert ix.from_arrow(source, device="cpu").ptr == source.chunks[0].buffers[1]
@@ -68,12 +68,12 @@ def test_the_host_is_where_it_is():
 
 @pytest.mark.usefixtures("no_driver")
 def test_a_device_that_cannot_be_reached():
-    """What was taken is given back while the error is handled."""
+    """Memory of a column is released while the error about its device is handled."""
     assert refusal(ix.DriverUnavailableError, arrow.numbers(), device="cuda") == "IX-DRIVER-1"
 
 
 def test_a_device_that_is_not_copied_to():
-    """Likewise, where a copy is forbidden."""
+    """Likewise if a copy is forbidden."""
     assert refusal(ix.CopyNeededError, arrow.numbers(), device="cuda", copy=False) == "DLP-COPY-1"
 
 
@@ -88,7 +88,7 @@ def stream(*lengths, **keywords):
 
 @pytest.mark.parametrize("lengths", [(3,), (0, 3), (3, 0), (0, 0, 3, 0), (0,), ()])
 def test_chunks_without_elements_do_not_count(lengths):
-    """What is left is one chunk, which is shared; or none, which is an array of no elements."""
+    """Empty chunks are ignored: one remaining chunk is shared, none gives an empty array."""
     source = stream(*lengths) if lengths else arrow.legal()["stream-without-chunks"].make()
 
     found = ix.from_arrow(source, copy=False)
@@ -102,13 +102,13 @@ def test_chunks_without_elements_do_not_count(lengths):
 @pytest.mark.parametrize("lengths", [(1, 2), (2, 0, 1), (1, 1, 1, 1)])
 @pytest.mark.parametrize("copy", [None, False])
 def test_several_chunks_are_refused(lengths, copy):
-    """Unless a copy is asked for; those that were not looked at are released, too."""
+    """Several chunks are refused unless a copy is requested; unread ones are released, too."""
     assert refusal(ix.CopyNeededError, stream(*lengths), copy=copy) == "ARROW-CHUNK-1"
 
 
 @pytest.mark.parametrize("lengths", [(1, 2), (2, 0, 1), (1, 1, 1, 1), (3,), (0, 0)])
 def test_several_chunks_become_one_array(lengths):
-    """By a copy, which may be written to."""
+    """Several chunks are joined by a writable copy."""
     source = stream(*lengths)
 
     found = ix.from_arrow(source, copy=True)
@@ -118,7 +118,7 @@ def test_several_chunks_become_one_array(lengths):
 
 
 def test_chunks_of_tensors_become_one_array():
-    """In the order of their axes."""
+    """Chunks of tensors are joined in the order of their axes."""
     parts = [arrow.tensors("int8", (length, 2, 3), permutation=(1, 0)) for length in (2, 3)]
     source = arrow.chunked(*parts).as_stream()
 
@@ -129,7 +129,7 @@ def test_chunks_of_tensors_become_one_array():
 
 
 def test_chunks_of_bools_become_one_array():
-    """Whatever their offsets in the bytes are."""
+    """Chunks of bools are joined, whatever their bit offsets are."""
     parts = [arrow.bools([1, 0, 1], offset=offset) for offset in (0, 5, 7)]
 
     found = ix.from_arrow(arrow.chunked(*parts).as_stream(), copy=True)
@@ -150,7 +150,7 @@ STORED = {
 
 @pytest.mark.parametrize("name", STORED)
 def test_storage_is_given_out_on_request(name):
-    """Shared; without it the error says how."""
+    """The storage is shared on request; without it the error says how."""
     source = STORED[name]()
 
     found = ix.from_arrow(source, storage=True)
@@ -181,7 +181,7 @@ def test_storage_of_an_extension_of_lists():
 
 
 def test_lists_of_dates_stand_for_something_else():
-    """At any level."""
+    """Lists of dates are refused at any level, since their numbers represent dates."""
     source = arrow.lists("int32").at((0,), field={"format": "tdD"})
 
     assert refusal(ix.UnsupportedDTypeError, source) == "ARROW-TYPE-2"
@@ -189,7 +189,7 @@ def test_lists_of_dates_stand_for_something_else():
 
 
 def test_storage_of_an_extension_of_one_field():
-    """It is no table, though it has one column."""
+    """The storage is not a table, although it has one column."""
     source = arrow.table(x=arrow.numbers()).but(metadata=arrow.extension("mylib.metres"))
 
     assert refusal(ix.UnsupportedDTypeError, source) == "ARROW-TYPE-2"
@@ -197,7 +197,7 @@ def test_storage_of_an_extension_of_one_field():
 
 
 def test_storage_of_bytes_of_bools():
-    """Is int8, whatever the bytes are."""
+    """The storage of bool bytes is int8, whatever the values are."""
     found = ix.from_arrow(arrow.bytes_of_bool((0, 1, 2)), storage=True)
 
     assert (found.tolist(), str(found.dtype)) == ([0, 1, 2], "int8")
@@ -206,7 +206,7 @@ def test_storage_of_bytes_of_bools():
 @pytest.mark.parametrize("storage", [False, True])
 @pytest.mark.parametrize("make", [arrow.texts, arrow.ragged])
 def test_elements_of_several_widths_are_refused(make, storage):
-    """Whatever is asked for."""
+    """Elements of several widths are refused, whatever keywords are passed."""
     assert refusal(ix.UnsupportedDTypeError, make(), storage=storage) == "ARROW-TYPE-1"
 
 
@@ -215,7 +215,7 @@ def test_elements_of_several_widths_are_refused(make, storage):
 
 @pytest.mark.parametrize("method", ["array", "stream", "device_array", "device_stream"])
 def test_asarray_takes_columns(method):
-    """As `from_arrow` does."""
+    """`asarray` imports columns as `from_arrow` does."""
     source = getattr(arrow.lists(), f"as_{method}")()
 
     found = ix.asarray(source)
@@ -234,7 +234,7 @@ def test_asarray_takes_columns(method):
     ],
 )
 def test_asarray_is_as_strict(make, rule):
-    """Its error names it, and nothing is kept."""
+    """The error of `asarray` names it, and nothing is kept."""
     source = make()
 
     with pytest.raises(ix.ExchangeError) as caught:
@@ -246,7 +246,7 @@ def test_asarray_is_as_strict(make, rule):
 
 
 def test_asarray_copies_bits_for_nobody_who_forbids_it():
-    """And copies several chunks for who asks."""
+    """`asarray` refuses to copy bits with copy=False, and joins chunks with copy=True."""
     with pytest.raises(ix.CopyNeededError):
         ix.asarray(arrow.bools(), copy=False)
     assert ix.asarray(stream(1, 2), copy=True).shape == (3,)

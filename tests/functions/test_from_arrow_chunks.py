@@ -23,7 +23,7 @@ class Both:
 
 
 def test_a_column_that_refuses_to_be_one_array_is_asked_for_a_stream():
-    """Its chunks are then as those of every stream."""
+    """A column that refuses to be one array is read as a stream."""
     source = chunked(numbers("int32", 2), numbers("int32", 3)).as_stream()
     both = Both(source, ValueError)
 
@@ -36,7 +36,7 @@ def test_a_column_that_refuses_to_be_one_array_is_asked_for_a_stream():
 
 @pytest.mark.parametrize("error", [TypeError, RuntimeError])
 def test_what_else_a_producer_raises_comes_through(error):
-    """A stream is not asked for."""
+    """An error of the producer reaches the caller unchanged."""
     source = numbers("int32", 2).as_stream()
 
     with pytest.raises(error, match="not contiguous"):
@@ -45,7 +45,7 @@ def test_what_else_a_producer_raises_comes_through(error):
 
 
 def test_an_array_without_a_stream_refuses_for_itself():
-    """Its own words reach the caller."""
+    """An object without a stream is not asked for one, and its own error is raised."""
 
     class Array:
         def __arrow_c_array__(self, requested_schema=None):

@@ -9,12 +9,12 @@ import pytest
 import interchange as ix
 from interchange_conformance.zoo.arrow import Place, numbers
 
-WORD = ctypes.c_void_p(64)  # a handle that nobody follows
+WORD = ctypes.c_void_p(64)  # an invalid handle, which is never dereferenced
 EVENT = ctypes.addressof(WORD)
 
 
 def refusal(source, **keywords):
-    """Return the error by which an import is refused; all is given back."""
+    """Return the error of an import's refusal; all memory is released."""
     with pytest.raises(ix.ExchangeError) as caught:
         ix.from_arrow(source, **keywords)
     assert str(caught.value).startswith("from_arrow(): ")
@@ -40,7 +40,7 @@ def refusal(source, **keywords):
 )
 @pytest.mark.usefixtures("no_driver")
 def test_memory_that_is_ready_needs_no_driver(place, name):
-    """It is described where it is; the id says nothing on the host."""
+    """Memory without an event is described in place; on the host the device id is ignored."""
     source = numbers("int32", 4).as_device_array(place)
     array = ix.from_arrow(source)
 
@@ -50,7 +50,7 @@ def test_memory_that_is_ready_needs_no_driver(place, name):
 @pytest.mark.parametrize("device", [2, 3, 10, 11, 13])
 @pytest.mark.usefixtures("no_driver")
 def test_an_event_needs_a_driver(device):
-    """The error says what is missing, and the fix of who has waited."""
+    """An event needs a driver; the error says so, and what to do after waiting."""
     error = refusal(numbers().as_device_array(Place(device, 0, EVENT)))
 
     assert error.rule == "ARROW-DEVICE-2"
@@ -60,7 +60,7 @@ def test_an_event_needs_a_driver(device):
 
 @pytest.mark.parametrize("device", [1, 4, 7, 8, 12, 14, 15])
 def test_an_event_of_another_kind_is_refused(device):
-    """Nobody here knows how to wait for one, and what is at its address is not read."""
+    """An event of an unknown device type is refused, and the memory is not read."""
     source = numbers().as_device_array(Place(device, 0, 8))
     error = refusal(source)
 
@@ -72,14 +72,14 @@ def test_an_event_of_another_kind_is_refused(device):
 @pytest.mark.parametrize("device", [1, 2, 3, 4, 10, 11, 13, 14])
 @pytest.mark.usefixtures("no_driver")
 def test_who_has_waited_needs_no_driver(device):
-    """With -1 no event is looked at."""
+    """With stream -1 the event is ignored."""
     source = numbers("int32", 4).as_device_array(Place(device, 0, EVENT))
 
     assert ix.from_arrow(source, stream=-1).ptr == source.chunks[0].buffers[1]
 
 
 def test_a_handle_has_no_elements_behind_it():
-    """Nobody can count from a handle as from an address."""
+    """An element offset cannot be added to an opaque handle."""
     source = numbers("int32", 4, offset=2).as_device_array(Place(4, 0))
 
     assert refusal(source).rule == "ARROW-DEVICE-1"

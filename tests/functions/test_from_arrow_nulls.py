@@ -1,4 +1,4 @@
-"""`from_arrow` and nulls: refused with their number or told by a mask, and never made numbers."""
+"""`from_arrow` and nulls: refused with their number or returned as a mask, never as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DRAWS = st.data()
 
 
 def refusal(source, **keywords):
-    """Return rule and finding of the error by which an import is refused; all is given back."""
+    """Return rule and finding of an import's refusal; all memory is released."""
     with pytest.raises(ix.ExchangeError) as caught:
         ix.from_arrow(source, **keywords)
     caught.value.taken = None  # of a stream
@@ -54,12 +54,12 @@ def flags(count, nulls):
 )
 @pytest.mark.parametrize("copy", [None, True])
 def test_nulls_are_refused_with_their_number(make, words, copy):
-    """Whether a copy is asked for or not: a copy would have to make numbers of them."""
+    """Nulls are refused with and without a copy, which would have to make numbers of them."""
     assert refusal(make(), copy=copy) == ("ARROW-NULL-2", f"the column has nulls: {words}")
 
 
 def test_nulls_of_chunks_are_counted_together():
-    """In all that become one array."""
+    """The number of nulls is that of all joined chunks."""
     parts = [arrow.numbers(nulls=[0]), arrow.numbers(), arrow.numbers(nulls=[1, 2], offset=3)]
 
     rule, what = refusal(arrow.chunked(*parts).as_stream(), copy=True)
@@ -68,14 +68,14 @@ def test_nulls_of_chunks_are_counted_together():
 
 
 def test_nulls_before_the_offset_are_none():
-    """Nor are those behind the end."""
+    """Nulls before the offset, and behind the end, are ignored."""
     source = arrow.numbers("int32", 6, nulls=[0, 5]).but(null_count=-1, offset=1, length=4)
 
     assert ix.from_arrow(source).tolist() == [1, 2, 3, 4]
 
 
 def test_nulls_beyond_what_the_parent_refers_to_are_none():
-    """Whatever the child counts as its own."""
+    """Nulls that the parent does not refer to are ignored, whatever the child counts."""
     source = arrow.lists("int32", (4, 3), child_nulls=[0, 11]).but(chunk={"offset": 1, "length": 2})
 
     assert ix.from_arrow(source).tolist() == [[3, 4, 5], [6, 7, 8]]
@@ -83,7 +83,7 @@ def test_nulls_beyond_what_the_parent_refers_to_are_none():
 
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_a_count_that_is_wrong_is_refused(count):
-    """Of six elements two are null."""
+    """A wrong null count is refused."""
     source = arrow.numbers(nulls=[1, 4]).but(null_count=count)
 
     rule, what = refusal(source, nulls="separate")
@@ -107,7 +107,7 @@ def test_a_bitmap_without_nulls_is_none():
 
 @given(DRAWS)
 def test_a_mask_says_where_numbers_are(data):
-    """Whatever lengths, offsets and nulls are drawn; the data are shared."""
+    """Data are shared and the mask is right for random lengths, offsets and nulls."""
     length, offset = data.draw(st.integers(0, 40)), data.draw(st.integers(0, 20))
     nulls = places(data, length)
     source = arrow.numbers("int16", length, offset=offset, nulls=nulls)
@@ -122,7 +122,7 @@ def test_a_mask_says_where_numbers_are(data):
 
 @given(DRAWS)
 def test_a_mask_says_where_bools_are(data):
-    """Of bits, too."""
+    """The mask of packed bools is right, too."""
     values = data.draw(st.lists(st.booleans(), max_size=40))
     nulls = places(data, len(values))
     source = arrow.bools(values, offset=data.draw(st.integers(0, 20)), nulls=nulls)
@@ -135,7 +135,7 @@ def test_a_mask_says_where_bools_are(data):
 
 @given(DRAWS)
 def test_what_is_in_a_null_list_is_null(data):
-    """And so are numbers that are null themselves; the mask has the shape of the data."""
+    """All elements of a null list are null; the mask has the shape of the data."""
     shape = (data.draw(st.integers(0, 6)), *data.draw(st.lists(st.integers(0, 4), max_size=3)))
     offset, child_offset = data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9))
     size = int(np.prod(shape))
@@ -159,7 +159,7 @@ def test_what_is_in_a_null_list_is_null(data):
 
 @given(DRAWS)
 def test_lists_in_the_middle_may_be_null(data):
-    """All of their numbers are."""
+    """All elements of a null list in the middle are null."""
     shape = tuple(data.draw(st.tuples(*[st.integers(1, 4)] * 3)))
     nulls = places(data, shape[0] * shape[1])
     bits = flags(shape[0] * shape[1], nulls)
@@ -176,7 +176,7 @@ def test_lists_in_the_middle_may_be_null(data):
 
 
 def test_the_mask_of_rows_has_one_byte_for_each():
-    """Which is repeated along the other axes, by a stride of 0."""
+    """The mask of rows is broadcast along the other axes by a stride of 0."""
     _, mask = ix.from_arrow(arrow.lists("int8", (4, 3), nulls=[1]), nulls="separate")
 
     assert (mask.shape, mask.strides, mask.readonly) == ((4, 3), (1, 0), True)
@@ -186,7 +186,7 @@ def test_the_mask_of_rows_has_one_byte_for_each():
     "make", [lambda: arrow.numbers(nulls=[1]), lambda: arrow.lists(child_nulls=[1])]
 )
 def test_a_mask_of_one_byte_for_each_element_may_be_written(make):
-    """It is a copy of ours: libraries take it that have no word for read-only memory."""
+    """The mask is a copy of ours, so that libraries without read-only arrays accept it."""
     _, mask = ix.from_arrow(make(), nulls="separate")
 
     assert not mask.readonly
@@ -207,7 +207,7 @@ def test_the_mask_of_tensors_has_their_order():
 
 
 def test_the_nulls_of_a_table_are_those_of_its_column():
-    """A row of a table may be null, too, and what is in it likewise."""
+    """Rows of a table may be null, and so may their elements."""
     block = np.packbits(flags(6, {2}), bitorder="little")
     source = arrow.table(x=arrow.numbers("int8", nulls=[4])).but(
         chunk={"buffers": (block.ctypes.data,), "null_count": 1, "memory": (block,)}
@@ -218,7 +218,7 @@ def test_the_nulls_of_a_table_are_those_of_its_column():
 
 
 def test_masks_of_chunks_are_put_together():
-    """In their order."""
+    """The masks of chunks are joined in order."""
     parts = [arrow.numbers("int8", 3, nulls=[0]), arrow.numbers("int8", 2, offset=4),
              arrow.numbers("int8", 1, nulls=[0])]  # fmt: skip
 
@@ -229,7 +229,7 @@ def test_masks_of_chunks_are_put_together():
 
 
 def test_several_chunks_with_nulls_need_a_copy():
-    """As those without."""
+    """Several chunks with nulls need a copy, as those without."""
     source = arrow.chunked(*[arrow.numbers(nulls=[0])] * 2).as_stream()
 
     assert refusal(source, nulls="separate")[0] == "ARROW-CHUNK-1"
@@ -237,7 +237,7 @@ def test_several_chunks_with_nulls_need_a_copy():
 
 @pytest.mark.parametrize("make", [lambda: arrow.numbers(length=0), arrow.legal()["no-lists"].make])
 def test_no_elements_have_a_mask(make):
-    """Of none."""
+    """A column without elements has an empty mask."""
     found, mask = ix.from_arrow(make(), nulls="separate")
 
     assert found.shape == mask.shape
@@ -252,7 +252,7 @@ def test_all_may_be_null():
 
 
 def test_the_mask_lives_alone():
-    """It is ours; the column is given back when the data have died."""
+    """The mask is independent: the column is released with the data."""
     source = arrow.numbers(nulls=[2])
     found, mask = ix.from_arrow(source, nulls="separate")
 
@@ -263,7 +263,7 @@ def test_the_mask_lives_alone():
 
 
 def test_a_copy_has_a_mask():
-    """And may be written to."""
+    """A copy has a writable mask."""
     source = arrow.numbers(nulls=[2])
 
     found, mask = ix.from_arrow(source, nulls="separate", copy=True)
@@ -283,5 +283,5 @@ def test_storage_may_have_nulls():
 
 
 def test_nulls_that_are_wanted_apart_are_no_excuse():
-    """For what has no width."""
+    """Types without a fixed width are refused even if nulls are requested separately."""
     assert refusal(arrow.texts(), nulls="separate")[0] == "ARROW-TYPE-1"

@@ -1,4 +1,4 @@
-"""Streams and capsules that give their memory once: what is refused is kept by the error."""
+"""Streams and capsules that can be read once: the error of a refusal keeps their memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Once:
 
 
 class Table(Once):
-    """What has a length can be asked again."""
+    """An object with a length can be read again."""
 
     def __len__(self):
         return 5
@@ -57,7 +57,7 @@ every_importer = pytest.mark.parametrize("importer", IMPORTERS.values(), ids=IMP
 
 @every_importer
 def test_all_batches_of_a_refused_stream_are_in_the_copy_that_the_error_advises(importer):
-    """Those that were taken, and those that were not."""
+    """The copy that the error advises has the batches read before the refusal, and the rest."""
     source = stream(2, 3, 4)
     error = refused(importer, Once(source))
 
@@ -70,7 +70,7 @@ def test_all_batches_of_a_refused_stream_are_in_the_copy_that_the_error_advises(
 
 
 def test_the_capsule_of_a_stream_is_kept_likewise():
-    """A capsule cannot be asked again either."""
+    """The error keeps a stream capsule, which cannot be read again either."""
     source = stream(2, 3)
     error = refused(ix.from_arrow, source.__arrow_c_stream__())
 
@@ -78,7 +78,7 @@ def test_the_capsule_of_a_stream_is_kept_likewise():
 
 
 def test_a_pair_of_capsules_is_kept_likewise():
-    """It has no stream, and the chunk was taken out of it."""
+    """The error keeps a pair of capsules: no stream, and the chunk is consumed."""
     source = arrow.numbers("int32", 4, nulls=[1])
     error = refused(ix.from_arrow, source.__arrow_c_array__())
     data, mask = ix.from_arrow(error.taken, nulls="separate")
@@ -89,7 +89,7 @@ def test_a_pair_of_capsules_is_kept_likewise():
 
 @every_importer
 def test_bits_are_kept_for_the_copy(importer):
-    """Bools are refused where nothing may be copied."""
+    """Bools refused with copy=False are kept for a copy."""
     source = arrow.bools().as_stream()
     error = refused(importer, Once(source), copy=False)
 
@@ -98,7 +98,7 @@ def test_bits_are_kept_for_the_copy(importer):
 
 
 def test_nulls_are_kept_for_the_mask():
-    """Also where they were found in the second of several batches."""
+    """Nulls are kept for the mask, also if they are found in the second of several batches."""
     chunks = arrow.numbers("int32", 2), arrow.numbers("int32", 2, nulls=[0])
     source = arrow.chunked(*chunks).as_stream()
     error = refused(ix.from_arrow, Once(source), copy=True)
@@ -109,7 +109,7 @@ def test_nulls_are_kept_for_the_mask():
 
 
 def test_elements_that_stand_for_something_else_are_kept():
-    """The type is refused before a batch is taken, and the stream is there."""
+    """The type is refused before a batch is read, and the stream is kept."""
     source = stream(1, 2).but(format="tdD")
     error = refused(ix.from_arrow, Once(source))
 
@@ -118,7 +118,7 @@ def test_elements_that_stand_for_something_else_are_kept():
 
 
 def test_what_is_refused_twice_is_kept_twice():
-    """Each error has all of it."""
+    """Of two refusals of one stream each error has all batches."""
     source = stream(2, 3)
     first = refused(ix.from_arrow, Once(source))
     second = refused(ix.from_arrow, first.taken, copy=False)
@@ -136,7 +136,7 @@ def test_what_is_refused_twice_is_kept_twice():
     ],
 )
 def test_an_array_that_is_refused_afterwards_is_kept(importer, rule):
-    """For its element type, or by the library that it was for."""
+    """An array that is refused after the import, by a check or a library, is kept."""
     source = stream(3)
     error = refused(importer, Once(source))
 
@@ -145,7 +145,7 @@ def test_an_array_that_is_refused_afterwards_is_kept(importer, rule):
 
 
 def test_a_stream_that_fails_half_way_leaves_what_came_before():
-    """And the error says that it is not all."""
+    """If a stream fails half way, the error keeps earlier batches and says it is incomplete."""
     source = stream(2, 3, 4).but(next_error=errno.EIO, fails_at=2)
     error = refused(ix.from_arrow, Once(source), copy=True)
 
@@ -155,7 +155,7 @@ def test_a_stream_that_fails_half_way_leaves_what_came_before():
 
 
 def test_a_stream_that_fails_at_once_leaves_nothing():
-    """There is nothing that could be lost."""
+    """If a stream fails at once, the error keeps nothing."""
     source = stream(2).but(next_error=errno.EIO, fails_at=0)
     error = refused(ix.from_arrow, Once(source))
 
@@ -164,7 +164,7 @@ def test_a_stream_that_fails_at_once_leaves_nothing():
 
 
 def test_what_has_a_length_is_released_at_once():
-    """It gives another stream to who asks as the error says."""
+    """An object with a length is released at once, since it gives another stream."""
     source = stream(2, 3)
     error = refused(ix.from_arrow, Table(source))
 
@@ -174,7 +174,7 @@ def test_what_has_a_length_is_released_at_once():
 
 
 def test_what_a_producer_got_wrong_is_released_at_once():
-    """Who takes it again would be refused again."""
+    """An invalid batch is released at once, since another call would refuse it again."""
     source = stream(2).but(chunk={"length": -1})
     error = refused(ix.from_arrow, Once(source))
 
@@ -183,7 +183,7 @@ def test_what_a_producer_got_wrong_is_released_at_once():
 
 
 def test_what_an_error_keeps_is_read_by_one_call_alone(monkeypatch):
-    """Another call, while the stream is asked, takes no batch and does not see its end."""
+    """While a call reads the kept stream, another one reads no batch and does not see its end."""
     source = stream(2, 3, 4)
     error = refused(ix.from_arrow, Once(source))
     call_stream, others = _core.call_stream, []
@@ -201,7 +201,7 @@ def test_what_an_error_keeps_is_read_by_one_call_alone(monkeypatch):
 
 @every_importer
 def test_what_was_taken_of_an_error_is_not_kept_by_the_next(importer):
-    """Which would advise to pass it again."""
+    """The next error does not keep batches of the previous one, and does not advise it."""
     error = refused(importer, Once(stream(2, 3)))
     importer(error.taken, copy=True)
     again = refused(importer, error.taken, copy=True)
@@ -211,7 +211,7 @@ def test_what_was_taken_of_an_error_is_not_kept_by_the_next(importer):
 
 
 def test_an_argument_that_is_refused_is_kept():
-    """By an error that names a call for the copy, since the function takes no `copy`."""
+    """An argument of a function without `copy` is kept; the error names a call for the copy."""
 
     @ix.viewable("x")
     def total(x):
@@ -226,7 +226,7 @@ def test_an_argument_that_is_refused_is_kept():
 
 @pytest.mark.parametrize("borrow", [False, True])
 def test_an_argument_that_does_not_meet_its_contract_is_kept(borrow):
-    """Else `asarray(x)`, as the error advises, would find the stream read."""
+    """An argument that violates its contract is kept, so that `asarray(x)` can be retried."""
 
     @ix.viewable("other", borrow=borrow, stream="on", x=ix.Contract(dtype="float64"))
     def total(x, other=None, on=None):
@@ -242,7 +242,7 @@ def test_an_argument_that_does_not_meet_its_contract_is_kept(borrow):
 
 
 def test_a_stream_is_kept_beside_the_capsule_of_another_argument():
-    """One was taken before the other was refused."""
+    """A stream is kept next to another argument's capsule, which was read before."""
     source = stream(2, 3)
     capsule = ix.asarray(bytes(3)).__dlpack__(max_version=(1, 0))
     error = refused(ix.viewable("x", "y")(lambda x, y: (x, y)), capsule, y=Once(source))
@@ -253,7 +253,7 @@ def test_a_stream_is_kept_beside_the_capsule_of_another_argument():
 
 
 def test_an_error_of_another_process_advises_nothing_that_it_lacks():
-    """What was taken stays where it was taken."""
+    """An unpickled error keeps no memory, and does not advise to use it."""
     error = refused(ix.asarray, Once(stream(2, 3)))
     there = pickle.loads(pickle.dumps(error))
 

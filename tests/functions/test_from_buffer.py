@@ -52,7 +52,7 @@ def refusal(error, value):
     ids=["bytes", "bytearray", "view", "writable", "read-only", "BytesIO", "array", "ctypes"],
 )
 def test_four_bytes_come_in_from_anywhere(make, readonly):
-    """Whoever holds them, they are four uint8, writable exactly where their holder's buffer is."""
+    """Four bytes are four uint8 from every exporter, writable exactly if its buffer is."""
     value = make()
 
     found = ix.from_buffer(value)
@@ -72,7 +72,7 @@ NUMBERS = sorted({*INTEGERS, *FLOATING}.intersection(array.typecodes))  # from 3
 
 @pytest.mark.parametrize("code", NUMBERS)
 def test_every_number_of_array_array_comes_in(code):
-    """All its type codes of numbers, with the size that they have here."""
+    """All numeric type codes of `array.array` are imported with their size on this machine."""
     value = array.array(code, [1, 2, 3])
 
     found = ix.from_buffer(value)
@@ -86,7 +86,7 @@ def test_every_number_of_array_array_comes_in(code):
 @pytest.mark.parametrize("code", sorted(set(array.typecodes) - {*NUMBERS}))
 @pytest.mark.filterwarnings("ignore:The 'u' type code is deprecated")
 def test_text_in_array_array_is_refused(code):
-    """Characters are no numbers."""
+    """Text in `array.array` is refused: characters are not numbers."""
     assert refusal(ix.UnsupportedDTypeError, array.array(code, "abc")) == "BUF-FORMAT-1"
 
 
@@ -218,14 +218,14 @@ def test_casts_of_a_memoryview_come_in(code, shape):
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,) * 32])
 def test_odd_shapes_come_in(shape):
-    """No axes, no elements, many axes."""
+    """Buffers of no axes, no elements and many axes are imported."""
     found = ix.from_buffer(np.ones(shape))
 
     assert (found.shape, found.tolist()) == (shape, np.ones(shape).tolist())
 
 
 def test_an_empty_buffer_has_no_address():
-    """Where there is nothing nothing is pointed to."""
+    """An empty buffer has the address 0."""
     assert ix.from_buffer(b"").ptr == 0
 
 
@@ -238,7 +238,7 @@ def test_strides_that_are_no_whole_elements_are_refused():
 
 @needs_testbuffer
 def test_suboffsets_are_refused():
-    """Rows that lie apart have no strides."""
+    """Suboffsets are refused, since such rows have no strides."""
     value = ndarray(list(range(6)), shape=[2, 3], format="i", flags=ND_PIL)
     assert memoryview(value).suboffsets
 
@@ -272,7 +272,7 @@ def test_what_has_no_buffer_has_no_protocol(value):
 
 
 def test_a_released_memoryview_is_refused():
-    """Its memory may be anybody's by now."""
+    """A released memoryview is refused, since its memory may have been reused."""
     view = memoryview(bytearray(4))
     view.release()
 
@@ -311,7 +311,7 @@ def test_elements_that_are_no_plain_numbers_are_refused(dtype):
 
 @pytest.mark.parametrize("dtype", ["M8[s]", "m8[ns]", ml_dtypes.bfloat16], ids=str)
 def test_what_refuses_its_own_buffer_is_refused(dtype):
-    """NumPy gives no buffer of times and of ml_dtypes, and says so itself."""
+    """An exporter that refuses its own buffer is quoted, as NumPy for times and ml_dtypes."""
     with pytest.raises(ix.ExchangeError) as caught:
         ix.from_buffer(np.zeros(3, dtype))
 

@@ -23,7 +23,7 @@ PLAIN = ["b1", "i1", "u1", "i2", "u2", "f2", "i4", "f4", "i8", "f8", "c8", "c16"
 
 
 def refusal(value, **keywords):
-    """Return the class and the rule that a call is refused with; the buffer is let go."""
+    """Return the class and the rule of a call's refusal; the buffer is released."""
     with pytest.raises(ix.InterchangeError) as caught:
         ix.from_buffer(value, **keywords)
     assert caught.value.call == "from_buffer()"
@@ -38,7 +38,7 @@ OUTSIDE = (ix.ViewError, "IX-BUFFER-1")
 
 
 def test_a_mapped_file_is_read_as_numbers(tmp_path):
-    """After a header; what is written through the Array is in the file."""
+    """A mapped file is read from an offset; writes through the Array are in the file."""
     path = tmp_path / "numbers"
     path.write_bytes(b"header..." + bytes(7) + struct.pack("<4f", 1, 2, 3, 4))
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as pages:
@@ -52,7 +52,7 @@ def test_a_mapped_file_is_read_as_numbers(tmp_path):
 
 
 def test_a_file_mapped_to_be_read_is_read_only(tmp_path):
-    """As its pages are."""
+    """A file mapped for reading is read-only."""
     path = tmp_path / "numbers"
     path.write_bytes(bytes(16))
     with (
@@ -95,7 +95,7 @@ def test_a_message_is_read_from_an_offset(make):
 
 
 def test_a_buffer_of_arrow_is_read_as_numbers(need):
-    """Arrow says how many bytes there are, and not what they mean."""
+    """A buffer of Arrow, which has a size and no element type, is read as numbers."""
     need("pyarrow")
     import pyarrow as pa
 
@@ -117,7 +117,7 @@ class Pair(ctypes.Structure):
 
 
 def test_elements_that_are_none_of_ours_are_read_as_bytes():
-    """What is read anew need not be a plain number before."""
+    """Elements without a DType can be reinterpreted as bytes."""
     pairs = (Pair * 2)(Pair(1, 2.0), Pair(3, 4.0))
 
     assert refusal(pairs) == (ix.UnsupportedDTypeError, "BUF-FORMAT-1")
@@ -125,12 +125,12 @@ def test_elements_that_are_none_of_ours_are_read_as_bytes():
     assert ix.from_buffer(pairs, dtype="uint8").tobytes() == bytes(pairs)
 
 
-# ---------------------------------------------------------------- what they are read as
+# ---------------------------------------------------------------- element types
 
 
 @pytest.mark.parametrize("dtype", all_dtypes(), ids=str)
 def test_bytes_are_read_as_every_type(dtype):
-    """Packed ones, too, as many as there are; and come out as they were."""
+    """Bytes are read as every type, packed ones too, and exported unchanged."""
     block = bytes(range(48))
 
     found = ix.from_buffer(block, dtype=dtype)
@@ -141,7 +141,7 @@ def test_bytes_are_read_as_every_type(dtype):
 
 @given(st.data())
 def test_elements_are_where_numpy_has_them(data):
-    """Any type, shape and offset that lies within, against ``numpy.frombuffer``."""
+    """Any type, shape and offset within the buffer agrees with ``numpy.frombuffer``."""
     block = np.random.default_rng(1).bytes(512)  # 27 elements of 16 bytes, from the fourth on
     dtype = np.dtype(data.draw(st.sampled_from(PLAIN)))
     shape = tuple(data.draw(st.lists(st.integers(0, 3), max_size=3)))
@@ -156,7 +156,7 @@ def test_elements_are_where_numpy_has_them(data):
 
 
 def test_its_own_elements_are_read_under_another_shape():
-    """Without a dtype they are what the buffer says."""
+    """Without a dtype the buffer's own element type is used."""
     numbers = array.array("h", range(6))
 
     assert ix.from_buffer(numbers, shape=(2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -166,7 +166,7 @@ def test_its_own_elements_are_read_under_another_shape():
 
 
 def test_more_bytes_than_elements_are_left_alone():
-    """A shape without -1 says how many there are."""
+    """A shape without -1 selects the first elements of a larger buffer."""
     assert ix.from_buffer(bytes(11), dtype="f4", shape=(2,)).shape == (2,)
     assert ix.from_buffer(bytes(2), dtype="int4", shape=(3,)).shape == (3,)
 
@@ -176,14 +176,14 @@ def test_more_bytes_than_elements_are_left_alone():
     [(None, (0,)), ((0,), (0,)), ((0, 3), (0, 3)), (-1, (0,)), ((2, 0), (2, 0))],
 )
 def test_nothing_is_read_of_nothing(shape, expected):
-    """No bytes, from the very end on."""
+    """An empty array is read from no bytes, also at the end of a buffer."""
     for block in (b"", b"abc"):
         found = ix.from_buffer(block, dtype="f8", shape=shape, offset=len(block))
         assert (found.shape, found.ptr) == (expected, 0)
 
 
 def test_an_array_without_axes_is_one_element():
-    """At the offset."""
+    """An empty shape reads one element at the offset."""
     assert ix.from_buffer(b"abcd", dtype="u1", shape=(), offset=2).item() == ord("c")
 
 
@@ -192,7 +192,7 @@ def test_an_array_without_axes_is_one_element():
 
 @pytest.mark.parametrize("keywords", [{}, {"dtype": "u1"}, {"shape": 4}], ids=str)
 def test_the_buffer_says_who_may_write_unless_the_caller_takes_it_away(keywords):
-    """Read-only is what a caller may always say, and writable only what the buffer is."""
+    """The caller can make an Array read-only, and cannot make it writable."""
     for block, readonly in ((b"abcd", True), (bytearray(4), False)):
         assert ix.from_buffer(block, **keywords).readonly is readonly
         assert ix.from_buffer(block, readonly=True, **keywords).readonly is True
@@ -246,7 +246,11 @@ def test_the_buffer_says_who_may_write_unless_the_caller_takes_it_away(keywords)
     ids=str,
 )
 def test_each_argument_is_refused_by_its_rule(keywords, expected):
-    """Of a wrong type, negative, beyond the buffer (IX-BUFFER-1), misaligned, no whole elements."""
+    """Each invalid argument is refused by its rule.
+
+    Wrong type, negative, beyond the buffer (IX-BUFFER-1), misaligned, not a whole number of
+    elements.
+    """
     block = bytearray(16)
 
     if expected is None:
@@ -254,7 +258,7 @@ def test_each_argument_is_refused_by_its_rule(keywords, expected):
     else:
         assert refusal(block, **keywords) == expected
     gc.collect()
-    block.append(0)  # nobody has kept the buffer
+    block.append(0)  # no other reference to the buffer
 
     assert len(block) == 17
 
@@ -262,7 +266,7 @@ def test_each_argument_is_refused_by_its_rule(keywords, expected):
 @pytest.mark.parametrize("offset", [0, 8])
 @pytest.mark.parametrize("dtype", [">i4", np.dtype(">f4"), ">c8"], ids=str)
 def test_the_fix_of_foreign_byte_order_swaps_the_bytes(dtype, offset):
-    """It is a call of NumPy for these bytes, and what it returns is taken."""
+    """The fix is a NumPy call that swaps the bytes, and its result is accepted."""
     x = np.arange(4).astype(dtype).tobytes()
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         ix.from_buffer(x, dtype=dtype, offset=offset)
@@ -291,7 +295,7 @@ def test_bytes_that_do_not_lie_side_by_side_are_not_read_anew(keywords):
 
 
 def test_elements_are_aligned_where_bytes_are_read_anew():
-    """A buffer that is taken as it is has its elements where they are."""
+    """Reinterpreted elements must be aligned; a buffer's own elements need not be."""
     odd = memoryview(bytearray(struct.pack("<x2f", 1, 2)))[1:].cast("f")
 
     assert ix.from_buffer(odd).tolist() == ix.asarray(odd).tolist() == [1, 2]
@@ -308,14 +312,14 @@ def test_memory_of_a_device_has_no_buffer():
 
 
 def test_masked_elements_are_refused():
-    """Bytes have no word for them, whatever they are read as."""
+    """Masked elements are refused, whatever the bytes are read as."""
     masked = np.ma.masked_array(np.zeros(2, "u1"), [True, False])
 
     assert refusal(masked, dtype="u1") == (ix.ExchangeError, "AI-MASK-1")
 
 
 def test_the_holder_is_kept_and_let_go():
-    """As long as the Array lives."""
+    """The exporter is kept alive as long as the Array."""
     block = bytearray(8)
     found = ix.from_buffer(block, dtype="f4")
     with pytest.raises(BufferError):

@@ -1,4 +1,4 @@
-"""`from_pointer`: memory described by hand, and descriptions of no memory."""
+"""`from_pointer`: memory described by address, and refused descriptions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_c_order_is_the_default():
 
 
 def test_strides_count_elements():
-    """Those of DLPack, not those of NumPy."""
+    """Strides are in elements, as in DLPack, and not in bytes, as in NumPy."""
     found = ix.from_pointer(ADDRESS + 20, (3, 2), "float32", strides=(-1, -3), owner=BLOCK)
 
     assert found.tolist() == [[5.0, 2.0], [4.0, 1.0], [3.0, 0.0]]
@@ -49,7 +49,7 @@ def test_strides_count_elements():
     "dtype", ["float32", "<f4", np.float32, np.dtype("f4"), (2, 32), ix.DType(2, 32)]
 )
 def test_an_element_type_is_named_in_any_way(dtype):
-    """Whatever `DType.of` takes."""
+    """The element type may be anything that `DType.of` accepts."""
     assert ix.from_pointer(ADDRESS, (6,), dtype).dtype.name == "float32"
 
 
@@ -63,7 +63,7 @@ def test_a_shape_is_any_sequence_of_ints(shape):
 
 @pytest.mark.parametrize("readonly", [True, False, 1, 0])
 def test_the_caller_says_who_may_write(readonly):
-    """Memory described by hand is never unknown."""
+    """Memory described by address is read-only or writable, never unknown."""
     assert ix.from_pointer(ADDRESS, (6,), "float32", readonly=readonly).readonly is bool(readonly)
 
 
@@ -76,7 +76,7 @@ def test_memory_may_be_anywhere(kind):
 
 
 def test_the_owner_lives_as_long_as_the_memory_is_used():
-    """It goes with the last export."""
+    """The owner is released with the last export."""
 
     class Owner:
         pass
@@ -95,13 +95,13 @@ def test_the_owner_lives_as_long_as_the_memory_is_used():
 
 
 def test_without_an_owner_there_is_none():
-    """The caller then sees to the memory."""
+    """Without an owner the caller keeps the memory alive."""
     assert ix.from_pointer(ADDRESS, (6,), "float32").owner is None
 
 
 @pytest.mark.parametrize("ptr", [0, 1, 2**64 - 1, 2**64, 2**70])
 def test_an_empty_array_may_point_anywhere(ptr):
-    """Its address is 0 here."""
+    """The address of an empty array is ignored and becomes 0."""
     found = ix.from_pointer(ptr, (3, 0), "float32")
 
     assert (found.ptr, found.tolist()) == (0, [[], [], []])
@@ -114,7 +114,7 @@ def test_page_locked_memory_can_be_read():
 
 @pytest.mark.parametrize("stream", [None, -1, 1, 2, 77])
 def test_device_memory_may_have_a_stream(stream):
-    """Legal values are taken."""
+    """Device memory accepts legal streams."""
     assert ix.from_pointer(8, (1,), "int8", device="cuda", stream=stream).shape == (1,)
 
 
@@ -172,7 +172,7 @@ def test_each_axis_has_its_stride(strides):
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_an_element_type_that_is_none_is_refused(dtype, expected):
-    """As by `DType.of`, and in the name of this call."""
+    """An invalid element type raises the error of `DType.of` in the name of this call."""
     assert refusal(ADDRESS, (6,), dtype) == expected
 
 
@@ -187,7 +187,7 @@ def test_an_element_type_that_is_none_is_refused(dtype, expected):
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_a_device_that_is_none_is_refused(device, expected):
-    """As by `Device.of`, and in the name of this call."""
+    """An invalid device raises the error of `Device.of` in the name of this call."""
     assert refusal(ADDRESS, (6,), "float32", device=device) == expected
 
 
@@ -204,7 +204,7 @@ def test_a_device_that_is_none_is_refused(device, expected):
     ],
 )
 def test_a_stream_that_is_none_is_refused(device, stream, rule):
-    """Each device has its own streams, and the host has none."""
+    """An invalid stream is refused: each device has its own, and the host has none."""
     assert refusal(0xDEAD000, (6,), "float32", device=device, stream=stream) == (
         ix.StreamError,
         rule,
@@ -242,7 +242,7 @@ def test_a_description_of_no_memory_is_refused(ptr, shape, strides, rule):
 
 @pytest.mark.parametrize("device", ["opencl:0", "vulkan:0", "metal:0"])
 def test_a_handle_is_not_held_against_the_address_range(device):
-    """It is no address; only 0 is no handle."""
+    """A handle may have any value except 0, and is not checked against the address range."""
     assert ix.from_pointer(2**64 - 1, (6,), "float32", device=device).ptr == 2**64 - 1
     assert refusal(0, (6,), "float32", device=device) == (E, "DLP-DATA-1")
 
@@ -254,7 +254,7 @@ def test_a_handle_is_not_held_against_the_address_range(device):
     st.sampled_from(["int8", "float64", "complex128", "int4"]),
 )
 def test_any_numbers_are_memory_or_a_refusal(ptr, shape, strides, dtype):
-    """No description gets past the rules: what passes lies within the address range."""
+    """Every description that passes the rules lies within the address range."""
     try:
         found = ix.from_pointer(ptr, shape, dtype, strides=strides or None)
     except ix.InterchangeError:
@@ -268,13 +268,13 @@ def test_any_numbers_are_memory_or_a_refusal(ptr, shape, strides, dtype):
 
 
 def of_array(owner, **keywords):
-    """Return an Array that is described by hand over the memory of another."""
+    """Return an Array over the memory of another one, described by address."""
     return ix.from_pointer(owner.ptr, owner.shape, owner.dtype, owner=owner, **keywords)
 
 
 @pytest.mark.parametrize("readonly", [True, False, None])
 def test_memory_of_an_array_is_as_read_only_as_the_array_says(readonly):
-    """Also where its producer did not say."""
+    """Memory of a read-only array is read-only, also if its producer did not say so."""
     owner = ix.from_pointer(ADDRESS, (6,), "float32", owner=BLOCK, readonly=bool(readonly))
     if readonly is None:
         owner._flags = None
@@ -286,14 +286,14 @@ def test_memory_of_an_array_is_as_read_only_as_the_array_says(readonly):
 @pytest.mark.parametrize("owned", [True, False])
 @pytest.mark.parametrize("said", [True, False])
 def test_the_caller_may_say_otherwise_of_memory_of_an_array(owned, said):
-    """What is said is believed."""
+    """An explicit argument overrides this."""
     owner = ix.from_pointer(ADDRESS, (6,), "float32", owner=BLOCK, readonly=owned)
 
     assert of_array(owner, readonly=said).readonly is said
 
 
 def test_read_only_memory_of_an_array_is_not_exported_as_writable():
-    """The flag arrives where the memory is taken to next."""
+    """The flag is kept in exports of the memory."""
     found = np.from_dlpack(of_array(ix.from_buffer(b"abcd")))
 
     assert found.flags.writeable is False

@@ -1,4 +1,4 @@
-"""`inspect`: what is inside, everything that is wrong with it, and nothing consumed."""
+"""`inspect`: contents of objects and all violations, without consuming anything."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def part(report, kind):
 
 @pytest.mark.parametrize(("max_version", "version"), [(None, "before 1.0"), ((1, 3), "1.")])
 def test_a_capsule_is_opened(max_version, version):
-    """Every field of the struct is told."""
+    """Every field of the struct is reported."""
     memory = np.zeros((2, 3), "f4")
 
     report = ix.inspect(ix.to_capsule(memory, max_version=max_version))
@@ -51,7 +51,7 @@ def test_a_capsule_is_opened(max_version, version):
     [(0, "none"), (1, "read-only"), (2, "copied"), (3, "read-only, copied"), (4, "padded")],
 )
 def test_flags_are_told_in_words(flags, words):
-    """Those of a versioned struct."""
+    """The flags of a versioned struct are reported by name."""
     source = producers.host().but(flags=flags, generation="versioned")
 
     assert ix.inspect(source.__dlpack__()).fields["flags"] == words
@@ -71,7 +71,7 @@ def test_a_capsule_is_left_as_it_was(max_version):
 
 
 def test_a_consumed_capsule_is_told():
-    """Nothing of it is read."""
+    """A consumed capsule is reported, and its contents are not read."""
     capsule = ix.to_capsule(bytearray(3))
     array = ix.from_dlpack(capsule)
 
@@ -83,7 +83,7 @@ def test_a_consumed_capsule_is_told():
 
 @pytest.mark.parametrize("name", [None, b"", b"tensor", b"numpy_dltensor", b"dltensor_versione"])
 def test_a_capsule_of_another_kind_is_told(name):
-    """Its pointer is not followed."""
+    """A capsule of another kind is reported, and its pointer is not read."""
     report = ix.inspect(new_capsule(8, name, None))
 
     assert (rules(report), report.fields) == (["DLP-CAP-1"], {})
@@ -100,7 +100,7 @@ STRUCT_LIES = [
 
 @pytest.mark.parametrize("name", STRUCT_LIES)
 def test_whatever_is_wrong_with_a_producer_is_told_with_its_rule(name):
-    """Everything that an import refuses is found, and the deleter runs as after any refusal."""
+    """All violations that an import refuses are reported, and the deleter runs once."""
     case = ZOO[name]
     source = case.make()
 
@@ -113,7 +113,7 @@ def test_whatever_is_wrong_with_a_producer_is_told_with_its_rule(name):
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_whatever_is_legal_breaks_no_rule(name):
-    """Odd is not wrong: what a consumer must put up with is told, and nothing else is."""
+    """Odd and legal values are reported, and nothing is reported as a violation."""
     source = LEGAL[name].make()
     tolerated = {
         "DLP-DATA-3": 0 in source.said.shape if isinstance(source.said.shape, tuple) else False,
@@ -145,14 +145,14 @@ def test_all_that_is_wrong_is_told_at_once():
 
 @pytest.mark.parametrize("generation", ["versioned", "legacy"])
 def test_a_capsule_that_would_leak_is_told(generation):
-    """Without a destructor nobody frees it unconsumed."""
+    """A capsule without a destructor is reported, since it leaks if it is not consumed."""
     source = producers.host().but(generation=generation, destructor=None)
 
     assert rules(ix.inspect(source.__dlpack__())) == ["DLP-LIFE-2"]
 
 
 def test_of_a_foreign_major_nothing_else_is_read():
-    """The rest of the struct means what that version says."""
+    """Of another major version only version and flags are read."""
     report = ix.inspect(producers.zoo()["major-2-and-nonsense"].make().__dlpack__())
 
     assert (rules(report), set(report.fields)) == (["DLP-VER-1"], {"version"})
@@ -162,7 +162,7 @@ def test_of_a_foreign_major_nothing_else_is_read():
 
 
 def test_a_producer_is_asked_once_for_each_thing():
-    """Its device and one capsule; nothing is consumed."""
+    """A producer is asked for its device and one capsule, and nothing is consumed."""
     source = producers.host()
 
     report = ix.inspect(source)
@@ -173,7 +173,7 @@ def test_a_producer_is_asked_once_for_each_thing():
 
 
 def test_a_producer_with_streams_is_asked_not_to_wait():
-    """Nothing will be read."""
+    """A producer with streams is asked not to wait, since nothing is read."""
     source = producers.claiming((2, 0))
 
     ix.inspect(source)
@@ -184,7 +184,7 @@ def test_a_producer_with_streams_is_asked_not_to_wait():
 @pytest.mark.parametrize("error", [TypeError, ValueError, BufferError, RuntimeError, MemoryError])
 @pytest.mark.parametrize("where", ["raises", "device_raises"])
 def test_what_a_producer_raises_is_told(error, where):
-    """Its own words are shown, and the report goes on."""
+    """The error of a producer is shown, and the report continues."""
     source = producers.host().but(**{where: error("the producer's own")})
 
     report = part(ix.inspect(source), "__dlpack__")
@@ -196,7 +196,7 @@ def test_what_a_producer_raises_is_told(error, where):
 
 @pytest.mark.parametrize("where", ["raises", "device_raises"])
 def test_an_interrupt_stops_a_report(where):
-    """The user's Ctrl-C is no finding."""
+    """A KeyboardInterrupt stops the report."""
     source = producers.host().but(**{where: KeyboardInterrupt()})
 
     with pytest.raises(KeyboardInterrupt):
@@ -212,7 +212,7 @@ def test_an_interrupt_stops_a_report(where):
     ],
 )
 def test_nonsense_about_the_device_is_told(name):
-    """And the capsule is looked at all the same."""
+    """An invalid device is reported, and the capsule is inspected nevertheless."""
     report = ix.inspect(ZOO[name].make())
 
     assert ZOO[name].rule in rules(report)
@@ -265,13 +265,13 @@ def test_a_buffer_in_a_record_is_told_by_its_address(data, readonly):
     "data", [[1, 2, 3], "text", object], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_data_of_another_kind_is_told(data):
-    """Neither an address nor a buffer."""
+    """Data that are neither an address nor a buffer are reported."""
     assert "CAI-DATA-1" in rules(ix.inspect({**GOOD, "data": data}))
 
 
 @pytest.mark.parametrize("stream", [1, 2, 77])
 def test_a_stream_in_a_record_is_told(stream):
-    """That of the producer."""
+    """The stream of the record is reported."""
     assert ix.inspect({**GOOD, "stream": stream}).fields["stream"] == str(stream)
 
 
@@ -320,7 +320,7 @@ def test_all_that_is_wrong_with_a_record_is_told_at_once():
     "record", [{}, {"shape": (1,)}, {1: 2}], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_a_dict_that_is_no_record_is_told(record):
-    """What it lacks is named."""
+    """A dict that is no record is reported with its missing keys."""
     assert rules(ix.inspect(record)) == ["CAI-DICT-1"]
 
 
@@ -328,14 +328,14 @@ def test_a_dict_that_is_no_record_is_told(record):
     "record", [5, "record", [1], object], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_an_attribute_that_is_no_record_is_told(record):
-    """Whatever an object has under that name."""
+    """An attribute of any type under the record's name is reported."""
     assert rules(ix.inspect(Interface(record))) == ["CAI-DICT-1"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, TypeError, KeyError])
 @pytest.mark.parametrize("name", ["__cuda_array_interface__", "__array_interface__"])
 def test_a_record_that_raises_is_told(name, error):
-    """torch raises for tensors that need a gradient: the other protocols are told all the same."""
+    """An error for a record, as torch raises for gradients, is reported next to other protocols."""
 
     def get(_):
         raise error("the producer's own")
@@ -352,7 +352,7 @@ def test_a_record_that_raises_is_told(name, error):
 
 
 def test_a_buffer_is_told():
-    """As the buffer protocol describes it."""
+    """A buffer is reported by the fields of the buffer protocol."""
     report = part(ix.inspect(array.array("i", [1, 2, 3])), "buffer protocol")
 
     assert report.fields == {
@@ -364,12 +364,12 @@ def test_a_buffer_is_told():
 
 
 def test_a_buffer_that_cannot_come_in_is_told():
-    """With the rule by which from_buffer() refuses it."""
+    """A buffer that cannot be imported is reported with the rule of from_buffer()."""
     assert "BUF-FORMAT-1" in rules(ix.inspect(np.zeros(3, ">i4")))
 
 
 def test_every_protocol_of_an_object_is_told():
-    """NumPy speaks three."""
+    """Every protocol of an object is reported; NumPy supports three."""
     report = ix.inspect(np.zeros(3))
 
     assert [one.kind for one in report.parts] == [
@@ -384,7 +384,7 @@ def test_every_protocol_of_an_object_is_told():
     "value", [None, 5, "text", [1], object], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_what_speaks_nothing_is_refused(value):
-    """There is nothing to report."""
+    """An object without protocols is refused."""
     with pytest.raises(ix.NoProtocolError) as caught:
         ix.inspect(value)
 
@@ -392,7 +392,7 @@ def test_what_speaks_nothing_is_refused(value):
 
 
 def test_a_class_is_told_without_a_crash():
-    """Its methods need an object, which the report says."""
+    """A class is reported as such, since its methods need an instance."""
     assert "needs an argument" in str(ix.inspect(np.ndarray))
 
 
@@ -400,7 +400,7 @@ def test_a_class_is_told_without_a_crash():
 
 
 def test_a_finding_prints_severity_rule_and_what_was_found():
-    """One line each."""
+    """A finding prints severity, rule and text on one line."""
     finding = Finding("DLP-DATA-3", "data is not NULL for shape (0,)")
 
     assert str(finding) == (
@@ -431,7 +431,7 @@ def test_a_report_prints_its_parts_indented():
 @pytest.mark.parametrize("shape", [(4.0,), (True,)])
 @pytest.mark.parametrize("attribute", ["__cuda_array_interface__", "__array_interface__"])
 def test_numbers_that_only_equal_ints_are_told(attribute, shape):
-    """A record of ints that was met before changes nothing."""
+    """Numbers that only equal ints are reported, also after an equal record of ints."""
     good = {"shape": (4,), "strides": None, "typestr": "|u1", "data": (4096, False)}
     good |= {"version": 3, "stream": None}
     for record in (good, {**good, "shape": (1,)}):
@@ -443,7 +443,7 @@ def test_numbers_that_only_equal_ints_are_told(attribute, shape):
 
 
 def test_a_stream_that_a_version_does_not_know_is_not_judged():
-    """Beside what is wrong with such a record."""
+    """A stream in a record version without streams is not judged."""
     report = ix.inspect({"shape": 4, "typestr": "|u1", "data": (1, 0), "version": 2, "stream": 0})
 
     assert [finding.rule for finding in report.findings] == ["CAI-SHAPE-1"]

@@ -1,4 +1,4 @@
-"""`inspect` of objects that raise when they are asked: it tells of that, and asks on."""
+"""`inspect` of objects that raise on attribute access: it reports the error and continues."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import interchange as ix
 
 
 class WordlessError(Exception):
-    """An error that cannot say what it is."""
+    """An error without a readable message."""
 
     def __str__(self):
         raise RuntimeError("no words")
@@ -36,7 +36,7 @@ ATTRIBUTES = ("__dlpack__", "__cuda_array_interface__", "__array_interface__")
 @KINDS
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_a_property_that_raises_is_told(kind, name):
-    """Under its own name, beside what the other protocols say."""
+    """A property that raises is reported under its name, next to the other protocols."""
     good = np.zeros(2).__array_interface__
     others = {} if name == "__array_interface__" else {"__array_interface__": good}
     report = ix.inspect(an_object(**{name: property(raising(kind, "theirs"))}, **others))
@@ -49,7 +49,7 @@ def test_a_property_that_raises_is_told(kind, name):
 @KINDS
 @pytest.mark.parametrize("name", ["__dict__", "__class__", "__dlpack_device__"])
 def test_other_properties_that_raise_hide_nothing(kind, name):
-    """What is not asked for, or of the type, is not missed."""
+    """Properties of no protocol, and of the type, are not needed."""
     methods = {"__dlpack__": lambda _, **__: np.zeros(2).__dlpack__()}
     methods |= {"__dlpack_device__": lambda _: (1, 0)}
     report = ix.inspect(an_object(**{**methods, name: property(raising(kind, "theirs"))}))
@@ -60,7 +60,7 @@ def test_other_properties_that_raise_hide_nothing(kind, name):
 
 @KINDS
 def test_a_method_that_raises_is_told(kind):
-    """Also where the error has no text."""
+    """A method that raises is reported, also if the error has no text."""
     x = an_object(__dlpack__=raising(kind, "theirs"), __dlpack_device__=lambda _: (1, 0))
     report = ix.inspect(x)
 
@@ -69,7 +69,7 @@ def test_a_method_that_raises_is_told(kind):
 
 @pytest.mark.parametrize("how", ["alone", "of an object"])
 def test_a_record_whose_methods_raise_is_told(how):
-    """A kind of dict of somebody else's."""
+    """A dict-like class whose methods raise is reported."""
 
     class Record(dict):
         get = keys = __getitem__ = raising(RuntimeError, "theirs")
@@ -82,7 +82,7 @@ def test_a_record_whose_methods_raise_is_told(how):
 
 
 def test_an_object_that_answers_nothing_is_told_of():
-    """Each question is asked, and each answer told."""
+    """Each attribute is read, and each error reported."""
 
     class Mute:
         def __getattr__(self, name):

@@ -1,4 +1,4 @@
-"""Values too long to be written: the error is about them, and none comes of writing them."""
+"""Values too long to be printed: errors about them are raised without printing them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Described:
 
 
 class Elsewhere:
-    """Says that its memory is on a device."""
+    """Claims that its memory is on a device."""
 
     def __init__(self, *device) -> None:
         self.device = device
@@ -90,7 +90,7 @@ REFUSED = {
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
 def test_an_int_of_thousands_of_digits_is_refused_by_a_rule(call, sign):
-    """And not by Python, which does not write it."""
+    """An int of thousands of digits is refused by a rule, without Python's own error."""
     with pytest.raises(ix.InterchangeError) as caught:
         call(sign * HUGE)
 
@@ -99,7 +99,7 @@ def test_an_int_of_thousands_of_digits_is_refused_by_a_rule(call, sign):
 
 
 def test_no_limit_of_pythons_makes_a_message_slow():
-    """Where the limit is lifted, the digits are still not written: that takes seconds."""
+    """Messages do not contain huge integers even without Python's limit, since that is slow."""
     written = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:

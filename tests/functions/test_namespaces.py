@@ -1,4 +1,4 @@
-"""`array_namespace`: which namespace takes all arguments."""
+"""`array_namespace`: the namespace that accepts all arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from interchange.testing import producers
 
 
 class Record:
-    """An object that speaks the CUDA Array Interface alone; it has no elements."""
+    """An object that supports the CUDA Array Interface only, without elements."""
 
     def __init__(self):
         data = (0, False)
@@ -82,7 +82,7 @@ def ours():
 
 @every_library
 def test_arrays_of_one_library_have_its_upgraded_namespace(library):
-    """Of two arrays as of one."""
+    """Arrays of one library give its upgraded namespace."""
     wanted = upgrade(sys.modules[library])
 
     assert array_namespace(NATIVE[library]()) is wanted
@@ -92,7 +92,7 @@ def test_arrays_of_one_library_have_its_upgraded_namespace(library):
 @every_library
 @every_foreign
 def test_foreign_memory_goes_with_any_library(library, kind):
-    """In either order, and the namespace takes it."""
+    """Foreign memory next to a library's array gives that library's namespace, in any order."""
     x = FOREIGN[kind]()
 
     xp = array_namespace(x, NATIVE[library]())
@@ -106,19 +106,19 @@ def test_foreign_memory_goes_with_any_library(library, kind):
 @every_library
 @pytest.mark.parametrize("scalar", SCALARS, ids=lambda x: repr(x).partition(" at 0x")[0])
 def test_scalars_and_none_are_ignored(library, scalar):
-    """As in array-api-compat."""
+    """Scalars and None are ignored, as in array-api-compat."""
     assert array_namespace(scalar, NATIVE[library]()) is upgrade(sys.modules[library])
 
 
 @pytest.mark.parametrize("x", [np.float64(1), np.int8(1), np.ma.masked_array([1])])
 def test_scalars_and_subclasses_of_numpy_are_numpy_s(x):
-    """As in array-api-compat, although ``np.float64`` is a ``float``."""
+    """NumPy scalars and subclasses give NumPy, as in array-api-compat (a float64 is a float)."""
     assert array_namespace(x) is upgrade(np)
 
 
 @given(st.permutations([*FOREIGN, "numpy", "scalar"]), st.integers(1, 11))
 def test_the_order_of_arguments_is_of_no_matter(order, count):
-    """NumPy if there is an array of it, and interchange where there is none."""
+    """NumPy if there is an ndarray, interchange otherwise, in any order."""
     makers = {**FOREIGN, **NATIVE, "scalar": lambda: 3}
     names = order[:count]
     if names == ["scalar"]:
@@ -130,7 +130,7 @@ def test_the_order_of_arguments_is_of_no_matter(order, count):
 
 
 def test_a_library_that_is_not_known_says_itself():
-    """By the standard's own method."""
+    """An unknown library gives the namespace of the standard's method."""
     xp = types.ModuleType("unheard_of")
     for name in ("asarray", "zeros", "reshape", "matmul", "from_dlpack"):
         setattr(xp, name, getattr(np, name))
@@ -147,17 +147,17 @@ def test_a_library_that_is_not_known_says_itself():
 
 @every_foreign
 def test_foreign_memory_alone_is_interchange_s(kind):
-    """And so is an Array."""
+    """Foreign memory alone, and an Array, give interchange's namespace."""
     assert array_namespace(FOREIGN[kind]()) is ours()
 
 
 def test_memory_on_a_device_is_interchange_s():
-    """Nothing is asked of a driver."""
+    """Memory on a device gives interchange's namespace, without calling a driver."""
     assert array_namespace(Record(), producers.claiming((2, 0))) is ours()
 
 
 def test_every_argument_is_taken():
-    """As the name of the function promises."""
+    """The function accepts every argument of an array type."""
     xp = ours()
     arguments = [FOREIGN[kind]() for kind in FOREIGN]
 
@@ -193,7 +193,7 @@ def test_nothing_but_scalars_is_refused(arguments):
     "x", [[1, 2], (1,), "abc", {}, object(), np.ndarray, np], ids=lambda x: type(x).__name__
 )
 def test_what_holds_no_memory_is_refused(x):
-    """Lists, too: they are no arrays."""
+    """Objects without memory are refused, lists too."""
     error = refusal(ix.NoProtocolError, np.ones(2), x)
 
     assert (error.rule, "argument 1" in str(error)) == ("IX-PROTOCOL-1", True)
@@ -202,7 +202,7 @@ def test_what_holds_no_memory_is_refused(x):
 @every_library
 @pytest.mark.parametrize("x", [Record(), producers.claiming((2, 0))], ids=["CAI", "DLPack"])
 def test_device_memory_does_not_go_with_a_library_of_the_host(library, x):
-    """Its namespace could not take it."""
+    """Device memory with an array of a host library is refused."""
     error = refusal(ix.UnsupportedDeviceError, NATIVE[library](), x)
 
     assert (error.rule, "argument 1 is on a device" in str(error)) == ("DLP-DEV-6", True)
@@ -213,7 +213,7 @@ def test_device_memory_does_not_go_with_a_library_of_the_host(library, x):
 
 @every_library
 def test_a_library_that_is_named_takes_arrays_of_all(library):
-    """And scalars, and nothing at all."""
+    """A named library accepts arrays of all libraries, scalars, or no arguments."""
     wanted = upgrade(sys.modules[library])
     arguments = [np.ones(2), array_api_strict.ones(2), b"abc", 3]
 
@@ -223,13 +223,13 @@ def test_a_library_that_is_named_takes_arrays_of_all(library):
 
 
 def test_interchange_can_be_named():
-    """Its namespace takes arrays of every library, too."""
+    """The namespace of interchange can be named and accepts arrays of every library."""
     assert array_namespace(np.ones(2), array_api_strict.ones(2), backend="interchange") is ours()
 
 
 @pytest.mark.parametrize("backend", ["", "Torch", "tensorflow", "numpy.linalg"])
 def test_a_name_that_is_not_known_is_refused(backend):
-    """With the names that are."""
+    """An unknown name is refused with the known ones."""
     error = refusal(ix.BackendUnavailableError, np.ones(2), backend=backend)
 
     names = "array_api_strict, cupy, dask, jax, numpy"
@@ -237,7 +237,7 @@ def test_a_name_that_is_not_known_is_refused(backend):
 
 
 def test_a_library_that_is_not_installed_is_refused(monkeypatch):
-    """The error says what to install."""
+    """A library that is not installed is refused; the error says what to install."""
     monkeypatch.setitem(sys.modules, "cupy", None)
 
     assert refusal(ix.BackendUnavailableError, backend="cupy").hint == "install cupy"
@@ -251,7 +251,7 @@ def test_a_library_is_named_by_text(backend):
 
 @pytest.mark.parametrize("answer", [5, None, object()])
 def test_what_calls_no_namespace_a_namespace_is_refused(answer):
-    """With the argument's type and what it answered."""
+    """An invalid ``__array_namespace__`` is refused with the argument's type and the result."""
     liar = type("Liar", (), {"__array_namespace__": lambda _, **__: answer})()
 
     with pytest.raises(ix.NoProtocolError, match=r"Liar returned .*IX-NAMESPACE-2"):

@@ -1,4 +1,4 @@
-"""How libraries name devices: their words, and ours, both ways, for GPUs that are not here."""
+"""Device names of libraries, and conversions from and to ours, for GPUs that are not present."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ every_vendor = pytest.mark.parametrize("gpu", [CUDA, ROCM], ids=["CUDA", "ROCm"]
 
 
 class Place(types.SimpleNamespace):
-    """A device of a stand-in."""
+    """A device of a stand-in for a library."""
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def jax(monkeypatch):
 
 @every_vendor
 def test_torch_calls_every_gpu_cuda(torch, gpu):
-    """Which vendor's it is it knows from how it was built."""
+    """torch names every GPU "cuda"; the vendor is that of its build."""
     torch.version.hip = None if gpu is CUDA else "6.0"
     row = ROWS["torch"]
 
@@ -79,20 +79,20 @@ def test_torch_calls_every_gpu_cuda(torch, gpu):
 
 @pytest.mark.usefixtures("torch")
 def test_torch_has_a_current_gpu():
-    """It is meant where no number is given."""
+    """cuda" without a number is torch's current GPU."""
     assert ROWS["torch"].read_device("cuda") is ix.Device(2, 3)
 
 
 @pytest.mark.usefixtures("torch")
 def test_torch_has_devices_of_its_own():
-    """They have no name here; and it has no managed memory."""
+    """torch devices without a counterpart are unknown here; torch has no managed memory."""
     assert ROWS["torch"].read_device("meta") is None
     assert ROWS["torch"].write_device(ix.Device(13)) is None
 
 
 @every_vendor
 def test_cupy_has_gpus_alone(cupy, gpu):
-    """By number, or by an object that has one."""
+    """CuPy's devices are GPUs, as a number or an object with one."""
     cupy.cuda.runtime.is_hip = gpu is ROCM
     row = ROWS["cupy"]
 
@@ -118,7 +118,7 @@ def test_cupy_has_gpus_alone(cupy, gpu):
     ids=["cpu", "second cpu", "gpu", "cuda", "gpu rocm", "rocm", "tpu", "sharding"],
 )
 def test_jax_counts_devices_by_their_hardware(place, device):
-    """Not by their ids, which are of all hosts; a second device of the host is a pretence."""
+    """JAX devices are numbered by hardware, not by ids; further host devices are the host."""
     assert ROWS["jax"].read_device(place) is device
 
 
@@ -134,7 +134,7 @@ def test_jax_finds_its_device_again(jax):
 
 @pytest.mark.parametrize("name", ["numpy", "dask"])
 def test_libraries_of_the_host_have_one_device(name):
-    """By the same name as here."""
+    """Libraries of the host have one device, with the same name as here."""
     row = ROWS[name]
 
     assert (row.read_device("cpu"), row.write_device(ix.Device(1))) == (ix.Device(1), "cpu")

@@ -84,7 +84,7 @@ def test_arrays_have_the_namespace_that_array_api_compat_gives_them(make, wanted
 @every_library
 @every_foreign
 def test_arrays_of_libraries_without_a_namespace_go_with_any(make, wanted, library, kind):
-    """And become arrays of it."""
+    """Arrays of libraries without a namespace are converted to any namespace."""
     x, other = make(library), make(kind)
 
     xp = array_namespace(other, x)
@@ -97,7 +97,7 @@ def test_arrays_of_libraries_without_a_namespace_go_with_any(make, wanted, libra
 
 @every_foreign
 def test_arrays_of_libraries_without_a_namespace_have_interchange_s(make, kind):
-    """So that code for the array API can take them."""
+    """Arrays of libraries without a namespace give interchange's."""
     xp = array_namespace(make(kind))
 
     assert xp.__name__ == "interchange.xp"
@@ -106,7 +106,7 @@ def test_arrays_of_libraries_without_a_namespace_have_interchange_s(make, kind):
 
 @pytest.mark.parametrize("pair", [*itertools.combinations(MAKE, 2)], ids="-".join)
 def test_two_libraries_are_one_too_many(make, pair):
-    """Both are named."""
+    """Arrays of two libraries are refused; the error names both."""
     arrays = [make(library) for library in pair]
 
     with pytest.raises(ix.ArgumentError, match="several libraries") as caught:
@@ -117,7 +117,7 @@ def test_two_libraries_are_one_too_many(make, pair):
 
 @pytest.mark.parametrize("pair", [*itertools.permutations(MAKE, 2)], ids="-".join)
 def test_a_library_that_is_named_takes_arrays_of_the_other(make, wanted, pair):
-    """As the error says."""
+    """The conversion that the error names is accepted."""
     x, other = make(pair[0]), make(pair[1])
 
     xp = array_namespace(x, other, backend=pair[0])
@@ -142,7 +142,7 @@ def test_a_tracer_is_an_array_of_jax(make):
 
 @pytest.mark.parametrize("kind", [*MAKE, *FOREIGN])
 def test_a_result_comes_back_in_the_type_of_the_argument(make, kind):
-    """With its elements."""
+    """A result has the type of the argument, and its elements."""
     x = make(kind)
     result = ix.asarray(np.arange(16, dtype="f4")).copy()
 
@@ -155,7 +155,7 @@ def test_a_result_comes_back_in_the_type_of_the_argument(make, kind):
 
 @pytest.mark.parametrize("kind", [*(name for name in MAKE if name != "dask"), *FOREIGN])
 def test_the_result_shares_memory_where_it_may(make, kind):
-    """It is aligned, and may be written."""
+    """The result shares memory that is aligned and writable."""
     result = ix.asarray(np.arange(16, dtype="f4")).copy()
 
     found = like(result, make(kind), copy=False)

@@ -1,4 +1,4 @@
-"""`like`: results in the type of what the caller passed."""
+"""`like`: results in the array type of the caller's argument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interchange.testing import producers, strategies
 
 
 class Record:
-    """An object that speaks the CUDA Array Interface alone; it has no elements."""
+    """An object that supports the CUDA Array Interface only, without elements."""
 
     def __init__(self):
         data = (0, False)
@@ -42,7 +42,7 @@ def refusal(error, *arguments, **options):
 
 
 def kind_of(x):
-    """Return what a case is called: the same in every process."""
+    """Return the name of a case, the same in every process."""
     return x.__name__ if isinstance(x, type) else type(x).__name__
 
 
@@ -63,7 +63,7 @@ def kind_of(x):
     ids=lambda x: type(x).__name__ if not isinstance(x, type) else "",
 )
 def test_the_result_has_the_type_of_the_argument(x, wanted):
-    """And shares the memory of what was computed."""
+    """The result has the type of the argument and shares the computed memory."""
     result = ix.asarray(np.arange(3.0))
 
     found = like(result, x)
@@ -88,7 +88,7 @@ def test_a_capsule_is_answered_by_one_of_its_generation(name, is_consumed):
 
 
 def test_read_only_results_are_copied_for_legacy_capsules():
-    """They have no word for it."""
+    """A read-only result is copied for libraries that use legacy capsules."""
     x = ix.to_capsule(bytearray(2))
 
     found = ix.from_dlpack(like(b"abc", x), assume_writable=True)
@@ -99,7 +99,7 @@ def test_read_only_results_are_copied_for_legacy_capsules():
 
 @given(strategies.sources())
 def test_what_numpy_gives_is_what_was_computed(source):
-    """Every element type and layout, shared."""
+    """NumPy's results of every element type and layout are shared."""
     seen = ix.from_dlpack(source)
 
     found = like(seen, np.zeros(1))
@@ -124,13 +124,13 @@ def test_there_and_back(numbers):
 
 @pytest.mark.parametrize("x", [np.ones(2), memoryview(b"ab"), ix.asarray(b"ab")], ids=kind_of)
 def test_a_result_of_the_right_type_is_handed_back(x):
-    """Nothing is to be done."""
+    """A result of the right type is returned unchanged."""
     assert like(x, x) is x
 
 
 @pytest.mark.parametrize("x", [np.ones(2), memoryview(b"ab"), ix.asarray(b"ab")], ids=kind_of)
 def test_a_copy_that_is_asked_for_is_made(x):
-    """Of the right type, too."""
+    """A requested copy is made, also of the right type."""
     found = like(x, x, copy=True)
 
     assert type(found) is type(x)
@@ -154,7 +154,7 @@ def test_a_type_that_is_not_known_is_refused(x):
 
 
 def test_a_result_without_memory_is_refused():
-    """Numbers and lists are no arrays."""
+    """Results without memory, such as numbers and lists, are refused."""
     assert refusal(ix.NoProtocolError, [1, 2], np.ones(2)).rule == "IX-PROTOCOL-1"
 
 
@@ -171,7 +171,7 @@ def test_a_result_on_the_host_is_not_moved_to_a_device():
 
 
 def test_a_result_on_a_device_is_answered_in_kind():
-    """What speaks the CUDA Array Interface alone gets an object that does."""
+    """For an argument with the CUDA Array Interface only, the result supports it, too."""
     result = ix.from_pointer(0, (0, 3), "float32", device="cuda:0")
 
     found = like(result, Record())

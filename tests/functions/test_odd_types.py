@@ -1,4 +1,4 @@
-"""Classes whose metaclass says what they are equal to, or takes their hash away."""
+"""Classes whose metaclass overrides equality or removes the hash."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def posing_as(cls):
 
 
 class WithoutHash(type):  # noqa: PLW1641 - which is the point
-    """Its classes are compared, and so have no hash."""
+    """A metaclass with comparison, and so without a hash."""
 
     def __eq__(cls, other):
         return cls is other
 
 
 class Speaking:
-    """Speaks DLPack in words of its own, and a buffer."""
+    """Supports DLPack with its own attributes, and a buffer."""
 
     def __init__(self) -> None:
         self.block = np.arange(3.0)
@@ -75,7 +75,7 @@ TAKING = {
 @every_metaclass
 @pytest.mark.parametrize("take", TAKING.values(), ids=TAKING)
 def test_an_object_is_asked_as_what_it_is(meta, take):
-    """Types are told apart by identity: no metaclass decides how memory is read."""
+    """Types are compared by identity: no metaclass decides how memory is read."""
     x = made(meta)
     before = x.block.copy()
 
@@ -87,7 +87,7 @@ def test_an_object_is_asked_as_what_it_is(meta, take):
 
 @every_metaclass
 def test_each_type_is_learnt_apart(meta):
-    """What one class takes says nothing of another that is equal to it."""
+    """Information about one class is not used for another class that is equal to it."""
 
     class Newer(Speaking, metaclass=meta):
         def __dlpack__(self, *, max_version=None, copy=None):
@@ -99,7 +99,7 @@ def test_each_type_is_learnt_apart(meta):
 
 @every_metaclass
 def test_a_class_is_no_element_type_by_equality(meta):
-    """``DType.of`` takes the built-in types, and not what calls itself one of them."""
+    """``DType.of`` accepts the built-in types, not classes that are equal to them."""
     with pytest.raises(ix.InterchangeError):
         ix.DType.of(meta("Odd", (), {}))
 
@@ -120,7 +120,7 @@ def test_a_class_is_no_element_type_by_equality(meta):
     ids=["+", "==", "[]=", "[]", "zeros", "full", "repeat", "astype"],
 )
 def test_an_operand_is_told_by_what_it_is(meta, use):
-    """What poses as a number is refused, in the words for what is none."""
+    """An object that claims to be a number is refused as any other object."""
     thing = meta("Odd", (), {})()
     plain = type("Plain", (), {})()
     array = ix.asarray(np.arange(3.0))
@@ -135,13 +135,13 @@ def test_an_operand_is_told_by_what_it_is(meta, use):
 
 
 def test_a_list_of_what_has_no_hash_is_refused():
-    """As any other list of what is not a number."""
+    """A list of unhashable objects is refused as any other invalid list."""
     with pytest.raises(ix.ArgumentError, match="is not a number"):
         xp.asarray([WithoutHash("Odd", (), {})()])
 
 
 def test_what_is_known_of_a_type_goes_with_it():
-    """The table keeps no type alive, and holds nothing of one that is gone."""
+    """The table keeps no type alive, and has no entry for a deleted type."""
     table = TypeTable(4)
     table[type("Short", (), {})] = "lived"
     gc.collect()
@@ -150,7 +150,7 @@ def test_what_is_known_of_a_type_goes_with_it():
 
 
 def test_a_table_of_types_is_bounded():
-    """When one more comes than is kept, all are forgotten."""
+    """If the table exceeds its limit, all entries are dropped."""
     table, types = TypeTable(3), [type(f"T{i}", (), {}) for i in range(4)]
     for cls in types:
         table[cls] = cls.__name__
@@ -159,7 +159,7 @@ def test_a_table_of_types_is_bounded():
 
 
 def test_a_type_in_the_place_of_another_is_not_taken_for_it():
-    """An address that is used again stands for another type."""
+    """A new type at the address of a deleted one is not mistaken for it."""
     table = TypeTable(4)
     old, new = type("Old", (), {}), type("New", (), {})
     table[old] = "old"

@@ -1,4 +1,4 @@
-"""`Producer`: one method makes a class speak every protocol."""
+"""`Producer`: one method makes a class support every protocol."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ if sys.version_info >= (3, 12):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_protocol_shares_the_memory(way):
-    """What is written to the block is seen through whatever came out."""
+    """Writes to the block are visible in every export."""
     samples = Samples()
 
     found = WAYS[way](samples)
@@ -68,7 +68,7 @@ def test_every_protocol_shares_the_memory(way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_protocol_keeps_the_producer_alive(way):
-    """It lives as long as what came out, and no longer."""
+    """The producer is kept alive by its exports, and no longer."""
     samples = Samples()
     alive = weakref.ref(samples)
     found = WAYS[way](samples)
@@ -84,7 +84,7 @@ def test_every_protocol_keeps_the_producer_alive(way):
 
 @pytest.mark.parametrize("way", ["asarray", "from_dlpack", "from_array_interface", "capsule"])
 def test_read_only_is_said_in_every_protocol(way):
-    """Nobody writes what the producer forbids."""
+    """Every protocol exports read-only memory as read-only."""
     assert WAYS[way](Samples(readonly=True)).readonly is True
 
 
@@ -95,7 +95,7 @@ def test_read_only_arrives_in_numpy(way):
 
 
 def test_the_device_is_that_of_the_memory():
-    """Asked without an export."""
+    """The device can be read without an export."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:1")
 
     assert Answering(array).__dlpack_device__() == (2, 1)
@@ -116,7 +116,7 @@ def test_keywords_are_handed_on():
 
 
 def test_a_capsule_a_call():
-    """Each call asks the class anew."""
+    """Each call creates a new capsule."""
     samples = Samples()
     first, second = samples.__dlpack__(), samples.__dlpack__()
 
@@ -127,7 +127,7 @@ def test_a_capsule_a_call():
     "answer", [None, 5, b"abc", np.zeros(3)], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_an_answer_that_is_no_array_is_refused(answer):
-    """The producer's author is told what to return."""
+    """An invalid return value is refused, and the error tells the author what to return."""
     with pytest.raises(ix.ExchangeError) as caught:
         ix.asarray(Answering(answer))
 
@@ -155,7 +155,7 @@ def test_a_class_without_the_method_is_told(call):
 
 
 def test_an_error_of_the_producers_own_comes_through():
-    """Whatever ``__interchange__`` raises is not wrapped."""
+    """An error in ``__interchange__`` reaches the caller unchanged."""
 
     class Closed(ix.Producer):
         def __interchange__(self):
@@ -191,7 +191,7 @@ def test_copies_of_a_producer_are_its_own_affair():
 
 
 def test_a_producer_on_the_host_has_no_cuda_record():
-    """``hasattr`` tells consumers where the memory is."""
+    """``hasattr`` finds no CUDA record for a producer on the host."""
 
     class Samples(ix.Producer):
         def __interchange__(self):

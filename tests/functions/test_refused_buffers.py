@@ -1,4 +1,4 @@
-"""Buffers that were refused are let go at once: their holders close, and the error is the one."""
+"""Refused buffers are released at once, so that their exporters can be closed."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def test_a_mapped_file_is_closed_after_a_refusal(run_isolated, core_env, call, r
 
 
 def test_shared_memory_is_closed_while_a_refusal_is_handled(run_isolated, core_env):
-    """Its traceback holds no buffer."""
+    """The traceback of a refusal keeps no buffer, so that shared memory can be closed."""
     assert run_isolated(SHARED, env=core_env).split() == ["IX-BUFFER-1"]
 
 
 def test_a_file_mapped_to_be_read_is_closed_when_it_is_to_be_written(
     run_isolated, core_env, tmp_path
 ):
-    """It is refused before an Array is made."""
+    """A read-only mapped file is refused for writing before an Array is created."""
     path = tmp_path / "numbers"
     path.write_bytes(bytes(16))
 

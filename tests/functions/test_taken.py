@@ -1,4 +1,4 @@
-"""`error.taken`: what came of several arguments, where one of them is refused."""
+"""`error.taken`: the imported arguments of a call of which one is refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ COMPILED = {"kernel, read-only", "kernel, count"}  # by llvmlite, before they ar
     [pytest.param(call, marks=[pytest.mark.interop] * (call in COMPILED)) for call in SEVERAL],
 )
 def test_errors_of_several_arguments_keep_those_of_capsules(call):
-    """What came out of the first is there to be passed again, whatever is wrong with the second."""
+    """The error keeps the first argument's capsule, whatever is wrong with the second."""
     refuse, bad = SEVERAL[call]
     with pytest.raises(ix.InterchangeError, match=r"what `error\.taken` has") as caught:
         refuse(_capsule(), bad)
@@ -69,7 +69,7 @@ def test_errors_of_several_arguments_keep_those_of_capsules(call):
 
 
 def test_one_argument_is_kept_as_it_is():
-    """There is no choice of names; None is no argument."""
+    """A single argument is kept without a name."""
     with pytest.raises(ix.ContractError) as caught:
         _both(None, np.zeros(2).__dlpack__())
 
@@ -77,7 +77,7 @@ def test_one_argument_is_kept_as_it_is():
 
 
 def test_errors_keep_nothing_of_what_can_be_asked_again():
-    """A copy is no better than what the caller has, and its memory would live as long."""
+    """The error keeps no copy of an object that can be read again."""
     with pytest.raises(ix.ContractError) as caught:
         _both(bytes(3), np.zeros(2))
 

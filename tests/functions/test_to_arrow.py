@@ -46,12 +46,12 @@ def extension_of(schema):
     return found.get(b"ARROW:extension:name"), found.get(b"ARROW:extension:metadata")
 
 
-# ---------------------------------------------------------------- what structs say
+# ---------------------------------------------------------------- contents of structs
 
 
 @pytest.mark.parametrize("dtype", sorted(FORMATS))
 def test_numbers_are_a_column(dtype):
-    """One buffer behind that of a validity that is not there; nothing is copied."""
+    """Numbers have one buffer after an absent validity bitmap; nothing is copied."""
     x = np.arange(5).astype(dtype)
     exported = ix.to_arrow(x)
     schema, _ = schema_of(exported)
@@ -64,7 +64,7 @@ def test_numbers_are_a_column(dtype):
 
 
 def test_further_axes_are_lists_in_lists():
-    """Whose items stand on the same memory."""
+    """Further axes are fixed-size lists over the same memory."""
     x = np.arange(24, dtype="i2").reshape(2, 3, 4)
     exported = ix.to_arrow(x)
     schema, _ = schema_of(exported)
@@ -82,7 +82,7 @@ def test_further_axes_are_lists_in_lists():
 
 
 def test_bools_are_bytes():
-    """Of the extension that says so, without a copy."""
+    """Bools are exported as the 8-bit bool extension type without a copy."""
     x = np.array([True, False, True])
     exported = ix.to_arrow(x)
     schema, _ = schema_of(exported)
@@ -94,7 +94,7 @@ def test_bools_are_bytes():
 
 @pytest.mark.parametrize("axes", [(0, 1, 2, 3), (0, 3, 2, 1), (0, 2, 3, 1), (0, 1, 3, 2)])
 def test_tensors_say_how_their_axes_lie(axes):
-    """In the order of memory; the permutation gives them back as the array has them."""
+    """Tensors have axes in the order of memory; the permutation restores the array's order."""
     x = np.arange(120, dtype="f4").reshape(2, 3, 4, 5).transpose(axes)
     exported = ix.to_arrow(x, kind="tensor")
     schema, _ = schema_of(exported)
@@ -111,7 +111,7 @@ def test_tensors_say_how_their_axes_lie(axes):
 
 
 def test_a_table_has_a_column_for_each_name():
-    """In their order, of whatever types and axes."""
+    """A table has its columns in order, of any types and axes."""
     rows = np.ones((3, 2))
     exported = ix.to_arrow({"label": np.arange(3), "": rows, "\N{SNOWMAN}": rows > 0})
     schema, _ = schema_of(exported)
@@ -130,7 +130,7 @@ def test_a_table_has_a_column_for_each_name():
 
 
 def test_a_table_of_tensors_has_columns_for_what_has_one_axis():
-    """There is no tensor of no axes."""
+    """A table of tensors has plain columns for one-dimensional arrays."""
     exported = ix.to_arrow({"a": np.ones(2), "b": np.ones((2, 3))}, kind="tensor")
     schema, _ = schema_of(exported)
 
@@ -148,7 +148,7 @@ def test_a_table_without_columns():
 
 
 def test_the_host_is_a_device_too():
-    """Its type, no number, and no event."""
+    """The host is a device with its type, no number, and no event."""
     x = np.arange(3)
     _, capsule = ix.to_arrow(x).__arrow_c_device_array__()
     struct = ArrowDeviceArray.from_address(capsules.capsule_pointer(capsule, ARROW_DEVICE_ARRAY))
@@ -176,7 +176,7 @@ METHODS = ("array", "stream", "device_array", "device_stream")
 
 @given(st.data())
 def test_columns_come_back(data):
-    """Same elements, same address, whichever method is asked; read-only."""
+    """Columns are imported at the same address by both methods, read-only."""
     x = drawn(data, data.draw(SHAPES))
     method = data.draw(st.sampled_from(METHODS))
 
@@ -190,7 +190,7 @@ def test_columns_come_back(data):
 
 @given(st.data())
 def test_tensors_come_back(data):
-    """With their axes as they were, however they lie in memory."""
+    """Tensors are imported with their axes for every layout."""
     shape = data.draw(st.lists(st.integers(0, 4), min_size=2, max_size=5).map(tuple))
     axes = data.draw(st.permutations(range(1, len(shape))))
     x = drawn(data, shape).transpose(0, *axes)
@@ -212,7 +212,7 @@ def test_tensors_come_back(data):
 
 @given(st.data())
 def test_tables_come_back(data):
-    """Of one column, which is the table."""
+    """A table of one column is imported as this column."""
     x = drawn(data, data.draw(SHAPES))
 
     found = ix.from_arrow(ix.to_arrow({"x": x}))
@@ -228,7 +228,7 @@ def test_arrays_of_any_kind_go_out(make):
     assert ix.from_arrow(ix.to_arrow(x)).tolist() == [97, 98, 99, 100]
 
 
-# ---------------------------------------------------------------- lives
+# ---------------------------------------------------------------- lifetime
 
 
 class Owner:
@@ -247,7 +247,7 @@ def owned():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_capsules_that_nobody_takes_let_go(method):
-    """And while there is one, the memory lives."""
+    """A capsule keeps the memory until it is collected."""
     array, watched, _ = owned()
     exported = ix.to_arrow(array)
     capsules_of = [getattr(exported, f"__arrow_c_{method}__")() for _ in range(3)]
@@ -262,7 +262,7 @@ def test_capsules_that_nobody_takes_let_go(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_who_takes_a_capsule_keeps_the_memory(method):
-    """Until they let go."""
+    """A consumed capsule keeps the memory until the consumer releases it."""
     array, watched, ptr = owned()
 
     found = ix.from_arrow(getattr(ix.to_arrow(array), f"__arrow_c_{method}__")())
@@ -277,7 +277,7 @@ def test_who_takes_a_capsule_keeps_the_memory(method):
 
 
 def test_a_schema_keeps_no_memory():
-    """It says a type, and no more."""
+    """A schema capsule does not keep the memory."""
     array, watched, _ = owned()
     schema = ix.to_arrow(array).__arrow_c_schema__()
 
@@ -289,7 +289,7 @@ def test_a_schema_keeps_no_memory():
 
 
 def test_each_column_of_a_table_is_kept():
-    """By the one struct."""
+    """The struct of a table keeps all of its columns."""
     made = [owned() for _ in range(3)]
     pair = ix.to_arrow({str(place): one[0] for place, one in enumerate(made)}).__arrow_c_array__()
     watched = [one[1] for one in made]

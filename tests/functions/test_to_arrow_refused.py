@@ -1,4 +1,4 @@
-"""`to_arrow`: what it refuses, and what the methods of an export refuse."""
+"""`to_arrow`: its refusals, and those of the methods of an export."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_kind_is_one_of_two():
 
 
 def test_what_is_no_array_is_refused():
-    """As by `asarray`."""
+    """An object that is no array raises the error of `asarray`."""
     assert refusal(ix.NoProtocolError, [1, 2])[0] == "IX-PROTOCOL-1"
 
 
@@ -66,7 +66,10 @@ WAYS_OUT = {
 
 @pytest.mark.parametrize("name", WAYS_OUT)
 def test_a_fix_leads_out(name):
-    """What the error says to pass is taken: ARROW-OUT-1, ARROW-OUT-2, ARROW-BUFFER-2."""
+    """The arguments that the errors suggest are accepted:
+
+    ARROW-OUT-1, ARROW-OUT-2, ARROW-BUFFER-2.
+    """
     x, keywords, error, rule = WAYS_OUT[name]
     x = ix.asarray(x)
 
@@ -81,14 +84,14 @@ def test_a_fix_leads_out(name):
 
 @pytest.mark.parametrize("dtype", ["int4", "float32x4", "uint2", "float4_e2m1fn"])
 def test_elements_that_have_no_view_as_numbers(dtype):
-    """Vectors, and what is packed: the error promises nothing."""
+    """Vectors and packed elements are refused; the error suggests no view."""
     x = ix.from_pointer(4096, (4,), dtype)
 
     assert refusal(ix.UnsupportedDTypeError, x)[0] == "ARROW-OUT-1"
 
 
 def test_lists_have_32_bit_sizes():
-    """A longer axis is refused, and nothing is read there."""
+    """An axis longer than 32 bits is refused before memory is read."""
     x = ix.from_pointer(4096, (1, 2**31), "int8")
 
     assert refusal(ix.ViewError, x)[0] == "ARROW-OUT-1"
@@ -99,7 +102,7 @@ def test_lists_have_32_bit_sizes():
 
 
 def test_memory_behind_a_handle_is_refused():
-    """There is no address to export."""
+    """Memory behind a handle is refused, since it has no address."""
     x = ix.from_pointer(4096, (3,), "float32", device="metal")
 
     assert refusal(ix.UnsupportedDeviceError, x)[0] == "ARROW-DEVICE-1"
@@ -117,12 +120,12 @@ def test_memory_behind_a_handle_is_refused():
     ],
 )
 def test_a_table_is_refused(columns, error, rule):
-    """Names that are none, lengths that differ, and what no column can be."""
+    """A table is refused for invalid names, different lengths and invalid columns."""
     assert refusal(error, columns)[0] == rule
 
 
 def test_a_table_is_on_one_device():
-    """Its struct has one."""
+    """A table whose columns are on several devices is refused, since its struct has one."""
     columns = {
         "a": np.ones(3),
         "b": ix.from_pointer(4096, (3,), "float32", device="cuda"),
@@ -143,7 +146,7 @@ def test_memory_of_a_device_is_not_the_hosts():
 
 @pytest.mark.parametrize("method", ["device_array", "device_stream"])
 def test_unknown_keywords_are_refused(method):
-    """Unless they are None (ARROW-METHOD-3)."""
+    """Unknown keywords are refused unless they are None (ARROW-METHOD-3)."""
     exported = ix.to_arrow(np.ones(3))
 
     with pytest.raises(NotImplementedError, match=r"unknown keywords \['later'\]"):
@@ -152,7 +155,7 @@ def test_unknown_keywords_are_refused(method):
 
 @pytest.mark.parametrize("method", ["device_array", "device_stream"])
 def test_keywords_that_are_none_are_ignored(method):
-    """Whatever they are called."""
+    """Unknown keywords are ignored."""
     found = getattr(ix.to_arrow(np.ones(3)), f"__arrow_c_{method}__")(None, later=None)
 
     assert ix.from_arrow(found).shape == (3,)
@@ -163,7 +166,7 @@ def test_keywords_that_are_none_are_ignored(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_requested_schema_is_a_wish(method):
-    """Another type is not cast to; the schema that is handed out says what there is."""
+    """A requested schema of another type is ignored: the exported schema is that of the array."""
     exported = ix.to_arrow(np.arange(3, dtype="i2"))
     wanted = ix.to_arrow(np.ones(3)).__arrow_c_schema__()
 
@@ -174,7 +177,7 @@ def test_a_requested_schema_is_a_wish(method):
 
 
 def test_a_schema_of_other_fields_is_incompatible():
-    """Of more or fewer than the table has (ARROW-METHOD-2)."""
+    """A schema with more or fewer fields than the table is refused (ARROW-METHOD-2)."""
     exported = ix.to_arrow({"a": np.ones(3), "b": np.ones(3)})
     wanted = ix.to_arrow({"a": np.ones(3)}).__arrow_c_schema__()
 
@@ -184,7 +187,7 @@ def test_a_schema_of_other_fields_is_incompatible():
 
 
 def test_a_schema_of_many_fields_is_counted_to_the_end():
-    """However many of them messages would name."""
+    """All fields of a requested schema are counted, also those not shown in messages."""
     exported = ix.to_arrow({f"c{place}": np.ones(1) for place in range(100)})
     schema = exported.__arrow_c_array__(exported.__arrow_c_schema__())[0]
 
@@ -194,7 +197,7 @@ def test_a_schema_of_many_fields_is_counted_to_the_end():
 
 @pytest.mark.parametrize("wanted", [1, "f", (1, 2), np.ones(3).__dlpack__()])
 def test_what_is_no_schema_is_no_wish(wanted):
-    """The error says what to pass."""
+    """An invalid requested schema is an error, which says what to pass."""
     with pytest.raises(ix.ArgumentError) as caught:
         ix.to_arrow(np.ones(3)).__arrow_c_array__(wanted)
 
@@ -202,7 +205,7 @@ def test_what_is_no_schema_is_no_wish(wanted):
 
 
 def test_to_arrow_keeps_the_array_of_a_capsule():
-    """An array without axes is no column."""
+    """`to_arrow` of a 0-dimensional array is refused; the error keeps a capsule's array."""
     with pytest.raises(ix.ViewError, match=r"error\.taken") as caught:
         ix.to_arrow(np.asarray(7.0).__dlpack__())
 
@@ -213,7 +216,7 @@ def test_to_arrow_keeps_the_array_of_a_capsule():
     "bad", [np.zeros(4), object(), np.zeros(3, "complex64")], ids=["length", "object", "elements"]
 )
 def test_errors_of_tables_keep_the_columns_of_capsules(bad):
-    """`error.taken` is the table, with Arrays for what was taken."""
+    """`error.taken` is the table, with Arrays in the place of consumed capsules."""
     capsules = {
         "a": np.zeros(3, "uint8").__dlpack__(),
         "b": bad,

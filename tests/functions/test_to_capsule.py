@@ -1,4 +1,4 @@
-"""`to_capsule`: capsules for libraries that take nothing else."""
+"""`to_capsule`: capsules for libraries that accept nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from interchange.testing import producers
     ],
 )
 def test_the_generation_is_the_newest_that_the_consumer_knows(max_version, name):
-    """Legacy unless asked otherwise, since that is what such libraries take."""
+    """The capsule is a legacy one by default, and the newest version that the consumer supports."""
     capsule = ix.to_capsule(bytearray(4), max_version=max_version)
 
     assert (type(capsule), capsule_name(capsule)) == (PyCapsule, name)
@@ -57,7 +57,7 @@ def test_whatever_asarray_takes_becomes_a_capsule(make):
 
 
 def test_a_capsule_keeps_the_memory_alive():
-    """Unused, it lets the memory go when it dies."""
+    """An unused capsule releases the memory when it is collected."""
     source = producers.host()
     capsule = ix.to_capsule(source, max_version=(1, 3))
     gc.collect()
@@ -70,7 +70,7 @@ def test_a_capsule_keeps_the_memory_alive():
 
 
 def test_a_legacy_capsule_of_read_only_memory_is_refused():
-    """The legacy struct could not say so."""
+    """A legacy capsule of read-only memory is refused, since it cannot represent the flag."""
     with pytest.raises(ix.ReadOnlyError) as caught:
         ix.to_capsule(b"abc")
 
@@ -85,14 +85,14 @@ def test_a_versioned_capsule_says_read_only():
 
 @pytest.mark.parametrize(("max_version", "expected"), [(None, None), ((1, 3), True)])
 def test_unknown_goes_out_as_unknown_or_as_read_only(max_version, expected):
-    """A legacy capsule says as little as we know, a versioned one errs on the safe side."""
+    """Unknown writability is kept by a legacy capsule, and becomes read-only in a versioned one."""
     array = ix.from_dlpack(producers.host().but(generation="legacy"))
 
     assert ix.from_dlpack(ix.to_capsule(array, max_version=max_version)).readonly is expected
 
 
 def test_a_consumed_capsule_is_refused():
-    """It belongs to somebody else."""
+    """A consumed capsule is refused, since it belongs to its consumer."""
     capsule = ix.to_capsule(bytearray(3), max_version=(1, 3))
     ix.from_dlpack(capsule)
 
@@ -126,7 +126,7 @@ def test_host_memory_takes_no_stream(stream):
 
 @pytest.mark.usefixtures("no_driver")
 def test_idle_device_memory_needs_no_driver():
-    """Nothing is pending, so nothing is ordered, on whatever stream it is wanted."""
+    """Idle memory needs no ordering on any stream."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:1")
 
     assert str(ix.from_dlpack(ix.to_capsule(array, stream=-1)).device) == "cuda:1"
@@ -135,7 +135,7 @@ def test_idle_device_memory_needs_no_driver():
 
 @pytest.mark.usefixtures("no_driver")
 def test_memory_that_is_busy_goes_to_its_own_stream_alone():
-    """Without a driver another stream cannot be made to wait, and that is said."""
+    """Without a driver busy memory is exported for its own stream only; the error says so."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:1", stream=9)
 
     assert str(ix.from_dlpack(ix.to_capsule(array, stream=9), stream=9).device) == "cuda:1"
@@ -144,7 +144,7 @@ def test_memory_that_is_busy_goes_to_its_own_stream_alone():
     assert caught.value.rule == "DLP-STREAM-6"
 
 
-# ---------------------------------------------------------------- what is refused of a capsule
+# ---------------------------------------------------------------- refused exports of capsules
 
 
 def _capsule(dtype="uint8", device="cpu"):
@@ -160,7 +160,7 @@ def _capsule(dtype="uint8", device="cpu"):
     [("uint8", "cpu", "CAI-DEV-1"), ("float8_e4m3fn", "cuda", "CAI-TYPESTR-2")],
 )
 def test_to_cai_does_not_consume_what_it_refuses(dtype, device, rule):
-    """What a capsule holds is known before."""
+    """`to_cai` refuses a capsule before it consumes it."""
     capsule = _capsule(dtype, device)
     with pytest.raises(ix.ExchangeError) as caught:
         ix.to_cai(capsule)

@@ -1,6 +1,6 @@
-"""Host memory whose elements are no whole number of elements apart: shared never, copied if asked.
+"""Host memory with strides that are not multiples of the element size: never shared, only copied.
 
-Fields of packed records lie so, in ndarrays, memoryviews and records of the array interface.
+Fields of packed records are examples: in ndarrays, memoryviews and array-interface records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Converted:
 
 
 def field(dtype, shape=(2, 3)):
-    """Return a field of packed records, in an order that is neither C's nor Fortran's."""
+    """Return a field of packed records, in neither C nor Fortran order."""
     records = np.zeros(shape, [("byte", "u1"), ("number", dtype)])
     records["number"] = np.arange(records.size).reshape(shape)
     return records["number"][::-1].T
@@ -69,23 +69,23 @@ def x_dtype(x):
 @pytest.mark.parametrize("copy", COPY)
 @pytest.mark.parametrize("make", MAKE)
 def test_a_copy_has_the_elements(make, copy, dtype):
-    """Where the standard's ``copy=None`` lets one be made, and wherever one is asked for."""
+    """The elements are copied with ``copy=True``, and with the standard's ``copy=None``."""
     memory = field(dtype)
     if make == "array" and copy in {"xp.asarray", "xp.asarray, cast"}:
-        copy = "asarray"  # `__array__` alone may copy and cast, so that it is asked for
+        copy = "asarray"  # `__array__` alone may copy and cast, so that `copy` is passed
     if make == "memoryview" and memory.dtype.kind == "c":
         make = "ndarray"  # ctypes and memoryviews know no complex numbers before Python 3.14
     found = COPY[copy](MAKE[make](memory))
 
     np.testing.assert_array_equal(np.asarray(found), memory)
-    found[...] = found == 0  # it is writable, and memory of its own
+    found[...] = found == 0  # it is writable, and has its own memory
     np.testing.assert_array_equal(memory, field(dtype))
 
 
 @pytest.mark.parametrize("refuse", REFUSE)
 @pytest.mark.parametrize("make", MAKE)
 def test_sharing_is_refused_with_what_copies(make, refuse):
-    """What the error says works; the standard asks for a ValueError where copies are forbidden."""
+    """Sharing is a ValueError, as in the standard, and the suggested call works."""
     x = MAKE[make](field("f4"))
     with pytest.raises(ix.CopyNeededError) as caught:
         REFUSE[refuse](x)
@@ -98,7 +98,7 @@ def test_sharing_is_refused_with_what_copies(make, refuse):
 
 @pytest.mark.parametrize("make", MAKE)
 def test_an_upgraded_namespace_copies(need, make):
-    """As the standard's function does."""
+    """An upgraded namespace copies, as the standard's function does."""
     need("torch")
     import torch
 
@@ -109,13 +109,13 @@ def test_an_upgraded_namespace_copies(need, make):
 
 @pytest.mark.parametrize("call", [ix.from_buffer, ix.from_array_interface])
 def test_a_function_without_a_keyword_for_copies_names_one(call):
-    """It shares, or refuses."""
+    """A function without `copy` refuses, and names a function with it."""
     with pytest.raises(ix.CopyNeededError, match=r"pass `asarray\(x, copy=True\)`"):
         call(field("f8"))
 
 
 def test_elements_that_numpy_lacks_are_copied_too():
-    """The record says their size alone, and the dtype what they are."""
+    """Elements that NumPy lacks are copied by size, from the record, and typed by the dtype."""
     x = Described(field(ml_dtypes.bfloat16))
     x.dtype = x.array.dtype
 
@@ -125,7 +125,7 @@ def test_elements_that_numpy_lacks_are_copied_too():
 
 
 def test_what_is_written_may_lie_uneven():
-    """Writing copies the elements anyhow."""
+    """Writing copies such elements into the array."""
     x = xp.zeros((3, 2), dtype="float32")
     x[...] = field("f4")
 
@@ -134,7 +134,7 @@ def test_what_is_written_may_lie_uneven():
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (1, 3)])
 def test_what_has_few_elements_is_copied_as_well(shape):
-    """Without elements nothing is, and one along an axis needs no stride."""
+    """Arrays without elements, or with one along an axis, are copied as well."""
     assert xp.asarray(field("f4", shape)).tolist() == field("f4", shape).tolist()
 
 
@@ -152,7 +152,7 @@ def test_rows_that_lie_apart_are_copied():
 
 @pytest.mark.parametrize("strides", [(2**62 + 1, 5), (-(2**62) - 1, 5)])
 def test_strides_that_leave_the_address_range_are_refused(strides):
-    """By their rule, before an element is read."""
+    """Strides beyond the address range are refused by their rule before a read."""
     x = Described(field("f4"))
     x.__array_interface__ = {**x.__array_interface__, "strides": strides}
     with pytest.raises(ix.ExchangeError, match=r"DLP-STRIDES-2"):

@@ -21,7 +21,7 @@ PTR = BLOCK.ctypes.data
 
 @st.composite
 def layouts(draw):
-    """Draw a shape, strides of which those of unit axes are any int64, and what is there."""
+    """Draw a shape with arbitrary strides along unit axes, and the elements."""
     extents = draw(st.permutations([2, 3]))
     steps = draw(st.sampled_from([(1, 2), (3, 1), (8, 5), (0, 1)]))
     axes = list(zip(extents, steps, strict=True))
@@ -46,7 +46,7 @@ class Carrier:
         tensor = struct.from_address(capsule_pointer(capsule, name)).dl_tensor
         if tensor.strides:
             ctypes.memmove(tensor.strides, self.strides, ctypes.sizeof(self.strides))
-        else:  # NumPy before 2.4 says nothing of C order; the importer keeps this object alive
+        else:  # NumPy before 2.4 does not report C order; the importer keeps this object alive
             tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
         return capsule
 
@@ -76,7 +76,7 @@ def from_record(shape, strides, there):
 
 
 def from_buffer(shape, strides, _):
-    """Return the import of a buffer, whose strides are what NumPy was told."""
+    """Return the import of a buffer with the strides that NumPy was given."""
     steps = [4 * step if extent > 1 else step for extent, step in zip(shape, strides, strict=True)]
     return ix.from_buffer(np.lib.stride_tricks.as_strided(BLOCK, shape, steps))
 
@@ -93,7 +93,7 @@ WAYS_IN = {
 @pytest.mark.parametrize("way", WAYS_IN)
 @given(layout=layouts())
 def test_any_unit_stride_comes_in(way, layout):
-    """The elements are those of the other strides, whatever protocol says it."""
+    """Arbitrary strides of unit axes do not change the elements, in any protocol."""
     array = WAYS_IN[way](*layout)
 
     assert array.shape == layout[0]
@@ -116,7 +116,7 @@ def test_any_unit_stride_goes_out(layout):
 
 @given(layouts())
 def test_other_strides_stay_when_one_does_not_fit(layout):
-    """Only the stride that leads to no element, and does not fit, is another afterwards."""
+    """A unit stride that does not fit is replaced, and all other strides are kept."""
     shape, strides, _ = layout
     found = from_pointer(*layout).strides
     changed = [at for at, (old, new) in enumerate(zip(strides, found, strict=True)) if old != new]
@@ -140,7 +140,7 @@ def test_a_write_stays_within_the_elements(layout, value):
 
 @given(shape=st.permutations([0, 5, 1]), strides=st.tuples(INT64, INT64, INT64))
 def test_no_stride_matters_without_elements(shape, strides):
-    """Views of an array without elements are made, whatever its strides are."""
+    """Views of an array without elements are created for any strides."""
     array = ix.from_pointer(0, tuple(shape), "float64", strides=strides)
 
     assert array[None, ::2, ..., ::-1].size == 0
@@ -150,7 +150,7 @@ def test_no_stride_matters_without_elements(shape, strides):
 @pytest.mark.interop
 @given(layouts())
 def test_torch_and_back(need, layout):
-    """torch takes and gives any unit stride, and the elements stay in their order."""
+    """torch imports and exports any unit strides, and the order of elements is unchanged."""
     need("torch")
     import torch
 

@@ -27,7 +27,7 @@ def kinds(*values):
 
 
 def test_by_position_and_by_keyword():
-    """Both arrive as Arrays, others as they are."""
+    """Named arguments arrive as Arrays, other ones unchanged."""
 
     @ix.viewable("x", "y")
     def function(x, y, z):
@@ -53,7 +53,7 @@ def test_keyword_only_and_positional_only():
 
 
 def test_each_value_of_a_starred_parameter():
-    """All of *args and all of **kwargs are imported."""
+    """All values of *args and **kwargs are imported."""
 
     @ix.viewable("rest", "named")
     def function(first, *rest, **named):
@@ -64,7 +64,7 @@ def test_each_value_of_a_starred_parameter():
 
 
 def test_starred_parameters_that_are_not_named_stay():
-    """Only what is named is touched."""
+    """Starred parameters that are not named are unchanged."""
 
     @ix.viewable("x")
     def function(x, *rest, **named):
@@ -96,7 +96,7 @@ def test_a_default_arrives_as_an_array_too():
 
 
 def test_an_array_stays_the_array_it_is():
-    """Nothing is wrapped twice."""
+    """An Array is passed as the same object."""
     array = ix.from_buffer(b"abc")
 
     assert ix.viewable("x")(lambda x: x)(array) is array
@@ -112,7 +112,7 @@ def test_whatever_asarray_takes_arrives(value):
     assert ix.viewable("x")(lambda x: x.shape)(value) == (3,)
 
 
-# ---------------------------------------------------------------- what is decorated
+# ---------------------------------------------------------------- kinds of functions
 
 
 def test_methods_of_every_kind():
@@ -150,19 +150,19 @@ async def coroutine(x):
 
 @ix.viewable("x")
 def generator(x):
-    """Require, and yield what arrived; return what is sent."""
+    """Require, and yield what arrived; return the sent value."""
     x.require(ndim=1)
     return (yield kinds(x))
 
 
 def test_coroutine_functions_stay_coroutine_functions():
-    """For Python, and for whoever awaits them."""
+    """A decorated coroutine function is one for Python, and can be awaited."""
     assert inspect.iscoroutinefunction(coroutine)
     assert asyncio.run(coroutine(b"a")) == [True]
 
 
 def test_generator_functions_stay_generator_functions():
-    """What is sent, thrown and returned goes through."""
+    """A decorated generator function passes sent, thrown and returned values through."""
     assert inspect.isgeneratorfunction(generator)
     running = generator(b"a")
     assert next(running) == [True]
@@ -182,14 +182,14 @@ def test_generator_functions_stay_generator_functions():
     ids=["async", "yield"],
 )
 def test_what_a_late_body_requires_names_the_argument(run):
-    """As that of a plain function does."""
+    """Errors in the body of a generator name the argument, as those of a plain function do."""
     with pytest.raises(ix.ContractError, match=r"argument 'x' from numpy\.ndarray has ndim 2"):
         run(np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("names", [("x",), ("y",), ("x", "y")])
 def test_arguments_that_a_decorator_adds_are_not_demanded(names):
-    """Nor are they imported; parameters before the last that is named are passed as ever."""
+    """Arguments that an outer decorator adds are not required, nor imported."""
 
     @ix.viewable(*names)
     @mock.patch.object(sys, "byteorder")
@@ -224,7 +224,7 @@ def test_a_decorator_that_adds_nothing_may_stand_below():
 
 
 def test_coroutines_of_generators_can_be_awaited():
-    """Those of `types.coroutine` are no coroutine functions, and stay what they are."""
+    """Coroutines of `types.coroutine` stay what they are, and can be awaited."""
 
     @ix.viewable("x")
     @types.coroutine
@@ -268,7 +268,7 @@ def test_the_function_looks_as_before():
     ids=["no parentheses", "staticmethod", "no names", "a stream alone"],
 )
 def test_a_decorator_without_names_is_refused_at_definition(names, keywords):
-    """It would import nothing, and the error says how to write it."""
+    """A decorator without names is refused at definition; the error says how to write it."""
     with pytest.raises(ix.ArgumentError) as caught:
         ix.viewable(*names, **keywords)
 
@@ -276,14 +276,14 @@ def test_a_decorator_without_names_is_refused_at_definition(names, keywords):
     assert '@viewable("x")' in caught.value.hint
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
     "name", ["z", "", "X", "self", 1, None], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_a_name_that_is_no_parameter_is_refused_at_decoration(name):
-    """A typo shows when the module is imported, not when somebody calls."""
+    """An unknown parameter name is refused at decoration, not at the first call."""
     decorate = ix.viewable("x", name)
 
     with pytest.raises(ix.ArgumentError) as caught:
@@ -300,7 +300,7 @@ def test_a_stream_that_is_no_parameter_is_refused_at_decoration():
 
 
 def test_an_argument_that_speaks_nothing_is_refused():
-    """The error is that of asarray()."""
+    """An argument without a protocol raises the error of asarray()."""
     with pytest.raises(ix.NoProtocolError, match="IX-PROTOCOL-1"):
         ix.viewable("x")(lambda x: x)("text")
 
@@ -312,7 +312,7 @@ def test_a_wrong_call_is_refused_as_python_refuses_it():
 
 
 def test_an_error_of_the_function_comes_through():
-    """The decorator catches nothing."""
+    """An error of the function is raised unchanged."""
 
     @ix.viewable("x")
     def function(x):
@@ -326,7 +326,7 @@ def test_an_error_of_the_function_comes_through():
 
 
 def test_the_named_stream_is_sent_to_producers_with_streams():
-    """Whoever has streams is told on which one the function will work."""
+    """Producers with streams receive the stream that the function will use."""
     source = producers.claiming((2, 0))
 
     @ix.viewable("x", stream="stream")
@@ -338,7 +338,7 @@ def test_the_named_stream_is_sent_to_producers_with_streams():
 
 
 def test_host_producers_are_sent_no_stream():
-    """They would refuse it."""
+    """Host producers receive no stream, which they would refuse."""
     source = producers.host()
 
     ix.viewable("x", stream="stream")(lambda x, stream=None: (x, stream))(source, stream=7)
@@ -379,7 +379,7 @@ GOOD, BAD = b"abc", np.ones((2, 2))
     ],
 )
 def test_a_contract_that_is_not_met_names_the_argument(args, keywords, name):
-    """The function need not say the name a second time."""
+    """An error of `require` names the argument without the function passing its name."""
     with pytest.raises(ix.ContractError, match=re.escape(f"argument {name!r} from ")) as caught:
         contracted(*args, **keywords)
 
@@ -391,7 +391,7 @@ def test_a_contract_that_is_not_met_names_the_argument(args, keywords, name):
 @pytest.mark.parametrize("keywords", [{}, {"stream": 7}])
 @pytest.mark.parametrize(("place", "name"), [(0, "x"), (1, "y[0]"), (2, "y[1]")])
 def test_an_import_that_fails_names_the_argument(place, name, keywords):
-    """Whatever it refuses."""
+    """Any failed import names the argument."""
 
     def total(x, *y, stream=None):
         return x, y, stream
@@ -407,7 +407,7 @@ def test_an_import_that_fails_names_the_argument(place, name, keywords):
 
 
 def test_a_loan_that_fails_names_the_argument():
-    """`borrow` refuses, and the call that the user made is told."""
+    """A refusal of `borrow` names the argument and the user's call."""
 
     @ix.viewable("x", stream="s", borrow=True, writable=["x"])
     def fill(x, s):
@@ -420,7 +420,7 @@ def test_a_loan_that_fails_names_the_argument():
 
 
 def test_a_name_that_was_given_stays():
-    """Who says what an argument is called knows it best."""
+    """A name passed to `require` is kept."""
 
     @ix.viewable("x")
     def look(x):
@@ -431,7 +431,7 @@ def test_a_name_that_was_given_stays():
 
 
 def test_an_array_that_is_two_arguments_is_called_by_both():
-    """The body required it of one of them, and nobody knows of which."""
+    """An array passed as two arguments is named by both."""
 
     @ix.viewable("a", "b")
     def look(a, b):
@@ -446,7 +446,7 @@ def test_an_array_that_is_two_arguments_is_called_by_both():
 
 
 def test_an_array_that_is_no_argument_gets_no_name():
-    """Nobody knows what it is."""
+    """An array that is not an argument gets no name."""
 
     @ix.viewable("x")
     def look(x):
@@ -458,7 +458,7 @@ def test_an_array_that_is_no_argument_gets_no_name():
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="errors have no notes before 3.11")
 def test_a_producers_own_error_is_noted():
-    """It arrives as it is, and says where it came from."""
+    """An error of the producer is raised unchanged, with a note that names the argument."""
     own = KeyError("the producer's own")
 
     class Broken:

@@ -1,4 +1,4 @@
-"""`viewable` with contracts: held at every call, however arguments come, and told in one error."""
+"""`viewable` with contracts: checked at every call, with all violations in one error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refusal(*args, **keywords):
 GOOD = np.zeros((4, 3), "f4"), np.ones(4)
 
 
-# ---------------------------------------------------------------- what is passed on
+# ---------------------------------------------------------------- accepted arguments
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ GOOD = np.zeros((4, 3), "f4"), np.ones(4)
     ids=["positions", "both", "keywords", "Arrays", "memoryview", "capsules"],
 )
 def test_what_meets_its_contract_arrives(call):
-    """However it is passed, and whatever it is."""
+    """An argument that meets its contract arrives, however it is passed."""
     points, weights, scale = call()
 
     assert (type(points), type(weights), scale) == (ix.Array, ix.Array, 1.0)
@@ -56,7 +56,7 @@ def test_what_meets_its_contract_arrives(call):
 
 
 def test_none_is_held_to_no_contract():
-    """What is optional stays so, and binds no name."""
+    """None for an optional parameter is not checked, and binds no extent name."""
     assert centre(GOOD[0])[1] is None
     assert centre(None, np.ones(7))[0] is None
 
@@ -76,7 +76,7 @@ def test_names_and_contracts_go_together():
 
 
 def test_a_default_is_held_to_the_contract():
-    """As an argument is."""
+    """A default value must meet the contract, too."""
 
     @ix.viewable(x=ix.Contract(ndim=2))
     def function(x=b"abc"):
@@ -87,7 +87,7 @@ def test_a_default_is_held_to_the_contract():
 
 
 def test_a_contract_serves_several_functions():
-    """It is a value, and what one call found changes nothing for another."""
+    """A contract can be used by several functions; named extents are bound per call."""
     first, second = (ix.viewable(x=WEIGHTS)(lambda x: x.size) for _ in range(2))
 
     assert (first(np.ones(3)), second(np.ones(4)), first(np.ones(5))) == (3, 4, 5)
@@ -103,11 +103,11 @@ def test_names_hold_for_one_call():
     )
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- error texts
 
 
 def test_all_that_differs_is_in_one_error():
-    """Argument, axis, what came, what was wanted; and the function that was called."""
+    """One error lists argument, axis, actual and required value, and the called function."""
     error = refusal(np.zeros((4, 2), "i4"), np.ones((5, 1), "f4"))
 
     assert (error.call, error.rule) == ("centre()", "IX-REQUIRE-1")
@@ -120,7 +120,7 @@ def test_all_that_differs_is_in_one_error():
 
 
 def test_the_body_never_runs():
-    """Nothing is done with arguments that do not fit."""
+    """The function is not called with arguments that violate a contract."""
     seen = []
 
     with pytest.raises(ix.ContractError):
@@ -130,14 +130,14 @@ def test_the_body_never_runs():
 
 
 def test_the_error_can_be_pickled():
-    """Workers send it to whoever waits."""
+    """The error can be pickled, as workers of a pool do."""
     error = refusal(np.ones(3))
 
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_an_import_that_fails_is_told_first():
-    """Of an argument that is no array nothing else can be said."""
+    """An argument that cannot be imported is reported before any contract is checked."""
     with pytest.raises(ix.NoProtocolError) as caught:
         centre(np.ones(3), [1.0, 2.0])
 
@@ -145,11 +145,11 @@ def test_an_import_that_fails_is_told_first():
 
 
 def test_a_capsule_is_asked_once():
-    """Also where another argument does not fit: it was imported, and is given back."""
+    """A capsule is imported once, and released if another argument violates a contract."""
     released = []
 
     class Tracked:
-        """Says when it is dropped."""
+        """Records when it is collected."""
 
         def __del__(self):
             released.append(1)
@@ -167,7 +167,7 @@ def test_a_capsule_is_asked_once():
 
 
 def test_what_the_body_requires_is_told_apart():
-    """In the name of the call that was made, with the argument's name."""
+    """`require` in the body raises an error with the user's call and the argument's name."""
 
     @ix.viewable(x=ix.Contract(ndim=1))
     def function(x):
@@ -218,7 +218,7 @@ def test_what_the_body_requires_is_told_apart():
     ids=lambda value: f"{value!r:.40}" if isinstance(value, str) else "",
 )
 def test_misuse_is_refused_before_there_is_a_function(names, words, said):
-    """The error shows what was written."""
+    """Invalid uses are refused at decoration; the error shows the value."""
     with pytest.raises(ix.ArgumentError) as caught:
         ix.viewable(*names, **words)
 
@@ -227,7 +227,7 @@ def test_misuse_is_refused_before_there_is_a_function(names, words, said):
 
 
 class Hidden:
-    """Is called, and tells nobody how, like functions in C."""
+    """Can be called and has no signature, as some functions in C."""
 
     __signature__ = 7
 
@@ -260,7 +260,7 @@ class Hidden:
     ids=["staticmethod", "classmethod", "property", "no function", "hidden", "*s", "**s"],
 )
 def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said, hint):
-    """In the terms of the library, with a fix."""
+    """An object that cannot be decorated is refused at decoration with a fix."""
     decorate = ix.viewable("x", **words)
 
     with pytest.raises(ix.ArgumentError) as caught:
@@ -273,7 +273,7 @@ def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said
 
 @pytest.mark.parametrize("name", ["stream", "borrow", "writable"])
 def test_a_parameter_called_as_an_option_is_named_and_held_as_told(name):
-    """The fix is taken word for word."""
+    """The fix works verbatim for a parameter that is named like an option."""
     with pytest.raises(ix.ArgumentError) as caught:
         ix.viewable(**{name: WEIGHTS})
 
@@ -287,7 +287,7 @@ def test_a_parameter_called_as_an_option_is_named_and_held_as_told(name):
 
 @pytest.mark.parametrize("how", ["name", "contract", "stream"])
 def test_a_name_that_is_mistyped_is_told_the_nearest_parameter(how):
-    """When the function is decorated."""
+    """A mistyped name is refused at decoration with the nearest parameter."""
     decorate = {
         "name": lambda: ix.viewable("wieghts"),
         "contract": lambda: ix.viewable(wieghts=WEIGHTS),
@@ -302,7 +302,7 @@ def test_a_name_that_is_mistyped_is_told_the_nearest_parameter(how):
 
 
 def test_the_order_of_contracts_is_that_of_the_function():
-    """Arguments are told as they are passed."""
+    """Violations are reported in the order of the parameters."""
 
     @ix.viewable(y=ix.Contract(shape=("n",)), x=ix.Contract(shape=("n",)))
     def function(x, y):
@@ -312,7 +312,7 @@ def test_the_order_of_contracts_is_that_of_the_function():
         function(np.ones(2), np.ones(3))
 
 
-# ---------------------------------------------------------------- what a refusal keeps
+# ---------------------------------------------------------------- references of a refusal
 
 
 COMPLEX = ix.Contract(dtype="complex128")
@@ -322,7 +322,7 @@ COMPLEX = ix.Contract(dtype="complex128")
 @pytest.mark.parametrize("starred", [False, True])
 @pytest.mark.parametrize("other", [np.zeros(3), "no array"], ids=["contract", "import"])
 def test_a_refused_call_leaves_no_buffer_exported(other, starred, stream):
-    """While the error lives, what came can be closed: no BufferError hides it."""
+    """Buffers can be closed while the error exists: no BufferError is raised."""
     mapped = mmap.mmap(-1, 64)
 
     def function(x, y, *rest, stream=None):

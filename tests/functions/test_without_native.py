@@ -1,4 +1,4 @@
-"""What the ctypes core cannot do is refused at the call, before anything is taken."""
+"""Functions that the ctypes core lacks are refused at the call, before any argument is used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ except ix.BackendUnavailableError as error:
 @pytest.mark.readable
 @pytest.mark.parametrize("table", [False, True])
 def test_nothing_goes_out_as_arrow(table):
-    """Its callbacks would be Python (ARROW-CORE-1); a capsule that was passed can still be used."""
+    """Exports to Arrow need native callbacks (ARROW-CORE-1); a refused capsule is unused."""
     capsule = np.ones(3).__dlpack__(max_version=(1, 0))
 
     with pytest.raises(ix.BackendUnavailableError) as caught:
@@ -40,13 +40,13 @@ def test_nothing_goes_out_as_arrow(table):
 
 @pytest.mark.isolated
 def test_the_header_of_what_is_not_built_is_refused(run_isolated):
-    """What is compiled against it would find no C API (IX-CAPI-2)."""
+    """Without a built native core the header is refused: no C API would exist (IX-CAPI-2)."""
     assert run_isolated(ALONE).split() == ["get_include()", "IX-CAPI-2"]
 
 
 @pytest.mark.isolated
 def test_the_header_is_there_where_another_process_uses_the_native_core(run_isolated):
-    """The core in use here is no matter."""
+    """The header is available if another process can use the native core."""
     if ix.core_name != "native":
         pytest.skip("whether the native core is built is not known here")
     script = "import interchange as ix\nprint(ix.core_name, ix.get_include())"
@@ -61,7 +61,7 @@ def test_the_header_is_there_where_another_process_uses_the_native_core(run_isol
     "page", ["README.md", "docs/support.md", "setup.py", "src/interchange/_core/__init__.py"]
 )
 def test_no_page_says_that_all_works(page):
-    """What does not work without the native core is named wherever the rest is."""
+    """Every page that lists features names those that need the native core."""
     text = " ".join((ROOT / page).read_text(encoding="utf-8").replace('"', "").split())
 
     assert "all works without it" not in text

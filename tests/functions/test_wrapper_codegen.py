@@ -39,7 +39,7 @@ CALLS = st.tuples(
 
 
 def outcome(call):
-    """Return what a call gives, or that it is no call."""
+    """Return the result of a call, or that Python refuses the call."""
     try:
         return call()
     except TypeError:
@@ -47,9 +47,9 @@ def outcome(call):
 
 
 def plain(signature):
-    """Return a function that Python made with such parameters: it returns what arrived.
+    """Return a Python function with the given parameters that returns its arguments.
 
-    `inspect.Signature.bind` is no model of it: before 3.12 it refuses ``f(x=0)`` where `f` is
+    `inspect.Signature.bind` is not a model of it: before 3.12 it refuses ``f(x=0)`` for a function
     ``def f(x=None, /, **others)``.
     """
     words, seen = [], set()
@@ -79,7 +79,7 @@ def plain(signature):
 
 @given(signatures(), CALLS)
 def test_arguments_arrive_as_they_would_without_it(signature, call):
-    """By position, by keyword, by default and behind stars; a wrong call is one."""
+    """Arguments arrive unchanged: by position, keyword, default and stars; or are refused."""
     args, keywords = call
 
     def function(*args, **keywords):
@@ -93,7 +93,7 @@ def test_arguments_arrive_as_they_would_without_it(signature, call):
 
 @given(signatures())
 def test_the_signature_stays(signature):
-    """Also without asking for what is wrapped; defaults are the same objects."""
+    """The signature is kept, also without ``__wrapped__``; defaults are the same objects."""
     made = make_wrapper(lambda: None, signature, ["return {call}"])
     del made.__wrapped__
     found = inspect.signature(made)
@@ -130,7 +130,7 @@ def test_lines_use_what_they_are_given_under_free_names():
     ],
 )
 def test_a_wrong_call_is_refused_in_the_words_of_python(call, said):
-    """In the name of the function that was called."""
+    """A wrong call raises Python's error in the name of the function."""
 
     @ix.viewable("x")
     def total(x, y=0):
@@ -144,7 +144,7 @@ def test_a_wrong_call_is_refused_in_the_words_of_python(call, said):
 
 
 def test_callable_objects_are_wrapped():
-    """What is called like a function need not be one."""
+    """Callable objects that are not functions are wrapped."""
 
     class Scale:
         """Multiplies."""

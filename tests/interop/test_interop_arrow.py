@@ -19,7 +19,7 @@ FLOATS = ["float16", "float32", "float64"]
 UNITS = ("s", "ms", "us", "ns")
 
 
-# ---------------------------------------------------------------- what is drawn
+# ---------------------------------------------------------------- strategies
 
 
 def integers(name):
@@ -74,7 +74,7 @@ def chunks(draw, kind, elements, *, nulls):
     return array
 
 
-# ---------------------------------------------------------------- what is compared
+# ---------------------------------------------------------------- comparisons
 
 
 def shape_of(kind):
@@ -105,7 +105,7 @@ def filled(value, shape):
 
 
 def same(found, expected):
-    """Whether two elements are alike; NaN is like NaN, and -0.0 is not like 0.0."""
+    """Whether two elements are equal; NaN equals NaN, and -0.0 differs from 0.0."""
     if isinstance(expected, list):
         return len(found) == len(expected) and all(map(same, found, expected))
     if expected is None:
@@ -118,7 +118,7 @@ def same(found, expected):
 
 
 def compare(column, found, mask=None):
-    """Compare data and mask with what pyarrow says of every element."""
+    """Compare data and mask with pyarrow's value of every element."""
     shape = shape_of(column.type)
     values = column.to_pylist()
 
@@ -135,7 +135,7 @@ def compare(column, found, mask=None):
 
 @given(st.data())
 def test_one_chunk_without_nulls(data):
-    """Every element is there, and memory is shared unless it is of bits."""
+    """A chunk without nulls has all elements, shared unless they are packed bools."""
     kind, elements = data.draw(types().filter(lambda one: not has_nulls(one)))
     array = data.draw(chunks(kind, elements, nulls=False))
     column = pa.chunked_array([array]) if data.draw(st.booleans()) else array
@@ -165,7 +165,7 @@ def leaf_of(array):
 
 @given(st.data())
 def test_nulls_at_every_level(data):
-    """Data and mask say what pyarrow says; without `nulls` the column is refused."""
+    """Data and mask agree with pyarrow; without `nulls` the column is refused."""
     kind, elements = data.draw(types())
     array = data.draw(chunks(kind, elements, nulls=True))
 
@@ -218,7 +218,7 @@ def test_integers_that_stand_for_times(data):
     st.integers(0, 5),
 )
 def test_indices_of_a_dictionary(index, words, start):
-    """Are given out on request: those that pyarrow has, nulls apart."""
+    """Indices of a dictionary, equal to pyarrow's except for nulls, are returned on request."""
     kind = pa.dictionary(getattr(pa, index)(), pa.string())
     array = pa.array(words, kind).slice(min(start, len(words)))
 
@@ -229,17 +229,18 @@ def test_indices_of_a_dictionary(index, words, start):
 
 
 def is_its_inverse(order):
-    """Whether a permutation leads back when it is done twice.
+    """Whether a permutation is its own inverse.
 
-    Of others pyarrow 26 takes the strides of the wrong axes: what `from_numpy_ndarray` of it makes,
-    its own `to_numpy_ndarray` does not give back.  With extents of 1 it finds no strides at all.
+    For others pyarrow 26 takes the strides of the wrong axes: the result of `from_numpy_ndarray` is
+    not
+    reproduced by its own `to_numpy_ndarray`.  With extents of 1 it finds no strides at all.
     """
     return all(order[axis] == place for place, axis in enumerate(order))
 
 
 @given(st.data())
 def test_tensors_with_their_axes(data):
-    """In the order of the document's example, which pyarrow hands to NumPy where it can."""
+    """Tensors have the axis order of the specification's example, as pyarrow's NumPy arrays."""
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
     order = data.draw(st.permutations(range(len(shape))) | st.none())
     name = data.draw(st.sampled_from(INTEGERS + FLOATS[1:]))
@@ -286,7 +287,7 @@ needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the ctypes c
 @needs_native
 @given(ndarrays())
 def test_columns_go_out_and_come_back(x):
-    """Without a copy, valid by pyarrow's own full validation, with the same elements."""
+    """Exported columns are not copied, pass pyarrow's full validation, and have equal elements."""
     array = pa.array(ix.to_arrow(x))
 
     array.validate(full=True)
@@ -303,7 +304,7 @@ def test_columns_go_out_and_come_back(x):
 @needs_native
 @given(ndarrays(least_axes=2), st.data())
 def test_tensors_go_out_and_come_back(x, data):
-    """However the axes after the first lie; pyarrow hands out the same array."""
+    """Any order of the axes after the first is exported; pyarrow returns the same array."""
     order = data.draw(st.permutations(range(x.ndim - 1)))
     x = x.transpose(0, *(axis + 1 for axis in order))
 

@@ -1,4 +1,4 @@
-"""Columns and tables of data frames by `asarray`: which protocol speaks, and what is told."""
+"""Columns and tables of data frames in `asarray`: the protocol used, and the errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table_of_one(need, kind):
 
 
 def refusal(x, error, **keywords):
-    """Return what `asarray` says of what it refuses: the rule, and the fix."""
+    """Return the rule and the fix of a refusal by `asarray`."""
     with pytest.raises(error) as caught:
         ix.asarray(x, **keywords)
     assert caught.value.call == "asarray()"
@@ -43,7 +43,7 @@ def refusal(x, error, **keywords):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_table_has_two_axes_however_many_columns(need, kind):
-    """As its ``__array__`` says; `from_arrow` takes the column."""
+    """A table has two axes, as its ``__array__``; `from_arrow` returns the column."""
     table = table_of_one(need, kind)
 
     assert ix.asarray(table, copy=True).tolist() == [[1], [2]]
@@ -76,7 +76,7 @@ class Long:
 
 
 def test_a_table_of_one_column_is_no_array_of_one_axis(need):
-    """Where ``__array__`` says what it is, whatever else is known of it."""
+    """If ``__array__`` gives the shape, it is used, whatever the other protocols say."""
     need("pyarrow")
     import pyarrow as pa
 
@@ -86,7 +86,7 @@ def test_a_table_of_one_column_is_no_array_of_one_axis(need):
 
 
 def test_a_number_that_is_nan_is_no_null_behind_narwhals(need):
-    """It exports columns of pandas by Arrow's library, which makes nulls of NaN."""
+    """narwhals exports pandas by Arrow, which turns NaN into null; `asarray` keeps NaN."""
     need("narwhals")
     need("pandas")
     import narwhals as nw
@@ -98,7 +98,7 @@ def test_a_number_that_is_nan_is_no_null_behind_narwhals(need):
 
 
 def test_a_column_that_pandas_would_convert_is_asked_for_its_array(need):
-    """Arrow's library knows no sparse columns, and makes nulls of NaN."""
+    """pandas' sparse columns use ``__array__``: Arrow lacks them, and NaN would become null."""
     need("pandas")
     import pandas as pd
 
@@ -109,7 +109,7 @@ def test_a_column_that_pandas_would_convert_is_asked_for_its_array(need):
 
 
 def test_a_column_of_pandas_over_arrow_is_shared(need):
-    """Which its ``__array__`` does not say."""
+    """A column of pandas over Arrow is shared, which its ``__array__`` cannot tell."""
     need("pandas")
     need("pyarrow")
     import pandas as pd
@@ -152,7 +152,7 @@ def test_a_column_of_pandas_over_arrow_is_shared(need):
     ],
 )
 def test_what_arrow_refuses_is_told_by_arrow(need, make, error, rule, hint):
-    """With a fix that this call has, or that names the function."""
+    """Refusals of Arrow have a fix for this call, or one that names `from_arrow`."""
     need("polars")
     import polars as pl
 
@@ -163,7 +163,7 @@ def test_what_arrow_refuses_is_told_by_arrow(need, make, error, rule, hint):
 
 
 def test_nulls_are_told_with_the_call_that_takes_them(need):
-    """A library that speaks nothing but Arrow has no other way."""
+    """A library that supports only Arrow gets the error with the call for nulls."""
     need("nanoarrow")
     import nanoarrow
 
@@ -175,7 +175,7 @@ def test_nulls_are_told_with_the_call_that_takes_them(need):
 
 
 class Forgetful:
-    """Speaks Arrow, which has a null, and shares an array, which has none."""
+    """Supports Arrow, with a null, and shares an array without one."""
 
     def __init__(self, column):
         self.column = column
@@ -188,7 +188,7 @@ class Forgetful:
 
 
 def test_no_null_is_lost_by_another_protocol(need):
-    """Where Arrow tells of nulls, ``__array__`` is asked for a copy or not at all."""
+    """If Arrow has nulls, ``__array__`` is called for a copy only."""
     need("pyarrow")
     import pyarrow as pa
 
@@ -199,7 +199,7 @@ def test_no_null_is_lost_by_another_protocol(need):
 
 
 def test_elements_that_dlpack_has_no_word_for_come_as_arrow(need):
-    """pyarrow refuses them with an error of its own."""
+    """pyarrow refuses them with its own error."""
     need("pyarrow")
     import pyarrow as pa
 
@@ -229,7 +229,7 @@ def test_axes_of_tensors_are_in_the_order_of_the_specification(need, order):
 @pytest.mark.parametrize("make", ["bits", "chunks"])
 @pytest.mark.parametrize("way", ["asarray", "convert", "xp.asarray"])
 def test_a_copy_that_is_asked_for_is_made(need, make, way):
-    """Of what speaks Arrow alone, by each function that takes the keyword."""
+    """A copy is made of Arrow-only objects by each function with the keyword."""
     need("nanoarrow")
     need("pyarrow")
     import nanoarrow
@@ -247,7 +247,7 @@ def test_a_copy_that_is_asked_for_is_made(need, make, way):
 
 @pytest.mark.parametrize("function", [ix.from_dlpack, ix.from_buffer])
 def test_what_speaks_arrow_alone_is_sent_to_from_arrow(need, function):
-    """By the functions of other protocols."""
+    """Functions of other protocols name `from_arrow` for Arrow-only objects."""
     need("nanoarrow")
     import nanoarrow
 

@@ -1,4 +1,4 @@
-"""Columns of real data frames: same memory, same elements, nulls told, and back again."""
+"""Columns of real data frames: same memory, same elements, nulls reported, and exported again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pl(need):
 
 @pytest.fixture
 def pd(need):
-    """pandas, with pyarrow, which it stands on for Arrow."""
+    """pandas, with pyarrow, which it needs for Arrow."""
     need("pandas")
     need("pyarrow")
     return import_module("pandas")
@@ -57,7 +57,7 @@ def rule_of(x, take=ix.from_arrow, **keywords):
 
 
 def address(series):
-    """Return where the elements of a series of Polars are, as it tells NumPy."""
+    """Return the address of the elements of a Polars series, as reported to NumPy."""
     return series.to_numpy(allow_copy=False).ctypes.data
 
 
@@ -81,7 +81,7 @@ def address(series):
     ],
 )
 def test_a_series_is_shared(pl, take, dtype):
-    """At the address that Polars tells; a slice of it, too."""
+    """A Polars series is shared at its address, and so is a slice."""
     series = pl.Series("x", range(10), dtype=getattr(pl, dtype))
 
     found, part = take(series), take(series[3:7])
@@ -92,7 +92,7 @@ def test_a_series_is_shared(pl, take, dtype):
 
 
 def test_nan_of_polars_is_a_number(pl):
-    """It is not null."""
+    """NaN in Polars is not null."""
     found = ix.from_arrow(pl.Series([1.0, float("nan")]))
 
     assert np.array_equal(np.asarray(found), [1.0, np.nan], equal_nan=True)
@@ -109,7 +109,7 @@ def test_an_embedding_of_polars_is_a_matrix(pl):
 
 
 def test_arrays_in_arrays_of_polars_are_axes(pl):
-    """Of any depth."""
+    """Nested arrays of Polars are axes, at any depth."""
     values = np.arange(24, dtype="i2").reshape(2, 3, 4)
     series = pl.Series(values.tolist(), dtype=pl.Array(pl.Array(pl.Int16, 4), 3))
 
@@ -118,7 +118,7 @@ def test_arrays_in_arrays_of_polars_are_axes(pl):
 
 @pytest.mark.parametrize("take", [ix.from_arrow, ix.asarray])
 def test_chunks_of_polars_need_a_copy(pl, take):
-    """Which joins them."""
+    """Chunks of Polars are joined by a copy."""
     series = pl.concat([pl.Series([1, 2]), pl.Series([3])], rechunk=False)
 
     assert series.n_chunks() == 2
@@ -128,7 +128,7 @@ def test_chunks_of_polars_need_a_copy(pl, take):
 
 
 def test_nulls_of_polars_come_apart(pl):
-    """Of rows and of numbers."""
+    """Nulls of rows and of elements are returned as a mask."""
     series = pl.Series([[1, 2], None, [3, None]], dtype=pl.Array(pl.Int32, 2))
 
     data, mask = ix.from_arrow(series, nulls="separate")
@@ -140,7 +140,7 @@ def test_nulls_of_polars_come_apart(pl):
 
 @pytest.mark.parametrize("start", [0, 3])
 def test_bools_of_polars_become_bytes(pl, start):
-    """From any bit on."""
+    """Packed bools become bytes, for any bit offset."""
     values = [place % 3 == 0 for place in range(20)]
 
     found = ix.from_arrow(pl.Series(values)[start:])
@@ -161,7 +161,7 @@ def test_what_stands_for_something_else_in_polars(pl):
 
 
 def test_a_frame_of_one_column_is_that_column(pl):
-    """Of several, one is to be named."""
+    """A frame of one column is imported; of several, one must be named."""
     frame = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
 
     assert ix.from_arrow(frame.select("b")).ptr == address(frame["b"])
@@ -190,7 +190,7 @@ def test_polars_shares_what_goes_out(pl, dtype):
 
 @needs_native
 def test_a_frame_of_polars_has_the_columns_of_a_table(pl):
-    """Each over the memory of its array."""
+    """Each column of a Polars frame is over the memory of its array."""
     columns = {"n": np.arange(3), "rows": np.ones((3, 2), "f4")}
 
     frame = pl.DataFrame(ix.to_arrow(columns))
@@ -205,7 +205,7 @@ def test_a_frame_of_polars_has_the_columns_of_a_table(pl):
 
 
 def buffer_of(series):
-    """Return where a series of pandas over Arrow has its elements, as pyarrow tells."""
+    """Return the address of the elements of a pandas series over Arrow, as pyarrow reports it."""
     (chunk,) = series.array._pa_array.chunks
     return chunk.buffers()[1].address
 
@@ -213,7 +213,7 @@ def buffer_of(series):
 @pytest.mark.parametrize("take", [ix.from_arrow, ix.asarray])
 @pytest.mark.parametrize("dtype", ["int8", "uint32", "int64", "float", "double"])
 def test_a_column_of_arrow_in_pandas_is_shared(pd, take, dtype):
-    """At the address that pyarrow tells."""
+    """The column is shared at the address that pyarrow reports."""
     series = pd.Series([1, 2, 3], dtype=f"{dtype}[pyarrow]")
 
     found, part = take(series), take(series[1:])
@@ -235,7 +235,7 @@ def test_nulls_of_arrow_in_pandas(pd):
 
 
 def test_nan_of_numpy_in_pandas_stays_nan(pd):
-    """By `asarray`, which shares its ndarray; as Arrow pandas itself calls them null."""
+    """NaN stays NaN in `asarray`, which shares pandas' ndarray; in Arrow it is null."""
     series = pd.Series([1.0, float("nan")])
 
     found = ix.asarray(series)
@@ -249,7 +249,7 @@ def test_nan_of_numpy_in_pandas_stays_nan(pd):
 
 
 def test_masked_columns_of_pandas_come_apart(pd):
-    """What its own masks hide is null."""
+    """Elements hidden by pandas' masks are null."""
     data, mask = ix.from_arrow(pd.Series([1, None, 3], dtype="Int64"), nulls="separate")
 
     assert mask.tolist() == [True, False, True]
@@ -257,7 +257,7 @@ def test_masked_columns_of_pandas_come_apart(pd):
 
 
 def test_categories_of_pandas_are_indices(pd):
-    """On request; what is in none is null."""
+    """Codes are returned on request; missing categories are null."""
     series = pd.Series(["b", "a", None, "b"], dtype="category")
 
     data, mask = ix.from_arrow(series, storage=True, nulls="separate")
@@ -283,7 +283,7 @@ def test_pandas_shares_what_goes_out(pd):
 
 @pytest.mark.parametrize("take", [ix.from_arrow, ix.asarray])
 def test_a_result_of_duckdb_comes_in(duck, take):
-    """One column, whose chunk is not copied again."""
+    """A result of DuckDB with one column and one chunk is imported without another copy."""
     found = take(duck.sql("select (i * 2)::float as x from range(1000) t(i)"))
 
     assert (str(found.dtype), found.readonly) == ("float32", True)
@@ -291,7 +291,7 @@ def test_a_result_of_duckdb_comes_in(duck, take):
 
 
 def test_arrays_of_duckdb_are_axes(duck):
-    """Those of one size."""
+    """Fixed-size arrays of DuckDB are axes."""
     found = ix.from_arrow(duck.sql("select [i, i + 1, i + 2]::int[3] as x from range(4) t(i)"))
 
     assert found.tolist() == [[row, row + 1, row + 2] for row in range(4)]
@@ -306,7 +306,7 @@ def test_chunks_of_duckdb_become_one_array(duck):
 
 
 def test_nulls_of_duckdb_come_apart(duck):
-    """Those of its results."""
+    """Nulls in results of DuckDB are returned as a mask."""
     query = "select if(i = 1, null, i)::int as x from range(3) t(i)"
 
     data, mask = ix.from_arrow(duck.sql(query), nulls="separate")
@@ -316,7 +316,7 @@ def test_nulls_of_duckdb_come_apart(duck):
 
 
 def test_bools_of_duckdb_become_bytes(duck):
-    """Whatever bits they are."""
+    """Bits are copied to bytes for any values."""
     found = ix.from_arrow(duck.sql("select i % 3 = 0 as x from range(10) t(i)"))
 
     assert found.tolist() == [place % 3 == 0 for place in range(10)]
@@ -324,7 +324,7 @@ def test_bools_of_duckdb_become_bytes(duck):
 
 @needs_native
 def test_duckdb_reads_a_table_of_ours(duck):
-    """By its name here: numbers, bools, and rows as arrays."""
+    """DuckDB reads our table by its variable name: numbers, bools, and rows as arrays."""
     rows = np.arange(6, dtype="f4").reshape(3, 2)
     ours = ix.to_arrow({"n": np.arange(3), "even": np.arange(3) % 2 == 0, "rows": rows})
 
@@ -336,7 +336,7 @@ def test_duckdb_reads_a_table_of_ours(duck):
 
 @needs_native
 def test_duckdb_does_not_copy_a_table_of_ours(duck):
-    """It reads what is there when it reads."""
+    """DuckDB reads our table's memory at the time of the query."""
     x = np.arange(3)
     ours = ix.to_arrow({"n": x})
     before = duck.sql("select sum(n) from ours").fetchall()
@@ -352,7 +352,7 @@ def test_duckdb_does_not_copy_a_table_of_ours(duck):
 
 @pytest.mark.parametrize("take", [ix.from_arrow, ix.asarray])
 def test_an_array_of_nanoarrow_is_shared(na, take):
-    """At the address that it tells, slices too."""
+    """An array of nanoarrow is shared at its address, and so are slices."""
     array = na.c_array([1, 2, 3, 4], na.int32())
 
     found, part = take(array), take(array[2:])
@@ -362,7 +362,7 @@ def test_an_array_of_nanoarrow_is_shared(na, take):
 
 
 def test_a_device_array_of_nanoarrow_is_shared(na):
-    """On the host."""
+    """A device array of nanoarrow on the host is shared."""
     array = na.c_array([1, 2, 3], na.int16())
     address = array.buffers[1]
 
@@ -372,7 +372,7 @@ def test_a_device_array_of_nanoarrow_is_shared(na):
 
 
 def test_streams_and_chunks_of_nanoarrow(na):
-    """One chunk is shared, several are joined."""
+    """One chunk of nanoarrow is shared, several are joined."""
     one = na.Array([1, 2], na.int8())
     two = na.Array.from_chunks([[1], [2, 3]], na.int8())
 
@@ -382,7 +382,7 @@ def test_streams_and_chunks_of_nanoarrow(na):
 
 
 def test_nulls_of_nanoarrow_come_apart(na):
-    """Also those that it has not counted."""
+    """Nulls are reported, also if nanoarrow has not counted them."""
     data, mask = ix.from_arrow(na.Array([1, None, 3], na.int32()), nulls="separate")
 
     assert (mask.tolist(), data.tolist()[::2]) == ([True, False, True], [1, 3])
@@ -390,7 +390,7 @@ def test_nulls_of_nanoarrow_come_apart(na):
 
 @needs_native
 def test_nanoarrow_shares_what_goes_out(na):
-    """By both methods."""
+    """nanoarrow shares exports of both methods."""
     x = np.arange(6, dtype="i2").reshape(3, 2)
     exported = ix.to_arrow(x)
 
@@ -436,7 +436,7 @@ def test_batches_that_were_taken_are_in_the_copy(need):
 
 @pytest.mark.filterwarnings("error")
 def test_a_lazy_frame_is_refused_as_it_is(pl):
-    """Its schema is not resolved, of which Polars would warn."""
+    """A lazy frame is refused without resolving its schema, which Polars would warn about."""
     frame = pl.LazyFrame({"x": [1.0]}).with_columns(y=pl.col("x") + 1)
 
     for function in (ix.from_arrow, ix.asarray, ix.inspect):
@@ -445,7 +445,10 @@ def test_a_lazy_frame_is_refused_as_it_is(pl):
 
 
 def test_a_series_is_not_asked_for_what_its_type_lacks(pl, monkeypatch):
-    """Its ``__getattr__`` takes microseconds each time."""
+    """A missing attribute is looked up on the type:
+
+    ``__getattr__`` takes microseconds each time.
+    """
     column, asked = pl.Series([1.0, 2.0]), []
     monkeypatch.setattr(pl.Series, "__getattr__", lambda _, name: asked.append(name))
 

@@ -1,4 +1,4 @@
-"""What arrays of others would lose on their way: refused by all functions, with fixes."""
+"""Properties of other libraries' arrays that an import would lose: refused, with fixes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _strict():
 @every_column
 @pytest.mark.parametrize("way", [*WAYS_IN, "viewable", "array_namespace"])
 def test_nulls_do_not_become_nan_without_a_word(need, library, kind, way):
-    """How many there are, and what to do about them, is told (AI-MASK-1)."""
+    """Nulls are refused with their number and the fix (AI-MASK-1)."""
     others = {
         "viewable": ix.viewable("x")(lambda x: x),
         "array_namespace": lambda x: ix.array_namespace(x, b"").asarray(x),
@@ -93,7 +93,7 @@ def test_nulls_become_what_the_library_makes_of_them_where_that_is_said(need, li
 )
 @pytest.mark.parametrize("way", WAYS_IN)
 def test_a_column_without_nulls_is_taken(need, library, kind, way):
-    """As before, and what can be shared is."""
+    """Columns without nulls are imported as before, and shared if possible."""
     x = column(need, library, kind)
 
     assert np.asarray(WAYS_IN[way](x)).tolist() == [1, 2, 3]
@@ -121,7 +121,7 @@ def test_a_nan_is_a_number(need):
 
 
 def test_a_table_that_would_be_cast_is_refused(need):
-    """Columns of several types become one only where a copy is said."""
+    """Columns of several types become one array only if a copy is requested."""
     need("pandas")
     import pandas as pd
 
@@ -134,7 +134,7 @@ def test_a_table_that_would_be_cast_is_refused(need):
 
 
 def test_bits_are_told_as_bits(need):
-    """pyarrow raises a TypeError of its own for booleans."""
+    """pyarrow raises its own TypeError for booleans; ours names the bits."""
     need("pyarrow")
     import pyarrow as pa
 
@@ -149,7 +149,7 @@ def test_bits_are_told_as_bits(need):
 @pytest.mark.parametrize("backend", ["numpy", "array_api_strict", "array_api_compat.torch"])
 @pytest.mark.parametrize("way", ["from_dlpack", *WAYS_IN])
 def test_no_mask_of_marray_is_lost(need, backend, way):
-    """Its ``__dlpack__`` hands out the data alone, with whatever is behind the mask."""
+    """marray's ``__dlpack__`` exports the data without the mask, so it is refused."""
     need("marray")
     need(backend)
     need(backend.rpartition(".")[2])
@@ -179,7 +179,7 @@ def test_no_mask_of_a_chunk_is_lost(need, way, copy):
 
 
 def test_dask_keeps_masks(need):
-    """Its own function takes masked arrays as they are, also when it was upgraded."""
+    """Dask's own function accepts masked arrays unchanged, also when it is upgraded."""
     need("dask.array")
     import dask.array as da
 
@@ -189,7 +189,7 @@ def test_dask_keeps_masks(need):
 
 
 def test_jax_is_handed_no_masked_array(need):
-    """It would raise an error of its own."""
+    """Masked arrays are refused before JAX, which would raise its own error."""
     need("jax")
     import jax.numpy as jnp
 
@@ -225,7 +225,7 @@ def test_a_tensor_without_strides_is_refused_by_its_rule(need, layout, take):
 
 
 def test_further_cpu_devices_of_jax_are_the_host(need, run_isolated):
-    """The device id of host memory is 0, whatever a library counts (dlpack.h, DLDevice)."""
+    """The device id of host memory is 0, for every CPU device of JAX (dlpack.h, DLDevice)."""
     need("jax")
     run_isolated("""
 import os
@@ -243,7 +243,10 @@ for found in (ix.from_dlpack(x), ix.asarray(x), ix.from_dlpack(x.__dlpack__())):
 
 
 def test_torch_asarray_reads_buffers_as_floats_before_it_asks_for_dlpack(need):
-    """From CPython 3.12 on Arrays are buffers: its other functions are the ones to use."""
+    """From CPython 3.12 on torch.asarray reads Arrays as float buffers.
+
+    Other functions of torch import them by DLPack.
+    """
     need("torch")
     import torch
 
@@ -256,13 +259,13 @@ def test_torch_asarray_reads_buffers_as_floats_before_it_asks_for_dlpack(need):
 
     both = Both(np.arange(4).tobytes())
 
-    assert torch.asarray(both).dtype is torch.float32  # the day that it is not, the row goes
+    assert torch.asarray(both).dtype is torch.float32  # if this no longer holds, remove the row
     assert torch.from_dlpack(both).tolist() == torch.as_tensor(both).tolist() == [0, 1, 2, 3]
     assert ix.convert(ix.asarray(np.arange(4)), "torch").tolist() == [0, 1, 2, 3]
     assert upgrade(torch).asarray(ix.asarray(np.arange(4))).tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.filterwarnings("ignore")  # quantized tensors are on their way out
+@pytest.mark.filterwarnings("ignore")  # quantized tensors are deprecated
 @pytest.mark.parametrize("kind", ["meta", "quantized"])
 @pytest.mark.parametrize(
     "take", [ix.from_dlpack, ix.asarray, xp.asarray, ix.to_capsule, ix.to_cai, WAYS_IN["convert"]]

@@ -1,6 +1,6 @@
-"""Read-only through real libraries: it survives every chain, or an error says that it cannot.
+"""Read-only memory through real libraries: the flag survives every chain, or an error is raised.
 
-A chain is three libraries, each of which gets the memory from the one before.
+A chain is three libraries, each of which imports the memory from the one before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import interchange as ix
 
 pytestmark = pytest.mark.interop
 
-EXPRESS = {  # library -> whether one of its arrays says that it must not be written
+EXPRESS = {  # library -> whether one of its arrays reports that it is read-only
     "array_api_strict": lambda x: not np.asarray(x).flags.writeable,
     "cuda.core": lambda x: x.readonly,
     "interchange": lambda x: x.readonly,
@@ -51,14 +51,14 @@ def read_only():
 
 
 def test_every_target_either_expresses_or_forgets():
-    """No library is left out of the chains below, and the table of targets agrees with them."""
+    """Every target is in the chains below, and its row agrees with their result."""
     assert {name for name, row in ix.TARGETS.items() if row.keeps_readonly} == set(EXPRESS)
     assert {name for name, row in ix.TARGETS.items() if not row.keeps_readonly} == set(FORGET)
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids="-".join)
 def test_read_only_survives_every_chain_that_can_express_it(demand, chain):
-    """At each of three libraries the array says read-only, and the memory is the same."""
+    """Each of three libraries reports read-only, and the memory is the same."""
     demand(*chain)
     array, before = read_only()
     current = array
@@ -74,7 +74,7 @@ def test_read_only_survives_every_chain_that_can_express_it(demand, chain):
 
 @pytest.mark.parametrize("chain", DEAD_ENDS, ids="-".join)
 def test_where_read_only_cannot_be_expressed_the_error_says_so(demand, chain):
-    """A library that would forget gets nothing, whoever the memory came through."""
+    """A library that would drop the flag receives no memory, whatever its origin."""
     *hops, last = chain
     demand(*hops)
     current, _ = read_only()
@@ -122,7 +122,7 @@ def test_their_own_import_keeps_it(need, library):
 
 
 def test_the_import_of_cuda_core_keeps_it(need):
-    """A StridedMemoryView says read-only."""
+    """A StridedMemoryView reports read-only."""
     need("cuda.core")
     from cuda.core.utils import StridedMemoryView
 
@@ -134,7 +134,7 @@ def test_the_import_of_cuda_core_keeps_it(need):
 
 
 def test_a_library_that_asks_for_legacy_capsules_is_told(need):
-    """JAX sends no max_version: what it asks for cannot say read-only, and that is the error."""
+    """JAX passes no max_version: a legacy capsule cannot represent read-only, so it is refused."""
     need("jax")
     import jax
 
@@ -161,7 +161,7 @@ DONATIONS = {
 @pytest.mark.parametrize("name", DONATIONS)
 @pytest.mark.parametrize("size", [16, 1024, 2**18])
 def test_donated_memory_is_not_written(need, name, size):
-    """JAX may reuse what is donated to it; memory that it did not allocate stays as it was."""
+    """JAX may reuse donated memory, but not memory that it did not allocate."""
     need("jax")
     import jax
 
@@ -182,7 +182,7 @@ def test_donated_memory_is_not_written(need, name, size):
 
 
 def test_deleting_a_jax_array_leaves_the_memory(need):
-    """Its buffer is not JAX's to free."""
+    """Deleting a JAX array does not free imported memory."""
     need("jax")
     array, before = read_only()
     shared = ix.convert(array, "jax")

@@ -1,6 +1,6 @@
-"""What xarray, Dask and pandas make of Arrays with missing values is what they make of ndarrays.
+"""Missing values of Arrays in xarray, Dask and pandas are handled as those of ndarrays.
 
-They choose by the element type what they do about NaN: each answer is NumPy's, or an error.
+The libraries handle NaN by element type: each result equals NumPy's, or is an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RIGHT = {
     **{
         f"{name} without skipping": lambda d, _, name=name: getattr(d, name)(skipna=False)
         for name in REDUCTIONS
-        if name not in {"count", "std", "var", "median"}  # which xarray asks by NumPy's words
+        if name not in {"count", "std", "var", "median"}  # which xarray compares with NumPy's names
     },
     **{
         f"weighted {name}": lambda d, w, name=name: getattr(d.weighted(w), name)()
@@ -62,7 +62,7 @@ REFUSED = {
     "weighted std": lambda d, w: d.weighted(w).std(),
     "quantile": lambda d, _: d.quantile(0.5),
 }
-"""What they cannot do without a NumPy dtype: it may come to be right, and is never wrong."""
+"""Calls that fail without a NumPy dtype: they may start to work, and are never wrong."""
 
 
 NOT = {("interp", "bool"), ("interp nearest", "bool"), ("diff", "bool")}
@@ -91,7 +91,7 @@ def values_of(result):
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex64"])
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_reduction_is_numpys(name, dtype):
-    """Of all types of which some are missing."""
+    """Reductions of types with missing values equal NumPy's."""
     found, expected = (
         values_of(RIGHT[name](*named(make, dtype))) for make in (ix.asarray, np.asarray)
     )
@@ -112,7 +112,7 @@ def test_a_reduction_is_numpys(name, dtype):
     ],
 )
 def test_a_reduction_is_numpys_or_an_error(name, dtype):
-    """Of types of which none are missing, and where Arrays are refused."""
+    """Reductions of other types equal NumPy's, or are errors where Arrays are refused."""
     do = {**RIGHT, **REFUSED}[name]
     expected = values_of(do(*named(np.asarray, dtype)))
     try:
@@ -124,7 +124,7 @@ def test_a_reduction_is_numpys_or_an_error(name, dtype):
 
 
 def test_chunks_are_refused_with_what_to_do():
-    """Dask's arrays say the element type of their blocks; `as_numpy` makes NumPy's of them."""
+    """Dask's arrays have the element type of their blocks; `as_numpy` converts them to NumPy."""
     with pytest.raises(ix.ArgumentError, match=r"np\.dtype\(x\)"):
         named(ix.asarray)[0].chunk(x=2).mean()
 
@@ -132,7 +132,7 @@ def test_chunks_are_refused_with_what_to_do():
 @pytest.mark.parametrize("name", ["nansum", "nanmean", "nanstd", "nanmax", "nanmin", "nanprod"])
 @pytest.mark.parametrize("asarray", [True, False])
 def test_a_reduction_of_dask_is_numpys_or_an_error(name, asarray):
-    """Of blocks that are Arrays, and of those that Dask makes ndarrays of."""
+    """For blocks that are Arrays, and for those that Dask converts to ndarrays."""
     dask = pytest.importorskip("dask.array")
     blocks = dask.from_array(ix.asarray(np.asarray(VALUES)), chunks=2, asarray=asarray)
     try:

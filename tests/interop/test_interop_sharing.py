@@ -1,4 +1,4 @@
-"""Real libraries both ways: same memory, same elements, same type, or a refusal with a rule."""
+"""Real libraries in both directions: same memory, elements and type, or a refusal with a rule."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SHARES = {  # library -> element types that it shares
     "tvm_ffi": ("bool", *INTEGERS, "float16", *FLOATS, "bfloat16", *FLOAT8),
     "warp": ("bool", *INTEGERS, "float16", *FLOATS, "bfloat16"),
 }
-ONE_WAY = {("cuda.core", "bfloat16")}  # it takes these, and hands them to nobody
+ONE_WAY = {("cuda.core", "bfloat16")}  # it imports these, and exports to no library
 MODULES = {"cuda.core": "cuda.core", "memoryview": "numpy", "pyarrow.Array": "pyarrow"}
 
 every_library = pytest.mark.parametrize("library", SHARES)
@@ -77,7 +77,7 @@ def raw(array):
 
 
 def test_every_target_is_in_the_table():
-    """MLX, which shares with nobody, and what takes device memory alone are tried elsewhere."""
+    """Every target is in the table, except MLX, which shares nothing, and device-only libraries."""
     assert {*SHARES, "mlx", "cupy", "numba"} == set(ix.TARGETS)
 
 
@@ -85,7 +85,7 @@ def test_every_target_is_in_the_table():
     ("library", "name"), [(library, name) for library in SHARES for name in SHARES[library]]
 )
 def test_elements_go_and_come_back(ready, library, name):
-    """Same address, type, shape and bytes, there and back again."""
+    """Address, type, shape and bytes are kept in both directions."""
     ready(library)
     array = numbers(name)
 
@@ -104,7 +104,7 @@ def test_elements_go_and_come_back(ready, library, name):
     [(library, name) for library in SHARES for name in ALL if name not in SHARES[library]],
 )
 def test_elements_that_a_library_does_not_know_are_refused(ready, library, name):
-    """With a rule, and without a crash."""
+    """Unknown element types are refused by a rule, without a crash."""
     ready(library)
 
     with pytest.raises(ix.ExchangeError) as caught:
@@ -116,7 +116,7 @@ def test_elements_that_a_library_does_not_know_are_refused(ready, library, name)
 
 @pytest.mark.parametrize("name", ["int64", "uint64", "float64", "complex128"])
 def test_jax_of_32_bits_is_not_given_64(need, name):
-    """By default JAX would cast them and say nothing: the error says it."""
+    """A 64-bit type is refused for JAX, which would cast it silently by default."""
     need("jax")
     import jax
 
@@ -164,7 +164,7 @@ REFUSES = {  # library -> layouts that it cannot describe, or would copy
     [(one, name) for one in SHARES for name in LAYOUTS if name not in REFUSES.get(one, ())],
 )
 def test_layouts_go_and_come_back(ready, library, layout):
-    """Same address, shape, strides that matter and elements."""
+    """Address, shape, significant strides and elements are kept in both directions."""
     ready(library)
     array = LAYOUTS[layout](numbers("float32"))
 
@@ -179,7 +179,7 @@ def test_layouts_go_and_come_back(ready, library, layout):
     [(one, name) for one, names in REFUSES.items() for name in sorted(names) if one != "torch"],
 )
 def test_layouts_that_a_library_cannot_take_are_refused(ready, library, layout):
-    """With a rule, and without a copy behind the caller's back."""
+    """Unsupported layouts are refused by a rule, and not copied silently."""
     ready(library)
     array = LAYOUTS[layout](numbers("float32"))
 
@@ -200,7 +200,7 @@ def test_layouts_that_a_library_cannot_take_are_refused(ready, library, layout):
     ],
 )
 def test_a_dense_copy_is_taken_instead(ready, library, layout):
-    """copy=True makes of any layout one that is taken."""
+    """copy=True accepts every layout by copying to a dense one."""
     ready(library)
     array = LAYOUTS[layout](numbers("float32"))
 
@@ -213,7 +213,7 @@ def test_a_dense_copy_is_taken_instead(ready, library, layout):
 @pytest.mark.isolated
 @pytest.mark.parametrize("layout", ["x[::-1]", "x.reshape((2, 3))[:, ::-1]", "x[None, ::-1]"])
 def test_torch_is_not_given_negative_strides(need, run_isolated, layout):
-    """torch 2.13 ends the process over them: the refusal comes before it is asked."""
+    """Negative strides are refused before torch is called, since torch 2.13 crashes."""
     need("torch")
     script = f"""
 import interchange as ix, numpy as np
@@ -260,7 +260,7 @@ ADDRESS = {
     ("library", "name"), [(library, name) for library in MAKERS for name in SHARES[library]]
 )
 def test_native_arrays_come_in(ready, library, name):
-    """Arrays that a library made itself are shared, with the values that it computed."""
+    """Arrays created by a library are shared, with its values."""
     ready(library)
     native = MAKERS[library](name)
 
@@ -278,7 +278,7 @@ def test_native_arrays_come_in(ready, library, name):
 
 @pytest.mark.parametrize("library", MAKERS)
 def test_their_dtypes_name_types(ready, library):
-    """`DType.of` takes the dtype objects of a library."""
+    """`DType.of` accepts the dtype objects of a library."""
     ready(library)
 
     for name in SHARES[library]:
@@ -286,7 +286,7 @@ def test_their_dtypes_name_types(ready, library):
 
 
 def test_scalar_types_of_jax_name_types(ready):
-    """jax.numpy.float32 is no dtype, and names one."""
+    """jax.numpy.float32, which is no dtype, is accepted by `DType.of`."""
     ready("jax")
     import jax.numpy as jnp
 
@@ -307,7 +307,7 @@ def test_a_torch_tensor_that_needs_a_gradient_is_refused(need):
 
 @pytest.mark.parametrize("bit", ["conj", "_neg_view"])
 def test_a_torch_tensor_with_a_lazy_bit_is_refused(need, bit):
-    """Its memory does not hold the values that it stands for."""
+    """A lazy tensor is refused, since its memory does not hold its values."""
     need("torch")
     import torch
 

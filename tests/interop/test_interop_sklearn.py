@@ -1,7 +1,8 @@
-"""scikit-learn in its default configuration, array-API dispatch off: every Array is as an ndarray.
+"""scikit-learn in its default configuration, array-API dispatch off: Arrays work as ndarrays.
 
-Source: scikit-learn's user guide, "Model selection and evaluation".  What indexes rows hands
-ndarrays of places to the Array; all else is read through ``__array__``.
+Source: scikit-learn's user guide, "Model selection and evaluation".  Row selection indexes the
+Array
+with ndarrays; everything else uses ``__array__``.
 """
 
 from __future__ import annotations
@@ -164,14 +165,14 @@ def assert_same(ours, theirs):
 @pytest.mark.parametrize("readonly", [False, True], ids=["writable", "read-only"])
 @pytest.mark.parametrize("call", CALLS)
 def test_with_dispatch_off_arrays_are_as_ndarrays(sk, call, readonly):
-    """What is learnt from them, and what is picked from them, is the same to the last digit."""
+    """Fitted models and selected rows are identical to the last digit."""
     ours = data(taken(readonly))
 
     assert_same(CALLS[call](sk, ours), CALLS[call](sk, data()))
 
 
 def test_rows_that_are_picked_are_arrays(sk):
-    """A split gives back what it was given, in memory of its own."""
+    """A split returns Arrays, in their own memory."""
     ours = data(taken(readonly=False))
     parts = sk.model_selection.train_test_split(ours.rows, ours.classes, random_state=0)
 

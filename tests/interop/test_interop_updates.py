@@ -1,7 +1,7 @@
-"""`array_api_extra.at` writes into Arrays, and into copies of those that must not be written.
+"""`array_api_extra.at` writes into Arrays, and into copies of read-only ones.
 
-``array_api_compat.is_writeable_array`` knows the classes of some libraries; of any other it asks
-for ``__array_namespace__`` alone, and answers True, as its documentation says.
+``array_api_compat.is_writeable_array`` knows the classes of some libraries; for any other it checks
+for ``__array_namespace__`` only, and returns True, as its documentation says.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def values():
 @pytest.mark.parametrize("key", [1, slice(1, None), "mask"])
 @pytest.mark.parametrize("name", UPDATES)
 def test_an_update_of_read_only_memory_is_that_of_a_copy(extra, name, key):
-    """Where it is asked for; what must not be written stays as it was."""
+    """Copies are written if requested; read-only memory is unchanged."""
     memory, number = values(), 3.0
     array = ix.from_buffer(memory.tobytes(), dtype="float64")
     ours = array > 3 if key == "mask" else key
@@ -44,7 +44,7 @@ def test_an_update_of_read_only_memory_is_that_of_a_copy(extra, name, key):
 @pytest.mark.parametrize("copy", [None, False])
 @pytest.mark.parametrize("name", UPDATES)
 def test_an_update_in_place_is_refused_where_memory_is_read_only(extra, name, copy):
-    """With the copy that may be written, and before an element is."""
+    """An in-place update of read-only memory is refused before a write, and names the copy."""
     array = ix.from_buffer(values().tobytes(), dtype="float64")
     with pytest.raises(ix.ReadOnlyError, match=r"write to a copy, `x\.copy\(\)`"):
         getattr(extra.at(array, 1), name)(3.0, copy=copy)
@@ -55,7 +55,7 @@ def test_an_update_in_place_is_refused_where_memory_is_read_only(extra, name, co
 
 @pytest.mark.parametrize("name", UPDATES)
 def test_an_update_of_writable_memory_is_seen_in_it(extra, name):
-    """As of an ndarray."""
+    """An in-place update is visible in writable memory, as for an ndarray."""
     memory, other, number = values(), values(), 3.0
     getattr(extra.at(xp.asarray(memory), 1), name)(number)
     getattr(extra.at(other, 1), name)(number)
@@ -64,7 +64,7 @@ def test_an_update_of_writable_memory_is_seen_in_it(extra, name):
 
 
 def test_whether_an_array_may_be_written_is_asked_of_its_class():
-    """No object of a class that array-api-compat does not know can say no."""
+    """array-api-compat decides by the class, and regards every unknown class as writable."""
     compat = pytest.importorskip("array_api_compat")
     asked = []
 

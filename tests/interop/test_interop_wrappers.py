@@ -1,6 +1,6 @@
-"""Libraries that wrap arrays of others: xarray, marray and pint around Arrays, on either side.
+"""Wrappers of other libraries' arrays: xarray, marray and pint around Arrays, as either operand.
 
-An operator leaves them to themselves; what is memory of an array library is refused all the same.
+Operators leave wrappers to their own methods; arrays of an array library are refused.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "do"), CASES)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_wrapper_computes_with_an_array_on_either_side(name, do, side):
-    """The result is wrapped as it was, around an Array, with NumPy's values."""
+    """The result is a wrapper around an Array, with NumPy's values."""
     wrap, inner = WRAPPERS[name]
     wrapped, array = wrap(xp.asarray(VALUES)), xp.asarray(OTHERS)
     found = do(array, wrapped) if side == "left" else do(wrapped, array)
@@ -75,7 +75,7 @@ def test_a_wrapper_computes_with_an_array_on_either_side(name, do, side):
 @pytest.mark.parametrize("name", WRAPPERS)
 @pytest.mark.parametrize("do", IN_PLACE)
 def test_an_array_becomes_what_wraps_the_result_in_place(name, do):
-    """As Python has it where the left operand cannot take the result; its memory is unchanged."""
+    """An in-place operator rebinds the name to the wrapped result, and memory is unchanged."""
     if name == "pint" and do in {operator.iadd, operator.isub}:
         do = operator.imul
     wrap, inner = WRAPPERS[name]
@@ -88,12 +88,12 @@ def test_an_array_becomes_what_wraps_the_result_in_place(name, do):
 
 
 def test_a_mask_survives_an_operator():
-    """The wrapper computes, and knows what is masked."""
+    """The wrapper computes, and keeps the mask."""
     assert (xp.asarray(OTHERS) + wrap_marray(xp.asarray(VALUES))).mask.tolist() == [0, 1, 0]
 
 
 def test_units_survive_an_operator():
-    """The wrapper computes, and knows what it is in."""
+    """The wrapper computes, and keeps the units."""
     found = xp.asarray(OTHERS) * wrap_pint(xp.asarray(VALUES))
 
     assert str(found.units) == "meter"
@@ -101,7 +101,7 @@ def test_units_survive_an_operator():
 
 
 class Wrapping:
-    """Has what an array has, and operators that leave Arrays to Arrays."""
+    """Has the attributes of an array, and operators that leave Arrays to Arrays."""
 
     __array_priority__ = 1
 
@@ -127,21 +127,21 @@ class Alike(Wrapping):
 
 
 def test_an_operator_is_asked_of_the_right_operand():
-    """Whatever class it is of, as long as it is no array of a library."""
+    """The right operand of any class is asked, unless it is an array of a library."""
     assert xp.ones(3) + Alike() == "mine"
     assert (xp.ones(3) == Alike()) == "equal"
 
 
 @pytest.mark.parametrize("add", [lambda x, y: x + y, lambda x, y: y + x])
 def test_what_neither_side_computes_is_a_type_error(add):
-    """Python says so, once both were asked."""
+    """Python raises TypeError after both operands were asked."""
     with pytest.raises(TypeError, match="unsupported operand"):
         add(xp.ones(3), Wrapping())
 
 
 @pytest.mark.parametrize("library", ["torch", "jax.numpy", "array_api_strict", "dask.array"])
 def test_arrays_of_libraries_are_refused_on_either_side(need, library):
-    """They would convert an Array, or fail in words of their own: array-api-strict does."""
+    """Arrays of libraries are refused: array-api-strict would convert an Array, or fail."""
     need(library)
     other = pytest.importorskip(library).ones(3)
     with pytest.raises(ix.ArgumentError, match="IX-XP-1"):
@@ -163,7 +163,7 @@ def test_subclasses_of_numpys_array_are_refused(kind):
 
 
 def test_jax_takes_an_array_where_it_takes_ndarrays():
-    """By NumPy's dtype of it; the values, and the types, are those of an ndarray."""
+    """JAX accepts an Array by its NumPy dtype, with the values and types of an ndarray."""
     jnp = pytest.importorskip("jax.numpy")
     for memory in (
         np.arange(3.0),
@@ -181,7 +181,7 @@ def test_jax_takes_an_array_where_it_takes_ndarrays():
     "key", [[0, 2], [-1], slice(1, None), np.array([2, 0]), np.array([True, False, True]), 1, []]
 )
 def test_xarray_selects_by_position_what_it_selects_of_numpy(key):
-    """With lists, ndarrays and masks, which it hands on as ndarrays."""
+    """xarray selects with lists, ndarrays and masks, which it passes on as ndarrays."""
     found = wrap_xarray(xp.asarray(VALUES)).isel(x=key)
 
     assert type(found.data) is ix.Array
@@ -189,7 +189,7 @@ def test_xarray_selects_by_position_what_it_selects_of_numpy(key):
 
 
 def test_xarray_groups_and_sorts():
-    """Both pick rows by ndarrays of places."""
+    """Grouping and sorting select rows by index arrays."""
     xarray = pytest.importorskip("xarray")
     for wrap in (xp.asarray, np.asarray):
         named = wrap_xarray(wrap(VALUES)).assign_coords(g=("x", [1, 0, 1]))
@@ -201,7 +201,7 @@ def test_xarray_groups_and_sorts():
 
 @pytest.mark.parametrize("key", [[1, 0], np.array([2, 1, 1]), np.array([True, False, True]), 2])
 def test_dask_slices_blocks_of_arrays(key):
-    """Its blocks stay Arrays, and are picked from by ndarrays."""
+    """Blocks of a dask array stay Arrays when they are sliced by ndarrays."""
     dask = pytest.importorskip("dask.array")
     memory = np.arange(12.0).reshape(3, 4)
     blocks = dask.from_array(ix.from_dlpack(memory), chunks=(2, 3), asarray=False)
@@ -210,7 +210,7 @@ def test_dask_slices_blocks_of_arrays(key):
 
 
 def test_xarray_writes_numbers_and_ndarrays_into_arrays():
-    """It hands both on as ndarrays."""
+    """xarray passes numbers and ndarrays on as ndarrays, which are written."""
     named = wrap_xarray(xp.asarray(VALUES))
     named[0] = 7.0
     named[1:] = np.array([8.0, 9.0])
@@ -220,7 +220,7 @@ def test_xarray_writes_numbers_and_ndarrays_into_arrays():
 
 
 def test_dask_writes_numbers_and_ndarrays_into_blocks_of_arrays():
-    """Each block gets its part of an ndarray."""
+    """Each block receives its part of an ndarray."""
     dask = pytest.importorskip("dask.array")
     blocks = dask.from_array(xp.asarray(VALUES), chunks=2, asarray=False)
     blocks[0] = 7.0
@@ -231,9 +231,9 @@ def test_dask_writes_numbers_and_ndarrays_into_blocks_of_arrays():
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_functions_refuse_wrappers_with_a_type_error(name):
-    """NotImplemented is an answer to Python, which asks nobody else about a call.
+    """Functions raise TypeError; NotImplemented is no answer to a call.
 
-    Wrappers bring functions of their own, which unwrap, or hand their arrays over.
+    Wrappers have their own functions, which unwrap, or pass their arrays on.
     """
     wrapped = WRAPPERS[name][0](xp.asarray(VALUES))
     for args in ((xp.asarray(OTHERS), wrapped), (wrapped, xp.asarray(OTHERS))):

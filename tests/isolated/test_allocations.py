@@ -1,4 +1,4 @@
-"""An exchange for which there is no memory leaves nothing behind."""
+"""An exchange that runs out of memory leaks nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ for place in range(60):
         _testcapi.remove_mem_hooks()
 print(sys.getrefcount(code) - before)
 """
-"""Makes a function for which there is no memory, in nothing but Python, and counts."""
+"""Creates a function without memory, in pure Python, and counts references."""
 ACTS = (
     "export-versioned",
     "export-legacy",
@@ -44,9 +44,9 @@ MAKES_FUNCTIONS = {"export-first", "import-buffer"}  # generator expressions amo
 
 @lru_cache(maxsize=1)
 def keeps_code():
-    """Whether making a function without memory takes no reference from its code.
+    """Whether a failed creation of a function leaves the references of its code unchanged.
 
-    CPython 3.12.1 and 3.13.0 take one too many each time: the code is freed while it is in use.
+    CPython 3.12.1 and 3.13.0 release one too many each time: the code is freed while it is in use.
     """
     command = [sys.executable, "-c", ALONE]
     return int(subprocess.run(command, check=True, capture_output=True).stdout) == 0
@@ -58,7 +58,7 @@ ARROW = ("arrow-array", "arrow-stream", "arrow-take", "arrow-ask")
 @pytest.mark.usefixtures("cores")
 @pytest.mark.parametrize("act", ARROW)
 def test_a_failed_allocation_leaks_no_struct_of_arrow(run_isolated, core_env, act):
-    """Exported by the native core, taken by either."""
+    """No Arrow struct leaks, exported by the native core and imported by either."""
     assert run_isolated("allocations.py", act, env=core_env).strip() == "True []"
 
 
@@ -67,7 +67,7 @@ def test_a_failed_allocation_leaks_no_struct_of_arrow(run_isolated, core_env, ac
 )
 @pytest.mark.parametrize("act", ACTS)
 def test_a_failed_allocation_leaks_no_owner(run_isolated, core_env, act):
-    """Whichever allocation fails, and whatever ctypes makes of the error, no reference is left."""
+    """Whichever allocation fails, and whatever error ctypes raises, no reference is left."""
     if act in MAKES_FUNCTIONS and not keeps_code():
         pytest.skip("this CPython frees code in use where a function gets no memory: see ALONE")
     assert run_isolated("allocations.py", act, env=core_env) == "True []\n"

@@ -1,4 +1,4 @@
-"""The interpreter ends cleanly whatever is still lent out."""
+"""The interpreter exits cleanly while memory is still exported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_end_is_clean(run_isolated, where):
 
 @pytest.mark.interop
 def test_the_end_is_clean_with_other_libraries(run_isolated, need):
-    """What other libraries hold of ours, and we of theirs, does not disturb it either."""
+    """References between interchange and other libraries do not disturb it either."""
     need("torch")
 
     last = run_isolated("at_exit.py", "with_libraries").splitlines()[-1]

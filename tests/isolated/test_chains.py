@@ -1,4 +1,4 @@
-"""Memory that is handed on a thousand times is released, however long the chain of owners is."""
+"""Memory that is re-exported a thousand times is released, however long the chain of owners is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.isolated
 @pytest.mark.parametrize("where", ["main", "thread"])
 @pytest.mark.parametrize("link", ["versioned", "legacy", "described", "owner"])
 def test_a_long_chain_of_imports_is_freed(run_isolated, link, where):
-    """No recursion limit ends the release of a chain: 20,000 imports of capsules of imports."""
+    """A chain of 20,000 imports of capsules of imports is released without a recursion limit."""
     assert run_isolated("chains.py", where, link, 20_000) == "freed True\n"
 
 

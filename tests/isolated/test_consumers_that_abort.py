@@ -1,4 +1,4 @@
-"""What would end the process in another library is refused before it gets there."""
+"""Memory that would crash another library is refused before it is passed on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.isolated, pytest.mark.interop]
 
 
 def test_negative_strides_do_not_reach_torch(run_isolated, need):
-    """torch ends the process over negative strides (P34), so that convert() refuses them."""
+    """torch crashes on negative strides (P34), so that convert() refuses them."""
     need("torch")
     script = """
 import numpy as np

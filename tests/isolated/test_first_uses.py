@@ -1,4 +1,4 @@
-"""What an Array finds out later is there as a whole, or not yet: two threads may use it first."""
+"""Attributes computed on first use are complete or absent: two threads may use an Array first."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ARRAYS = ["import", "capsule", "buffer", "pointer", "result", "view", "read-only
 def test_a_first_use_between_two_bytecodes_of_another_changes_nothing(
     run_isolated, core_env, array
 ):
-    """Both give what they give alone: computing, looking, exporting, and naming a library.
+    """Both threads get their results: computing, reading, exporting, and naming a library.
 
-    In the native core most of that is no bytecode, between which threads could change.
+    In the native core most of that is no bytecode, between which threads could switch.
     """
     changed, wrong = run_isolated("first_uses.py", "switched", array, env=core_env).split(
         maxsplit=1
@@ -28,5 +28,5 @@ def test_a_first_use_between_two_bytecodes_of_another_changes_nothing(
 @pytest.mark.exhaustive(but=["import", "pointer"])
 @pytest.mark.parametrize("array", ARRAYS)
 def test_many_threads_use_an_array_first(run_isolated, array):
-    """As often as they change by themselves."""
+    """Many threads switch at arbitrary moments, and all get their results."""
     assert run_isolated("first_uses.py", "many", array).strip() == "True {}"

@@ -1,4 +1,4 @@
-"""Nothing grows: not the memory, not the reference counts of owners."""
+"""Neither memory nor reference counts of owners grow."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ REFUSALS = (
 )
 ARROW = ("arrow-capsule", "arrow-array", "arrow-stream", "arrow-taken", "arrow-refused")
 SAMPLE = ("import-ndarray", "export-struct-versioned", "round-struct", "refuse-struct")
-"""One of each group, which are run together."""
+"""One operation of each group, which run together."""
 GROUPS = [SAMPLE] + [
     tuple(name for name in group if name not in SAMPLE)
     for group in (IMPORTS, EXPORTS, ROUND_TRIPS, REFUSALS)
@@ -135,7 +135,7 @@ def test_a_leak_is_detected(growth):
     [pytest.param(group, name, id=name) for group in GROUPS for name in group],
 )
 def test_nothing_grows(growth, group, name):
-    """Repeated imports, exports, round trips and refusals leave nothing behind.
+    """Repeated imports, exports, round trips and refusals leak nothing.
 
     Exports are dropped unconsumed; refusals come before and after the capsule is consumed.
     """
@@ -151,7 +151,7 @@ def test_structs_of_arrow_leave_nothing(growth, name):
 
 @pytest.mark.interop
 def test_the_exchange_table_of_torch_leaves_nothing(growth, need):
-    """Imports through the C exchange table of torch leave nothing behind."""
+    """Imports through the C exchange table of torch leak nothing."""
     need("torch")
 
     assert is_stable(growth("arrays", "import-exchange-table")["import-exchange-table"])
@@ -170,7 +170,10 @@ def test_what_c_callers_do_leaves_nothing(growth):
 @pytest.mark.exhaustive(but=SAMPLE_OF_COLUMNS)
 @pytest.mark.parametrize("name", [*COLUMNS_IN, *COLUMNS_REFUSED])
 def test_imports_and_refusals_of_columns_leave_nothing(growth, core_env, name):
-    """Of arrays and streams, shared and copied; refused before and after one was consumed."""
+    """Imports of Arrow arrays and streams leak nothing.
+
+    They are shared, copied, and refused before and after a struct was consumed.
+    """
     assert is_stable(growth("columns", name, core=core_env["INTERCHANGE_CORE"])[name])
 
 

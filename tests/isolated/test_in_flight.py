@@ -77,7 +77,7 @@ def verdicts_of_columns(verdicts, core_env):
 
 
 def of_libraries(names, cases):
-    """Return pairs of a library and a case, marked as those that need other libraries."""
+    """Return pairs of a library and a case, with the marks for the libraries that they need."""
     return [
         pytest.param(name, case, marks=() if name == "numpy" else pytest.mark.interop)
         for name in names
@@ -86,7 +86,7 @@ def of_libraries(names, cases):
 
 
 def test_a_python_destructor_is_detected(run_child):
-    """The harness detects the fault that it looks for."""
+    """The harness detects the fault that it tests for."""
     done = run_child("in_flight.py", "control")
 
     assert (done.returncode == 0, "SystemError" in done.stderr + done.stdout) == (False, True)
@@ -106,19 +106,19 @@ def test_an_import_dies_quietly(verdicts, library, case):
 
 @pytest.mark.parametrize(("library", "case"), of_libraries(TRUSTED, OF_A_CAPSULE))
 def test_trusted_destructors_are_native(verdicts, library, case):
-    """Destructors of capsules leave a pending exception alone, where `Library` says so."""
+    """Destructors of capsules preserve a pending exception, if `Library` says so."""
     assert verdicts(library)[case] == "ok"
 
 
 @pytest.mark.parametrize(("library", "case"), of_libraries(CONSUMERS, ("takes and hands back",)))
 def test_a_consumer_lets_go_quietly(verdicts, library, case):
-    """What a consumer hands back dies while an exception unwinds, and leaves it in place."""
+    """Objects that a consumer releases while an exception unwinds preserve it."""
     assert verdicts(library)[case] == "ok"
 
 
 @pytest.mark.parametrize(("library", "kind"), of_libraries(CONSUMERS, (*KINDS, "a strange device")))
 def test_a_consumer_keeps_its_own_errors(verdicts, library, kind):
-    """What a consumer imports, or refuses with its own error, is released."""
+    """An object that a consumer imports, or refuses with its own error, is released."""
     if (library, kind) == ("torch", "reversed"):
         pytest.skip("torch ends the process over negative strides: pytorch#188023")
     found = verdicts(library)
@@ -134,7 +134,7 @@ def test_numpy_refuses_a_strange_device(verdicts):
 
 @pytest.mark.parametrize(("library", "kind"), of_libraries(CONSUMERS, ("pointer", "imported")))
 def test_a_consumer_takes_plain_memory(verdicts, library, kind):
-    """Plain memory of ours is taken in one generation at least, so that the cases are not empty."""
+    """Plain memory of ours is imported in at least one generation, so the cases are real."""
     found = verdicts(library)
 
     assert "taken" in {found[f"takes {kind} {generation}"] for generation in GENERATIONS}
@@ -145,7 +145,7 @@ def test_a_consumer_takes_plain_memory(verdicts, library, kind):
 
 @of_columns
 def test_every_case_of_columns_is_tried(verdicts_of_columns):
-    """None of ours is left out."""
+    """Every case for columns is run."""
     assert set(verdicts_of_columns("interchange")) == set(OF_COLUMNS)
 
 
@@ -161,5 +161,5 @@ def test_our_columns_die_quietly(verdicts_of_columns, case):
 @pytest.mark.parametrize("case", COLUMNS_OF_OTHERS)
 @pytest.mark.parametrize("library", ["pyarrow", "polars", "nanoarrow"])
 def test_columns_of_others_die_quietly(verdicts_of_columns, library, case):
-    """What we import of a library, and what it imports of ours, is freed all the same."""
+    """Imports from a library, and its imports of ours, are freed as well."""
     assert verdicts_of_columns(library)[case] == "ok"

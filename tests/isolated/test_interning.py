@@ -1,4 +1,4 @@
-"""Equal devices and equal element types are one object, in whatever order they are made."""
+"""Equal devices and equal element types are one object, in whatever order they are created."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ WAYS += ["dtype", "dtype by name", "dtype of a pickle"]
 @pytest.mark.exhaustive(but=["device", "dtype of a pickle"])
 @pytest.mark.parametrize("way", WAYS)
 def test_two_threads_that_meet_one_first_get_one_object(run_isolated, way):
-    """Wherever the threads change: ``is`` decides, and a twin would be refused for ever."""
+    """Threads that create one at once get one object, as comparisons by ``is`` require."""
     assert run_isolated("interning.py", "met", way).strip() == "True {}"
 
 
 @pytest.mark.exhaustive(but=["device of a pickle", "dtype"])
 @pytest.mark.parametrize("way", WAYS)
 def test_one_that_is_let_go_of_and_asked_for_is_one_object(run_isolated, way):
-    """What is forgotten is what died, and not what took its place meanwhile."""
+    """Only dead entries are removed, not the ones that replaced them."""
     assert run_isolated("interning.py", "let_go", way).strip() == "True {}"
 
 
 @pytest.mark.parametrize("way", ["device", "dtype"])
 def test_many_threads_get_one_object(run_isolated, way):
-    """However often they change, and wherever."""
+    """Many threads get one object, wherever they switch."""
     assert run_isolated("interning.py", "many", way).strip() == "True {}"
 
 

@@ -1,4 +1,4 @@
-"""An exchange that is interrupted at a random moment leaves nothing behind."""
+"""An exchange that is interrupted at a random moment leaks nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(run_isolated, loop, core_env):
     ],
 )
 def test_an_interrupt_leaks_no_owner(run_isolated, need, request, core_env, loop):
-    """No reference to an owner is left, and none was dropped with its error in a finaliser."""
+    """No reference to an owner is left, and no finaliser raised."""
     if loop == "torch":
         need("torch")
     if loop == "arrow":

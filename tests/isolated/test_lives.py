@@ -1,4 +1,4 @@
-"""Arrays live and die alike with both cores: subclasses, weak references, races, exceptions."""
+"""Arrays have the same lifetime with both cores: subclasses, weak references, races, exceptions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAID = {
     ],
     "subclasses_that_raise": [str({(name, True)}) for name in RAISED],
 }
-"""What the functions of the script print; each of them says what is due."""
+"""The expected output of the functions of the script."""
 
 
 @pytest.mark.parametrize("how", SAID)
@@ -39,18 +39,18 @@ def test_an_odd_life_ends_well(run_isolated, core_env, how):
 
 
 def test_threads_that_race(run_isolated, core_env):
-    """Eight threads that import and drop one array leave its references as they were."""
+    """Eight threads that import and drop one array leave its reference count unchanged."""
     assert run_isolated("lives.py", "racing", 1, env=core_env).split() == ["[]", "0", "True"]
 
 
 @pytest.mark.slow
 def test_threads_that_race_for_long(run_isolated, core_env):
-    """Likewise for ten seconds."""
+    """The same for ten seconds."""
     assert run_isolated("lives.py", "racing", MANY, env=core_env).split() == ["[]", "0", "True"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("link", ["versioned", "legacy", "described", "owner"])
 def test_a_chain_of_many_imports_is_freed(run_isolated, core_env, link):
-    """No recursion ends the release of 100,000 imports of capsules of imports."""
+    """A chain of 100,000 imports of capsules of imports is released without recursion."""
     assert run_isolated("chains.py", "thread", link, 100_000, env=core_env) == "freed True\n"

@@ -1,4 +1,4 @@
-"""Producers that are wrong: the right error, the deleter once, and the process lives."""
+"""Invalid producers: the right error, the deleter called once, and no crash."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLASSES = {
     "DLP-DATA-2": "ExchangeError",
     "DLP-NEG-1": "NoProtocolError",
 }
-"""Rule -> class of the error, as design.md says it."""
+"""Rule -> class of the error, as in design.md."""
 
 ZOO, LEGAL = zoo(), legal()
 BROKEN = [case for case in ZOO.values() if case.rule]
@@ -52,7 +52,7 @@ def outcomes(run_isolated):
 
 @pytest.mark.parametrize("case", named(BROKEN))
 def test_a_producer_that_breaks_a_rule(outcomes, case):
-    """Its import ends in the error of that rule, and what it handed out is released once."""
+    """The import raises the error of the rule, and the exported memory is released once."""
     error, rule, _, releases = outcomes[case.name, "object"]
 
     assert (error, rule, releases) == (CLASSES[case.rule], case.rule, case.releases)
@@ -61,7 +61,7 @@ def test_a_producer_that_breaks_a_rule(outcomes, case):
 @pytest.mark.parametrize("way", ["capsule", "fresh"])
 @pytest.mark.parametrize("case", named(STRUCTS))
 def test_a_capsule_that_breaks_a_rule(outcomes, case, way):
-    """A bare capsule, and one that stays the owner, end as the object does."""
+    """A capsule, and one that stays the owner, have the same outcome as the object."""
     error, rule, _, releases = outcomes[case.name, way]
 
     assert (error, rule, releases) == (CLASSES[case.rule], case.rule, 1)
@@ -69,7 +69,7 @@ def test_a_capsule_that_breaks_a_rule(outcomes, case, way):
 
 @pytest.mark.parametrize("case", named(RAISING))
 def test_a_producer_that_raises(outcomes, case):
-    """What a producer raises arrives as it is: the same object."""
+    """An exception of a producer is raised as the same object."""
     assert outcomes[case.name, "object"][2] == "its own"
 
 
@@ -86,7 +86,7 @@ def test_the_message_names_call_and_rule(outcomes, case):
 
 @pytest.mark.parametrize("case", named(LEGAL.values()))
 def test_what_is_odd_is_taken(outcomes, case):
-    """A producer that is odd and within the rules is taken, and released once."""
+    """A producer that is odd but legal is accepted, and released once."""
     verdict, _, _, releases = outcomes[case.name, "object"]
 
     assert (verdict, releases) == ("taken", case.releases)
@@ -95,12 +95,12 @@ def test_what_is_odd_is_taken(outcomes, case):
 @pytest.mark.exhaustive(but=["1"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_history_changes_nothing(run_isolated, seed):
-    """Whatever was imported or refused before, a case ends the same way."""
+    """The outcome of a case does not depend on earlier imports and refusals."""
     assert not run_isolated("malformed.py", "shuffled", seed)
 
 
 def test_null_shape_is_refused_whatever_the_strides(run_isolated):
-    """A NULL shape is never followed, even where strides seem to lie right behind it."""
+    """A NULL shape is never dereferenced, even if strides seem to follow it directly."""
     script = """
 import interchange as ix
 from interchange.testing import producers
@@ -117,7 +117,7 @@ for _ in range(20):
 
 
 def test_a_foreign_major_is_not_read_past_its_head(run_isolated):
-    """Of a struct of another major version the head is read, and not one byte more."""
+    """Of a struct of another major version only the header is read."""
     script = """
 import ctypes, mmap, struct
 import interchange as ix
@@ -143,7 +143,7 @@ except ix.VersionError as error:
 
 @pytest.mark.parametrize("field", ["shape", "strides"])
 def test_a_pointer_beyond_the_address_range(run_isolated, field):
-    """A pointer above 2**63, where no memory of a process is, is refused as memory that is not."""
+    """A pointer above 2**63, outside the address range of a process, is refused."""
     script = f"""
 import interchange as ix
 from interchange.testing import producers

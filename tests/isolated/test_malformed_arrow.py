@@ -1,4 +1,4 @@
-"""Producers of Arrow that lie: the right error, each release once, and the process lives."""
+"""Invalid Arrow producers: the right error, each struct released once, and no crash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLASS_OF = {
     "ARROW-DEVICE": "UnsupportedDeviceError",
     "ARROW-TYPE": "UnsupportedDTypeError",
 }
-"""Area -> class of the error; `ExchangeError` for others, as design.md says it."""
+"""Area -> class of the error; `ExchangeError` for others, as in design.md."""
 NUMBERS_ALONE = {"format-of-text": "ARROW-TYPE-1"}
 """Case -> the rule by which who wants numbers refuses it, before it reads more."""
 WAY_OF = {
@@ -44,7 +44,7 @@ WAY_OF = {
     **{name: "with-copy" for name in RULE_OF if name.endswith("at-its-end")},
     **{name: "with-copy" for name in RULE_OF if name.startswith("stream-of-three-fails")},
 }
-"""Case -> how it is asked for, where it is refused for less when it is just imported."""
+"""Case -> arguments of the import, if a plain import is refused for another reason."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ every_case = pytest.mark.parametrize("name", RULE_OF)
 
 @every_case
 def test_a_lie_is_refused_by_its_rule(outcomes, core_env, name):
-    """With the class of its area, in words that name the call and the rule, as ARROW-TENSOR-1."""
+    """The error has the class of its area, and names the call and the rule, as ARROW-TENSOR-1."""
     error, rule, message, *_ = outcomes(core_env)[name, WAY_OF.get(name, "object")]
 
     wanted = NUMBERS_ALONE.get(name, RULE_OF[name])
@@ -76,7 +76,7 @@ def test_a_lie_is_refused_by_its_rule(outcomes, core_env, name):
 
 @every_case
 def test_what_was_refused_is_released_while_the_error_is_handled(outcomes, core_env, name):
-    """All of it, once: the traceback keeps nothing, whatever was asked for."""
+    """All structs are released once: the traceback keeps no reference, for any arguments."""
     found = {
         way: (while_handled, due)
         for way in WAYS
@@ -93,7 +93,7 @@ def test_what_was_refused_is_released_while_the_error_is_handled(outcomes, core_
 
 @every_case
 def test_all_that_was_handed_out_is_released_once(outcomes, core_env, name):
-    """In the end, whether it was taken or refused; and no callback is called out of turn."""
+    """All structs are released in the end, and no callback is called after its release."""
     ended = {way: outcomes(core_env)[name, way][4:] for way in WAYS}
 
     assert ended == {way: [due, due, 0] for way, (_, due, _) in ended.items()}
@@ -101,7 +101,7 @@ def test_all_that_was_handed_out_is_released_once(outcomes, core_env, name):
 
 @every_case
 def test_every_refusal_cites_a_rule(outcomes, core_env, name):
-    """However the same producer is asked for."""
+    """Every refusal cites a rule, whatever the arguments are."""
     rules = {
         outcomes(core_env)[name, way][1]
         for way in WAYS
@@ -113,7 +113,7 @@ def test_every_refusal_cites_a_rule(outcomes, core_env, name):
 
 
 def test_a_stream_says_why_it_failed(outcomes, core_env):
-    """Its errno, what that means, and its own words."""
+    """The error has the errno, its meaning, and the stream's own message."""
     message = outcomes(core_env)["stream-of-three-fails-at-its-second", "with-copy"][2]
 
     assert message.startswith(
@@ -124,14 +124,14 @@ def test_a_stream_says_why_it_failed(outcomes, core_env):
 
 @pytest.mark.parametrize("how", ["without-words", "without-last-error"])
 def test_a_stream_that_says_nothing(outcomes, core_env, how):
-    """Its errno has to do."""
+    """A stream without a message is reported with its errno."""
     message = outcomes(core_env)[f"stream-of-three-fails-at-its-first-{how}", "object"][2]
 
     assert "returned 5 (Input/output error); get_schema and get_next" in message
 
 
 def test_words_that_are_no_text(outcomes, core_env):
-    """What a stream says is shortened, and shown as far as it is text."""
+    """A stream's message is shortened, and shown as far as it is text."""
     message = outcomes(core_env)["stream-of-three-fails-at-its-first-with-odd-words", "object"][2]
 
     assert "(Input/output error): '\ufffd\ufffd" in message
@@ -139,7 +139,7 @@ def test_words_that_are_no_text(outcomes, core_env):
 
 
 def test_nulls_are_told_with_their_number(outcomes, core_env):
-    """And that of the elements."""
+    """The error has the number of nulls, and the number of elements."""
     message = outcomes(core_env)["nulls-not-counted", "object"][2]
 
     assert message.startswith("from_arrow(): the column has nulls: 2 in 6 elements; ")
@@ -148,5 +148,5 @@ def test_nulls_are_told_with_their_number(outcomes, core_env):
 @pytest.mark.exhaustive(but=["ctypes-1", "native-1"])
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_lies_in_several_places_at_once(run_isolated, core_env, seed):
-    """Whatever is drawn is taken, or refused by a rule, and released once."""
+    """Every random producer is accepted, or refused by a rule, and released once."""
     assert run_isolated("drawn_lies.py", seed, 2000, env=core_env).split() == ["True", "True"]

@@ -1,4 +1,4 @@
-"""What other code does between two steps of an import: a core never remembers what is not so."""
+"""Actions of other code between two steps of an import: no core caches a wrong description."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.isolated
 )
 @pytest.mark.parametrize("back", [False, True], ids=["set after", "set during"])
 def test_a_dtype_that_is_set_during_an_import(run_isolated, core_env, dtype, other, back):
-    """Somebody sets x.dtype while x is imported: other arrays are still what they say they are."""
+    """Setting x.dtype during the import of x does not affect imports of other arrays."""
     script = f"""
 import sys
 import numpy as np
@@ -85,7 +85,7 @@ armed = []
 @pytest.mark.parametrize("when", ["requires_grad", "is_neg", "is_conj"])
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "MemoryError", "RecursionError"])
 def test_what_interrupts_a_question_is_not_lost(run_isolated, core_env, when, error):
-    """An interrupt, or no memory, while a tensor is asked what its table forgets, is raised."""
+    """An interrupt, or a MemoryError, while a tensor's properties are read, is raised."""
     script = (
         INTERRUPTED.format(when=when, error=error)
         + f"""
@@ -105,7 +105,7 @@ except {error} as error:
 
 
 def test_a_chain_is_released_with_an_exception_in_flight(run_isolated, core_env):
-    """What is released at last, after what lies above it, sees no exception, and loses none."""
+    """The last object of a chain is released without an exception set, and preserves it."""
     script = """
 import ctypes, sys
 import interchange as ix
@@ -145,7 +145,7 @@ print(len(seen))
 
 
 def test_a_record_may_change_while_the_driver_is_asked(run_isolated):
-    """What the record said before is what the Array keeps, not what took its place in memory."""
+    """The Array keeps the values read first, not those that replaced them in memory."""
     said = run_isolated("changing_records.py", env={"INTERCHANGE_CORE": "native"})
 
     assert said.splitlines() == ["(1, 2, 1, 1, 2) (1, 2, 1, 1, 2) 100", "Array"]

@@ -34,7 +34,7 @@ def test_deleters_take_the_gil(run_isolated, has_gil, how, report):
     ],
 )
 def test_callbacks_of_arrow_take_the_gil(run_isolated, has_gil, how, report):
-    """Likewise, those of arrays and streams, on the host and on a device."""
+    """Callbacks of Arrow arrays and streams take the GIL, on the host and on a device."""
     said = run_isolated("off_gil.py", how).strip()
 
     assert said == report or (not has_gil and said.startswith("64 died, "))
@@ -42,7 +42,7 @@ def test_callbacks_of_arrow_take_the_gil(run_isolated, has_gil, how, report):
 
 @pytest.mark.interop
 def test_torch_frees_without_the_gil(run_isolated, need):
-    """A thread of torch's pool frees our memory without the GIL, and the owner dies there."""
+    """A thread of torch's pool frees our memory without the GIL; the owner is collected there."""
     need("torch")
 
     assert run_isolated("off_gil.py", "torch_pool").splitlines() == ["64 died, 64 elsewhere"]

@@ -1,4 +1,4 @@
-"""An owner of memory that keeps its own Array, and what was computed with it, is collected."""
+"""An owner of memory that keeps its own Array, and results computed from it, is collected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NONE_LEFT = "0 []\nTrue True"
 @pytest.mark.exhaustive(but=["pointer", "strided"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_owner_that_keeps_its_array_is_collected(run_isolated, kind):
-    """After each operator and every function of xp, whose results it keeps, too."""
+    """The owner is collected after each operator and function of xp, whose results it keeps."""
     assert run_isolated("owners.py", kind, "numpy").strip() == NONE_LEFT
 
 

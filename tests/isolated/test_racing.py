@@ -1,4 +1,4 @@
-"""A capsule is claimed in one step: by one thread, and whatever interrupts it."""
+"""A capsule is consumed in one step: by one thread, and regardless of interrupts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.isolated
 
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_one_thread_wins(run_isolated, generation):
-    """Of two threads that consume one capsule one wins, and the deleter runs once."""
+    """One of two threads consumes a capsule, and the deleter runs once."""
     report = run_isolated("racing.py", "alike", generation).strip()
 
     assert report == "winners 1 released 0 then 1"
@@ -17,7 +17,7 @@ def test_one_thread_wins(run_isolated, generation):
 
 @pytest.mark.usefixtures("cores")
 def test_one_thread_wins_a_struct_of_arrow(run_isolated, core_env):
-    """Of two threads that move the struct out of one capsule one wins, and it is released once."""
+    """One of two threads moves the struct out of a capsule, and it is released once."""
     report = run_isolated("racing.py", "arrow", env=core_env).strip()
 
     assert report == "winners 1 held 1.0 then 0"
@@ -25,7 +25,7 @@ def test_one_thread_wins_a_struct_of_arrow(run_isolated, core_env):
 
 @pytest.mark.interop
 def test_one_library_wins(run_isolated, need):
-    """Of us and torch, which claims a capsule in one step of C, one wins."""
+    """Either interchange or torch, which consumes in one step of C, gets the capsule."""
     need("torch")
 
     assert run_isolated("racing.py", "torch").strip() == "both won 0 and torch won some"
@@ -33,10 +33,11 @@ def test_one_library_wins(run_isolated, need):
 
 @pytest.mark.parametrize("by", ["by_the_collector", "by_a_signal"])
 def test_an_import_may_interrupt_an_import(run_isolated, core_env, has_gil, by):
-    """A finaliser or a signal handler that imports in the middle of an import does not hang.
+    """A finaliser or a signal handler that imports during an import does not deadlock.
 
-    In the native core no collection begins in the middle of an import; between two of them one
-    does where there is no GIL, and the script makes garbage.
+    In the native core no collection begins during an import; between two of them one does if there
+    is
+    no GIL, and the script makes garbage.
     """
     is_interrupted = by == "by_a_signal" or core_env["INTERCHANGE_CORE"] == "ctypes"
     expected = is_interrupted or not has_gil

@@ -75,11 +75,11 @@ WAYS = ("fresh", "versioned", "legacy", "elsewhere")
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_debugger_keeps_no_refused_memory(run_isolated, way):
-    """A trace function refers to local variables; what was refused is released all the same."""
+    """Refused memory is released although a trace function refers to local variables."""
     assert run_isolated(SCRIPT, way, "traced") == "0\n"
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_recursion_limit_keeps_no_refused_memory(run_isolated, way):
-    """At whatever depth an import fails, its memory is released, by a deleter met before."""
+    """At any depth at which an import fails, its memory is released, by a known deleter."""
     assert run_isolated(SCRIPT, way, "deep") == "0\n"

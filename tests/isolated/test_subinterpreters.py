@@ -1,7 +1,7 @@
-"""Other interpreters of the process: the native core is the main one's, and others do without.
+"""Other interpreters of the process: the native core is for the main one, others use none.
 
-Before CPython 3.12 NumPy's deleters, as those of most libraries, ask for the main GIL there, and
-wait for ever.
+Before CPython 3.12 NumPy's deleters, as those of most libraries, request the main GIL there, and
+deadlock.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_another_interpreter_uses_the_readable_core(run_isolated, kind, first):
 
 
 def test_the_main_interpreter_keeps_the_native_core(run_isolated, core):
-    """What another interpreter imported before takes nothing away from the main one."""
+    """An import in another interpreter does not affect the native core of the main one."""
     script = f"{LEGACY}\nrun_in_another(PROGRAM)\nimport interchange\nprint(interchange.core_name)"
     said = run_isolated(script, env={"INTERCHANGE_CORE": ""}, warnings="ignore", timeout=20).split()
     built = "native" if core.name == "native" else said[-1]
@@ -66,7 +66,7 @@ def test_the_main_interpreter_keeps_the_native_core(run_isolated, core):
 
 
 def test_another_interpreter_is_told_why(run_isolated, core):
-    """A core that is built, and is not for this interpreter, is not said to be missing."""
+    """A core that is built, but not for this interpreter, is not reported as missing."""
     script = f"{LEGACY}\nrun_in_another(PROGRAM)\n"
     said = run_isolated(script, env={"INTERCHANGE_CORE": ""}, warnings="ignore", timeout=20).strip()
 
@@ -75,7 +75,7 @@ def test_another_interpreter_is_told_why(run_isolated, core):
 
 
 def test_a_core_that_is_not_for_this_interpreter_cannot_be_forced(run_isolated, core):
-    """Where it is demanded, its import fails and says why."""
+    """If it is required, its import fails with the reason."""
     program = "try:\n import interchange\nexcept ImportError as error:\n print(error, flush=True)\n"
     script = f"{LEGACY}\nrun_in_another({program!r})\n"
     said = run_isolated(
@@ -148,7 +148,7 @@ def said_by(run_isolated, texts):
 
 
 def test_another_interpreter_exchanges_by_dlpack_or_refuses(run_isolated):
-    """Where the deleters of others would wait for ever, no capsule is made or taken."""
+    """If deleters of other libraries would deadlock, no capsule is created or imported."""
     texts = [text for text in BY_DLPACK if "anchor" not in text or sys.version_info < (3, 12)]
     said = said_by(run_isolated, texts)
 
@@ -159,7 +159,7 @@ def test_another_interpreter_exchanges_by_dlpack_or_refuses(run_isolated):
 
 
 def test_another_interpreter_does_all_else(run_isolated):
-    """What needs no capsule works there, and ends."""
+    """Everything that needs no capsule works there."""
     assert said_by(run_isolated, OTHERWISE) == [*OTHERWISE.values()]
 
 
@@ -168,18 +168,18 @@ def test_another_interpreter_has_the_header_and_no_library(run_isolated, core):
     header, library = said_by(run_isolated, ["ix.get_include()[-7:]", "ix.get_library()"])
 
     assert library == "get_library() IX-CAPI-2"
-    assert header == "include" or core.name == "ctypes"  # where no native core is built
+    assert header == "include" or core.name == "ctypes"  # if no native core is built
 
 
 def test_inspection_in_another_interpreter_ends(run_isolated):
-    """It asks for no capsule that could not be dropped."""
+    """The inspection requests no capsule that could not be dropped."""
     (said,) = said_by(run_isolated, ["'DLP-LIFE-6' in str(ix.inspect(x))"])
 
     assert said == str(sys.version_info < (3, 12))
 
 
 def test_a_second_import_in_one_process_uses_the_readable_core(run_isolated, core):
-    """Thrown out of sys.modules it is imported anew, and what was made before works."""
+    """After removal from sys.modules it can be imported again, and old objects work."""
     said = run_isolated(AGAIN, env={"INTERCHANGE_CORE": ""})
 
     assert said.startswith("ctypes (3,) (3,) {")
@@ -187,7 +187,7 @@ def test_a_second_import_in_one_process_uses_the_readable_core(run_isolated, cor
 
 
 def test_a_second_import_that_demands_a_core_is_told_what_happened(run_child, core):
-    """The readable one serves again, and the native one says why not, and what to do."""
+    """The ctypes core is used, and the error for the native one gives the reason and the fix."""
     done = run_child(AGAIN, env={"INTERCHANGE_CORE": core.name})
 
     if core.name == "native":

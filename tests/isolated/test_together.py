@@ -1,6 +1,6 @@
 """Threads that do the same at once: with the GIL, and on a free-threaded Python without it.
 
-`tox -e freethreaded` runs this where there is such a Python, and the tests of the layers, too.
+`tox -e freethreaded` runs this, and the tests of the layers, if there is such a Python.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ACTS = (
 
 @pytest.mark.parametrize("act", ACTS)
 def test_eight_threads_come_not_between_each_other(run_isolated, core_env, act):
-    """Each gets what it gets alone, what one may have one gets, and nothing is kept."""
+    """Each thread gets the result that it gets alone, and nothing leaks."""
     assert run_isolated("together.py", 0.3, act, env=core_env) == f"{act} True [] 0\n"
 
 
@@ -53,9 +53,9 @@ print(interchange.core_name, getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def test_a_capsule_is_claimed_under_its_own_lock(run_isolated, has_gil):
-    """Who takes a capsule under CPython's lock for objects and we do not come between each other.
+    """A capsule is consumed under CPython's object lock, as other consumers do.
 
-    With the GIL that is the lock; the ctypes core has a lock of its own.
+    With the GIL that is the lock; the ctypes core has its own lock.
     """
     if has_gil or ix.core_name != "native":
         pytest.skip("for the native core on a free-threaded Python")

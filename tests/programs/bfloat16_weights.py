@@ -1,4 +1,4 @@
-"""Weights in bfloat16, from a file to NumPy, which has no such type without ml_dtypes.
+"""Weights in bfloat16, from a file to NumPy, which lacks this type without ml_dtypes.
 
 python bfloat16_weights.py [FILE]
 """

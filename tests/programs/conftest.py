@@ -1,4 +1,4 @@
-"""What tests of the programs stand on: imports of them, and errors that are met."""
+"""Fixtures for tests of the programs: imports of them, and expected errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users of the programs meet first when they get one wrong, and the fix, followed.
+"""Common first errors of users of the programs, and the fixes, followed.
 
 Each test makes the mistake, reads the error, and makes the call that its fix names.
 """
@@ -18,9 +18,10 @@ FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
 
 
 def followed(error, **given):
-    """Return what is passed in the place of `given` by a user who follows a fix.
+    """Return the argument that a user passes instead of `given` by following a fix.
 
-    It names a call, as in "pass `asarray(x.buf)`", or statements, as in "first `x = x.copy()`".
+    The fix names a call, as in "pass `asarray(x.buf)`", or statements, as in "first `x =
+    x.copy()`".
     """
     names = {**vars(ix), "interchange": ix, "ix": ix, "np": np, "xp": ix.xp, **given}
     statements = re.search(r"\bfirst `([^`]+)`", error.hint)
@@ -45,7 +46,7 @@ def test_a_list_is_filled(program, met):
 
 
 def test_an_array_of_another_type_is_filled(program, met):
-    """The fix casts, and says that what is written is in the copy."""
+    """The fix casts, and says that writes go to the copy."""
     fill, x = program("fill_any").fill, np.zeros(3)
     error = met(ix.ContractError, "IX-REQUIRE-1", fill, x, 7)
     assert "argument 'out' from numpy.ndarray has dtype float64, wanted int32" in str(error)
@@ -57,7 +58,7 @@ def test_an_array_of_another_type_is_filled(program, met):
 
 
 def test_a_file_that_is_mapped_for_reading_is_changed(program, met, tmp_path):
-    """The fix changes a copy; the file stays as it is."""
+    """The fix changes a copy; the file is unchanged."""
     scale, samples_of = (vars(program("mapped_file"))[name] for name in ("scale", "samples_of"))
     path = tmp_path / "points"
     path.write_bytes(b"samples " + struct.pack("4f", *range(4)))
@@ -104,7 +105,7 @@ def test_a_column_of_a_table_in_chunks_is_taken_for_an_array(met, need):
 
 @pytest.mark.interop
 def test_a_column_goes_to_a_library_that_forgets_that_it_is_read_only(met, need):
-    """The fix is a copy, and the column stays as it is."""
+    """The fix is a copy, and the column is unchanged."""
     need("pyarrow")
     need("torch")
     import pyarrow as pa
@@ -166,7 +167,7 @@ def test_samples_of_another_type_are_swapped(met, program):
 
 
 def test_a_frame_ends_too_early(met, program):
-    """The error says how much came; the fix takes what is there."""
+    """The error has the number of received bytes; the fix uses what was received."""
     error = met(ix.ViewError, "IX-BUFFER-1", program("network_frame").parts, FRAME[:-4])
     assert "from_buffer(): shape=(2, 3) of float32 at offset=16 in 36 bytes" in str(error)
     assert "pass `shape=5`" in error.hint

@@ -1,4 +1,4 @@
-"""Ten programs, as users write them: each runs without a warning and prints what it should."""
+"""Ten programs, as users write them: each runs without a warning and prints the expected output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from .places import EXAMPLES, PATHS
 
 LONGEST = 40
-"""Of a program [lines], without words, empty lines and what begins it from a shell."""
+"""Maximum length of a program [lines], without comments, empty lines and its command line code."""
 POINTS = "[[0.0, 10.0], [20.0, 30.0], [40.0, 50.0]]"
 SPEED = """\
 Array(shape=(3, 2), dtype=float32, device=cpu, strides=(2, 1), readonly=True, owner=pyarrow.lib.\
@@ -40,7 +40,7 @@ libraries = pytest.mark.parametrize(
 
 @pytest.fixture
 def run(run_isolated, core_env):
-    """Return what runs a program by its name with each core, and returns what it printed."""
+    """Return a function that runs a program by name with each core, and returns its output."""
     return lambda name, *words: run_isolated(str(PATHS[name]), *words, env=core_env)
 
 
@@ -60,7 +60,7 @@ def test_any_array_is_accepted_in_a_call_by_ctypes(run):
 @pytest.mark.isolated
 @libraries
 def test_a_mapped_file_is_shared(run, known, tmp_path):
-    """What is written into one Array of the file is seen by a library, and is in the file."""
+    """A write into one Array of the file is visible in a library, and is in the file."""
     path = tmp_path / "points"
 
     assert run("mapped_file", known, path) == f"{known} sees {POINTS}\nthe file has {POINTS}\n"
@@ -73,7 +73,7 @@ def test_a_mapped_file_is_shared(run, known, tmp_path):
 def test_a_column_of_arrow_is_shared_and_copied_for_who_forgets_that_it_is_read_only(
     run, known, need
 ):
-    """The Array is the table's memory; a library that writes gets memory of its own."""
+    """The Array is the table's memory; a library that writes gets its own memory."""
     need("pyarrow")
 
     assert run("arrow_column", known) == SPEED.format(known)
@@ -81,7 +81,7 @@ def test_a_column_of_arrow_is_shared_and_copied_for_who_forgets_that_it_is_read_
 
 @pytest.mark.isolated
 def test_bfloat16_arrives_in_numpy(run, tmp_path):
-    """Under the type of ml_dtypes, and read-only as the file is mapped."""
+    """bfloat16 arrives in NumPy as the type of ml_dtypes, read-only as the mapped file."""
     path = tmp_path / "weights"
 
     assert run("bfloat16_weights", path) == "bfloat16 False\n[1.0, 2.0, 3.0, -1.0]\n"
@@ -92,7 +92,7 @@ def test_bfloat16_arrives_in_numpy(run, tmp_path):
 def test_a_launcher_takes_arrays_of_any_stream(run_isolated, core_env, need, emulator):
     """It launches on the caller's, with strides; and no access races with another."""
     need("cuda.bindings.driver")
-    del emulator  # the child loads its own: this one says that it can be built
+    del emulator  # the child loads its own: this one shows that it can be built
 
     printed = run_isolated(EMULATED, PATHS["launcher"], EXAMPLES, env=core_env)
 
@@ -129,11 +129,11 @@ def test_an_array_agnostic_function_answers_in_the_library_of_its_argument(run, 
 @pytest.mark.isolated
 @libraries
 def test_a_producer_written_in_python_is_an_array_to_every_library(run, known):
-    """Who looks at its memory sees what is pushed later."""
+    """A view of the ring's memory shows frames that are pushed later."""
     assert run("frame_ring", known) == f"b'ghidef' {CLASSES[known]}\n"
 
 
-# ---------------------------------------------------------------- what they are
+# ---------------------------------------------------------------- properties of the programs
 
 
 def lines_of(path):
@@ -158,5 +158,5 @@ def test_there_are_ten():
 
 @pytest.mark.parametrize("name", PATHS)
 def test_each_is_of_ten_to_forty_lines(name):
-    """What takes more is no example of how easy it is."""
+    """A longer program is no example of how easy it is."""
     assert 10 <= lines_of(PATHS[name]) <= LONGEST

@@ -19,7 +19,7 @@ def packed(bits):
 
 @given(st.data(), BITS)
 def test_bits_are_read_from_any_place_on(data, bits):
-    """And those before and behind are left out, whatever they are."""
+    """Bits before and after the range are ignored, for any start and length."""
     first = data.draw(st.integers(0, len(bits)))
     count = data.draw(st.integers(0, len(bits) - first))
     block = ctypes.create_string_buffer(packed(bits) + b"\xff")
@@ -39,5 +39,5 @@ def test_each_bit_becomes_a_byte(bits):
 
 
 def test_nothing_is_read_for_no_bits():
-    """Not even at NULL."""
+    """For no bits nothing is read, not even at NULL."""
     assert bits_at(0, 12345, 0) == 0

@@ -1,4 +1,4 @@
-"""Masks of Arrow columns: shape and bits of what is null at any level."""
+"""Masks of Arrow columns: shape, and null bits at any level."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interchange_conformance.zoo import arrow
 
 @pytest.fixture(scope="module", autouse=True)
 def built():
-    """Skip where no compiler is."""
+    """Skip if there is no compiler."""
     try:
         arrow.numbers().__arrow_c_array__()
     except CannotBuildError as error:
@@ -19,13 +19,13 @@ def built():
 
 
 def with_null(shape):
-    """Return a column of lists of which the second is null, and that says so alone."""
+    """Return a column of lists of which the second is null, with no other nulls."""
     return arrow.lists(shape=shape, nulls=[1])
 
 
 @pytest.mark.parametrize("shape", [(3, 0), (3, 0, 2), (3, 2, 0)])
 def test_a_mask_of_lists_without_numbers_has_no_elements(shape):
-    """Nulls of them have no place in an array; they are refused unless they are asked for."""
+    """Nulls of empty lists have no elements to mask; they are refused unless requested."""
     data, mask = ix.from_arrow(with_null(shape), nulls="separate")
 
     assert data.shape == mask.shape == shape

@@ -1,4 +1,4 @@
-"""Types of Arrow: what a schema says of one level, and what its elements are as an array."""
+"""Arrow types: the parsed schema of one level, and its elements as an array."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ pytestmark = pytest.mark.usefixtures("arrow_zoo")
 
 
 def level(source):
-    """Return what the schema of a producer says, and what keeps it."""
+    """Return the schema of a producer, and its owner."""
     loan = arrow.make_schema(source.field)
     return read_type(loan.address), loan
 
 
 def elements(source, *, storage=False):
-    """Return what the elements of a producer are."""
+    """Return the parsed elements of a producer."""
     column, _keep = level(source)
     return read_elements(column, storage=storage, call="from_arrow()")
 
 
 def test_a_level_says_what_it_is():
-    """Its name, its extension and its parameters, its children, and whether it has a dictionary."""
+    """A level has its name, extension, parameters, children, and whether it has a dictionary."""
     found, _keep = level(arrow.tensors().but(name="embedding"))
 
     assert (found.name, found.extension) == ("embedding", "arrow.fixed_shape_tensor")
@@ -42,7 +42,7 @@ def test_a_level_says_what_it_is():
 
 
 def test_a_dictionary_is_told_by_its_indices():
-    """Whatever its values are."""
+    """A dictionary type is described by its indices, whatever its values are."""
     found, _keep = level(arrow.dictionary())
 
     assert (found.has_dictionary, found.title) == (True, "dictionary of int32 indices")
@@ -53,14 +53,14 @@ def test_a_dictionary_is_told_by_its_indices():
     [(None, None), ("", b"\0" * 4), ("x", encode_metadata([(b"unit", b"m")]))],
 )
 def test_names_and_metadata_of_others_do_not_matter(name, metadata):
-    """Nor whether they are there."""
+    """Names, metadata and nullability of other fields are ignored."""
     found, _keep = level(arrow.numbers().but(name=name, metadata=metadata))
 
     assert (found.name, found.extension, found.parameters) == (name or "", None, b"")
 
 
 def test_text_that_is_none_is_shown_as_far_as_it_is():
-    """A name is no reason to refuse a column."""
+    """A name that is not valid text is shown as far as possible, and not refused."""
     found, _keep = level(arrow.numbers().but(name=b"\xffx", metadata=None))
 
     assert found.name == "\ufffdx"
@@ -68,7 +68,7 @@ def test_text_that_is_none_is_shown_as_far_as_it_is():
 
 @pytest.mark.parametrize("count", [MOST_FIELDS, MOST_FIELDS + 1, 1000])
 def test_a_struct_may_have_many_fields(count):
-    """Of which the first are looked at."""
+    """Of a struct with many fields the first ones are read."""
     source = arrow.ArraySource(arrow.Field("+s", children=(arrow.Field(),) * count), ())
     found, _keep = level(source)
 
@@ -87,7 +87,7 @@ def test_a_struct_may_have_many_fields(count):
     ],
 )
 def test_lists_and_tensors_are_axes(make, shape, order):
-    """As they lie in memory, and in which order the array has them."""
+    """Lists and tensors are axes, in the order of memory and in that of the array."""
     found = elements(make())
 
     assert (found.shape, found.order) == (shape, order)
@@ -107,7 +107,7 @@ def test_lists_and_tensors_are_axes(make, shape, order):
     ],
 )
 def test_numbers_have_their_dtype(make, storage, dtype, is_bits):
-    """That of the storage, where that was asked for."""
+    """The dtype is that of the numbers, or of the storage if it was requested."""
     found = elements(make(), storage=storage)
 
     assert (str(found.dtype), found.is_bits) == (dtype, is_bits)
@@ -124,7 +124,7 @@ def test_numbers_have_their_dtype(make, storage, dtype, is_bits):
     ],
 )
 def test_what_has_no_width_is_refused_with_a_fix(make, words):
-    """One for its kind."""
+    """A type without a fixed width is refused with the fix for its kind."""
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         elements(make())
 
@@ -133,7 +133,7 @@ def test_what_has_no_width_is_refused_with_a_fix(make, words):
 
 
 def test_a_released_schema_is_not_read():
-    """Whatever else it says."""
+    """A released schema is refused, whatever its other fields are."""
     with pytest.raises(BrokenRule) as caught:
         level(arrow.numbers().but(field={"release": False, "format": None}))
 

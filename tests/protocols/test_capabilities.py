@@ -1,4 +1,4 @@
-"""What is learnt of a type of producers: its keywords, once, and whom to trust."""
+"""Cached capabilities of producer types: their keywords, and which types can be trusted."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ class Inherited(Old):
     ],
 )
 def test_keywords_are_read_off_the_signature(cls, keywords, forwards):
-    """What ``__dlpack__`` takes is known before it is called."""
+    """The keywords of ``__dlpack__`` are read from its signature before it is called."""
     capabilities = capabilities_of(cls())
 
     assert (capabilities.keywords, capabilities.forwards) == (keywords, forwards)
 
 
 def test_a_signature_that_cannot_be_read_is_unknown():
-    """Of compiled functions nothing is assumed."""
+    """For compiled functions without a signature no keyword is assumed."""
     assert capabilities_of(producers.host(kind=producers.Opaque)).keywords is None
 
 
@@ -128,7 +128,7 @@ def test_a_signature_is_read_once(monkeypatch):
 
 
 def test_a_subclass_is_learnt_apart():
-    """It may have a ``__dlpack__`` of its own."""
+    """A subclass has its own entry, since it may override ``__dlpack__``."""
 
     class Overriding(Modern):
         def __dlpack__(self): ...
@@ -140,7 +140,7 @@ def test_a_subclass_is_learnt_apart():
 
 
 def test_nothing_is_learnt_of_what_speaks_no_dlpack():
-    """Strangers leave no trace."""
+    """No entry is made for a foreign object without DLPack."""
     before = len(capabilities._known)
     found = [capabilities_of(thing) for thing in (None, 1, object(), [], int)]
 
@@ -148,7 +148,7 @@ def test_nothing_is_learnt_of_what_speaks_no_dlpack():
 
 
 def test_a_method_that_is_none_is_no_method():
-    """A class says that it does not speak a protocol by None."""
+    """A class whose method is None does not support the protocol."""
 
     class Silent(Modern):
         __dlpack__ = None
@@ -157,7 +157,7 @@ def test_a_method_that_is_none_is_no_method():
 
 
 class Proxy:
-    """Hands everything on to another object."""
+    """Forwards every attribute to another object."""
 
     def __init__(self, target) -> None:
         self._target = target
@@ -167,19 +167,19 @@ class Proxy:
 
 
 def test_a_proxy_is_learnt_by_what_it_stands_for():
-    """An instance's own ``__dlpack__`` says nothing of the next instance's."""
+    """A proxy's entry is not used for a proxy of another object."""
     found = [capabilities_of(Proxy(target)).keywords for target in (Modern(), Old(), Oldest())]
 
     assert found == [ALL, {"stream"}, frozenset()]
 
 
 def test_a_proxy_without_target_speaks_no_dlpack():
-    """It is asked anew each time."""
+    """A proxy without a target is checked again each time."""
     assert capabilities_of(Proxy(object())) is None
 
 
 def test_what_is_learnt_is_bounded():
-    """A stream of types does not fill the memory, and NumPy's quick way comes back."""
+    """The cache is bounded for any number of types, and NumPy's fast path is restored."""
     for number in range(capabilities._MOST_TYPES + 50):
         capabilities_of(type(f"Type{number}", (Modern,), {})())
     size = len(capabilities._known)
@@ -208,7 +208,7 @@ def test_what_is_learnt_is_bounded():
     ],
 )
 def test_only_plain_ndarrays_go_straight(x):
-    """A subclass, or a class of the same name, may do as it likes: it is negotiated with."""
+    """Subclasses of ndarray, and classes of the same name, are negotiated with."""
     capabilities._known.pop(type(x))
     capabilities_of(x)
 
@@ -216,7 +216,7 @@ def test_only_plain_ndarrays_go_straight(x):
 
 
 def test_a_class_that_is_gone_is_forgotten():
-    """Its methods may hold arrays."""
+    """The entry of a deleted class is removed, since its methods may refer to arrays."""
     import gc
     import weakref
 

@@ -1,4 +1,4 @@
-"""``copy``, ``device`` and ``assume_writable`` on import: who copies, who moves, who promises."""
+"""``copy``, ``device`` and ``assume_writable`` on import: who copies, who moves, who is trusted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_flagged_copy_is_not_copied_again():
 )
 @pytest.mark.parametrize("kind", SIGNATURES)
 def test_what_is_not_flagged_is_copied_here(kind, changes):
-    """A producer that does not say that it copied may have shared."""
+    """A capsule without the copied flag may share memory, so we copy."""
     source = producers.host(kind=SIGNATURES[kind]).but(**changes)
     array = ix.from_dlpack(source, copy=True)
 
@@ -51,7 +51,7 @@ def test_what_is_not_flagged_is_copied_here(kind, changes):
 
 
 def test_a_legacy_copy_is_copied_here():
-    """The legacy struct cannot say that it is a copy."""
+    """A legacy capsule cannot have the copied flag, so we copy."""
     source = producers.host().but(generation="legacy")
     array = ix.from_dlpack(source, copy=True)
 
@@ -60,7 +60,7 @@ def test_a_legacy_copy_is_copied_here():
 
 @pytest.mark.parametrize("origin", ["ndarray", "array", "buffer"])
 def test_a_copy_is_a_copy(origin):
-    """Writing to it leaves the original as it was."""
+    """Writing to a copy does not change the original."""
     original = np.arange(6, dtype=np.float32)
     source = {
         "ndarray": original,
@@ -74,7 +74,7 @@ def test_a_copy_is_a_copy(origin):
 
 
 def test_a_copy_that_was_not_wanted_is_refused():
-    """A producer that copied against ``copy=False`` is found out by its flag (DLP-COPY-1)."""
+    """A copy made by the producer despite ``copy=False`` is detected by its flag (DLP-COPY-1)."""
     source = producers.host().but(generation="versioned", flags=IS_COPIED)
     rules = []
     try:
@@ -111,7 +111,7 @@ def test_a_flagged_copy_may_come_unasked():
 
 @pytest.mark.parametrize("copy", [0, 1, "yes", "", (), np.True_])
 def test_copy_is_none_or_a_bool(copy):
-    """Anything else is refused before the producer is asked (DLP-COPY-3)."""
+    """Other values are refused before the producer is called (DLP-COPY-3)."""
     source = producers.host()
 
     with pytest.raises(TypeError) as caught:
@@ -125,7 +125,7 @@ def test_copy_is_none_or_a_bool(copy):
 
 @pytest.mark.parametrize("device", [(3, 0), (11, 0)])
 def test_page_locked_memory_is_on_the_host(device):
-    """It is shared where the host is asked for."""
+    """Page-locked memory is shared if the host is requested."""
     source = producers.claiming(device).but(deaf=True)
     array = ix.from_dlpack(source, device="cpu")
 
@@ -133,7 +133,7 @@ def test_page_locked_memory_is_on_the_host(device):
 
 
 def test_a_producer_that_moves_is_believed():
-    """What it hands out on the device that was asked for is taken, copy and all."""
+    """A producer's capsule on the requested device is accepted, with its copied flag."""
     source = producers.claiming((2, 0))
     array = ix.from_dlpack(source, device="cpu")
 
@@ -143,7 +143,7 @@ def test_a_producer_that_moves_is_believed():
 @pytest.mark.usefixtures("no_driver")
 @pytest.mark.parametrize("deaf", [False, True], ids=["refuses", "ignores"])
 def test_a_producer_that_cannot_move_is_asked_to_share(deaf):
-    """We move the memory then; without a driver nothing is handed out, and it is given back."""
+    """If the producer cannot move, we do; without a driver the capsule is released."""
     source = producers.host().but(deaf=deaf)
     rules = []
     try:
@@ -156,7 +156,7 @@ def test_a_producer_that_cannot_move_is_asked_to_share(deaf):
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", (99, 0), (2, -1), 7, 1.5, object()])
 def test_a_device_that_is_none_is_refused(device):
-    """Before the producer is asked."""
+    """An invalid device is refused before the producer is called."""
     source = producers.host()
 
     with pytest.raises((ix.UnsupportedDeviceError, ix.ArgumentError)):
@@ -180,12 +180,12 @@ def test_a_device_that_is_none_is_refused(device):
     ],
 )
 def test_whether_it_may_be_written(changes, readonly):
-    """The flag says it; a legacy capsule does not say."""
+    """Writability follows the flag; for a legacy capsule it is unknown."""
     assert ix.from_dlpack(producers.host().but(**changes)).readonly is readonly
 
 
 def test_a_promise_makes_unknown_memory_writable():
-    """``assume_writable=True`` is the caller's word."""
+    """``assume_writable=True`` makes memory of unknown writability writable."""
     source = producers.host().but(generation="legacy")
 
     assert ix.from_dlpack(source, assume_writable=True).readonly is False
@@ -199,7 +199,7 @@ def test_a_promise_on_a_capsule():
 
 
 def test_a_promise_on_an_array_leaves_the_array():
-    """What was unknown stays unknown to those who have it."""
+    """The original Array keeps its unknown writability."""
     array = ix.from_dlpack(producers.host().but(generation="legacy"))
     promised = ix.from_dlpack(array, assume_writable=True)
 
@@ -207,7 +207,7 @@ def test_a_promise_on_an_array_leaves_the_array():
 
 
 def test_a_promise_does_not_overrule_the_producer():
-    """Memory that is said to be read-only stays so (DLP-RO-3), and is given back."""
+    """Read-only memory stays read-only (DLP-RO-3), and the capsule is released."""
     source = producers.host().but(generation="versioned", flags=READ_ONLY)
     rules = []
     try:
@@ -220,7 +220,7 @@ def test_a_promise_does_not_overrule_the_producer():
 
 
 def test_a_read_only_ndarray_cannot_be_promised():
-    """The quick way for NumPy does not forget it."""
+    """NumPy's fast path keeps the read-only flag."""
     array = np.ones(3)
     array.flags.writeable = False
 

@@ -1,4 +1,4 @@
-"""``Array.__dlpack__``: its arguments, their errors, and what they cost."""
+"""``Array.__dlpack__``: its arguments, its errors, and its allocations."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "value", "rule"), BAD)
 def test_a_bad_argument_is_a_type_error(used, name, value, rule):
-    """It is refused alike at the first export and at the tenth, and nothing was done."""
+    """An invalid argument is refused at the first export and at the tenth, without effects."""
     before = sys.getrefcount(BLOCK)
 
     with pytest.raises(TypeError) as caught:
@@ -108,7 +108,7 @@ def test_a_bad_argument_is_a_type_error(used, name, value, rule):
 
 @pytest.mark.parametrize(("name", "value", "rule"), BAD)
 def test_a_bad_argument_is_told_before_anything_else(name, value, rule):
-    """Also where other arguments could not be met."""
+    """An invalid argument is refused before other arguments are processed."""
     array = own(readonly=True)
     others = {"dl_device": (2, 0), "stream": 7, "copy": True}
     others.pop(name, None)
@@ -120,13 +120,13 @@ def test_a_bad_argument_is_told_before_anything_else(name, value, rule):
 
 
 def test_arguments_have_names(used):
-    """None is taken by position, as the standard has it."""
+    """All arguments are keyword-only, as in the standard."""
     with pytest.raises(TypeError):
         used.__dlpack__(None)
 
 
 def test_only_bad_arguments_are_type_errors(used):
-    """Consumers read a TypeError as an old producer, so that nothing else may be one (P89)."""
+    """Only invalid arguments raise TypeError, which consumers read as an old producer (P89)."""
     refused = []
     for keywords in (
         {"dl_device": (2, 0)},
@@ -144,13 +144,13 @@ def test_only_bad_arguments_are_type_errors(used):
 
 @pytest.mark.parametrize("max_version", [(2**31, 0), (2**63, 0), (2**80, 0), (1, 2**80), (1, -1)])
 def test_any_int_is_a_version(used, max_version):
-    """However large: the newest struct is the answer."""
+    """Any large version gives the newest struct."""
     assert capsule_name(used.__dlpack__(max_version=max_version)) == VERSIONED
 
 
 @pytest.mark.parametrize("max_version", [(0, 0), (0, 2**80), (-(2**80), 0)])
 def test_any_small_int_is_an_old_version(max_version):
-    """However small: the legacy struct is the answer."""
+    """Any small version gives the legacy struct."""
     array = own()
     names = [capsule_name(array.__dlpack__(max_version=max_version)) for _ in range(2)]
 
@@ -177,7 +177,7 @@ def test_its_own_device_is_no_move(array, dl_device):
 
 @pytest.mark.parametrize("dl_device", [(2, 0), (1, 1), (13, 0), (3, 0), (99, 0), (0, 0), (2, -1)])
 def test_another_device_is_refused(used, dl_device):
-    """With the BufferError that the standard asks for (DLP-DEV-5)."""
+    """Another device is refused with the standard's BufferError (DLP-DEV-5)."""
     with pytest.raises(BufferError) as caught:
         used.__dlpack__(dl_device=dl_device, **NEWEST)
 
@@ -198,7 +198,7 @@ def test_page_locked_memory_goes_to_the_host(device):
 
 
 def test_a_copy_is_flagged(array):
-    """Fresh memory, said to be a copy, which may be written (DLP-COPY-2)."""
+    """A copy is in new writable memory, and has the copied flag (DLP-COPY-2)."""
     capsule = array.__dlpack__(copy=True, **NEWEST)
     struct = struct_of(capsule)
 
@@ -214,14 +214,14 @@ def test_a_legacy_copy_is_writable_memory(array):
 
 @pytest.mark.parametrize("copy", [None, False])
 def test_no_copy_shares(array, copy):
-    """Both share where they can, which is always on the host."""
+    """copy=False and copy=None share, which is always possible on the host."""
     capsule = array.__dlpack__(copy=copy, **NEWEST)
 
     assert struct_of(capsule).dl_tensor.data == array.ptr
 
 
 def test_a_copy_holds_the_elements():
-    """In the Array's order, whatever its strides."""
+    """A copy has the elements in the Array's order, for any strides."""
     array = ix.from_dlpack(np.arange(12.0).reshape(3, 4))[::-1, ::2]
     copy = ix.from_dlpack(array.__dlpack__(copy=True, **NEWEST))
 
@@ -244,7 +244,7 @@ def test_a_copy_keeps_nothing_of_its_origin():
 
 @pytest.mark.parametrize("stream", [-1, 0, 1, 2, 7])
 def test_host_memory_has_no_streams(used, stream):
-    """None is the only stream there is (DLP-STREAM-1)."""
+    """For host memory only the stream None is accepted (DLP-STREAM-1)."""
     with pytest.raises(ix.StreamError) as caught:
         used.__dlpack__(stream=stream, **NEWEST)
 
@@ -271,7 +271,7 @@ def test_what_is_no_stream_is_refused(device, stream, rule):
 
 @pytest.mark.parametrize("device", [(2, 0), (2, 1), (13, 0), (10, 0)])
 def test_no_order_is_an_order_that_can_be_met(device):
-    """-1 asks for nothing."""
+    """The stream -1 requests no ordering."""
     capsule = own(device=device).__dlpack__(stream=-1, **NEWEST)
     found = struct_of(capsule).dl_tensor.device
 
@@ -290,7 +290,7 @@ def test_where_it_is_is_said_without_an_export(array):
 
 @pytest.mark.parametrize("max_version", [None, (1, 3)])
 def test_what_goes_out_comes_back(array, max_version):
-    """The same memory, described alike."""
+    """A re-imported export has the same memory and description."""
     if max_version is None and array.readonly:
         pytest.skip("a legacy capsule of read-only memory is refused")
     back = ix.from_dlpack(array.__dlpack__(max_version=max_version))
@@ -304,7 +304,7 @@ def test_what_goes_out_comes_back(array, max_version):
 
 
 def test_an_export_outlives_everything_on_the_way():
-    """A chain of imports and exports keeps the first owner, and lets it go at the end."""
+    """A chain of imports and exports keeps the first owner, and releases it at the end."""
     source = producers.host().but(generation="versioned")
     chain = ix.from_dlpack(source)
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""What an export would lose is refused, for subclasses and odd classes, too."""
+"""Exports that would lose information are refused, for subclasses and unusual classes too."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from interchange.testing import producers
 
 
 class Masked(np.ma.MaskedArray):
-    """Somebody's own masked array."""
+    """A masked array class of a user."""
 
 
 @pytest.mark.parametrize("take", [ix.asarray, ix.from_dlpack, ix.from_buffer])
 def test_a_subclass_of_a_masked_array_is_refused(take):
-    """The mask is looked for in what the class derives from."""
+    """Base classes are checked for masks."""
     masked = np.ma.array([1.0, 2.0], mask=[False, True]).view(Masked)
 
     with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
@@ -24,7 +24,7 @@ def test_a_subclass_of_a_masked_array_is_refused(take):
 
 @pytest.mark.interop
 def test_a_subclass_of_a_tensor_with_the_negative_bit_is_refused(need):
-    """Its values are not what is in memory."""
+    """The values of a tensor with the negative bit differ from its memory."""
     need("torch")
     import torch
 
@@ -47,7 +47,7 @@ def test_a_copy_of_an_immutable_array_may_be_written(need):
 
 
 def test_a_class_without_a_module_is_a_stranger():
-    """Its name says nothing, which is not an error."""
+    """A class without a module is an unknown class, and no error."""
     cls = type("Nameless", (), {"__dlpack__": lambda _: producers.host((3,)).__dlpack__()})
     cls.__dlpack_device__ = lambda _: (1, 0)
     cls.__module__ = None
@@ -56,7 +56,7 @@ def test_a_class_without_a_module_is_a_stranger():
 
 
 def test_a_method_of_the_instance_is_asked_by_its_own_keywords():
-    """What was learnt of the class says nothing about it."""
+    """The class's cached keywords are not used for a method of the instance."""
 
     class Modern:
         def __dlpack__(self, *, max_version=None, stream=None, dl_device=None, copy=None):
@@ -72,7 +72,7 @@ def test_a_method_of_the_instance_is_asked_by_its_own_keywords():
 
 
 def test_repeated_elements_of_unknown_rights_are_read_only():
-    """Nobody writes elements that lie on each other."""
+    """Overlapping elements are read-only if their writability is unknown."""
     unknown = ix.from_dlpack(np.arange(4.0).__dlpack__())
 
     spread = unknown.broadcast_to((3, 4))
@@ -84,7 +84,7 @@ def test_repeated_elements_of_unknown_rights_are_read_only():
     ("ptr", "strides", "rule"), [(2**64 + 16, None, "DLP-STRIDES-2"), (16, (-1,), "DLP-STRIDES-2")]
 )
 def test_a_handle_is_an_address_and_nothing_lies_before_it(ptr, strides, rule):
-    """What C could not say is not described."""
+    """A negative offset from a handle is refused, as C could not represent it."""
     with pytest.raises(ix.ExchangeError) as caught:
         ix.from_pointer(ptr, (2,), "uint8", strides=strides, device="metal")
 
@@ -101,7 +101,7 @@ def test_an_odd_device_name_is_refused(name):
 
 
 def test_a_device_that_answers_with_itself_is_refused():
-    """Only a tuple is an answer."""
+    """A device that is not a tuple is refused."""
 
     class Circular:
         def __dlpack_device__(self):
@@ -112,7 +112,7 @@ def test_a_device_that_answers_with_itself_is_refused():
 
 
 def test_devices_that_nobody_holds_are_forgotten():
-    """Ordinals come out of foreign structs, and must not fill the memory."""
+    """Devices without references are dropped: ordinals of foreign structs must not accumulate."""
     for ordinal in range(5000, 6000):
         ix.Device(2, ordinal)
 

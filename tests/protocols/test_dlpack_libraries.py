@@ -1,4 +1,4 @@
-"""Other libraries, met on purpose: exchange tables, lost meanings, immutable arrays."""
+"""Other libraries: exchange tables, lost information, immutable arrays."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def spied(torch, monkeypatch):
 
 
 def test_a_tensor_goes_through_its_table(torch, spied):
-    """A plain host tensor is imported by the C exchange functions, and is not asked."""
+    """A plain host tensor is imported by the C exchange functions, without calling Python."""
     tensor = torch.arange(6.0).reshape(2, 3)
     array = ix.from_dlpack(tensor)
 
@@ -59,14 +59,14 @@ def test_a_tensor_goes_through_its_table(torch, spied):
 
 @pytest.mark.parametrize("keywords", [{"device": "cpu"}, {"copy": False}, {"copy": True}])
 def test_a_tensor_is_asked_where_the_table_has_no_words(torch, spied, keywords):
-    """The exchange functions know neither ``copy`` nor ``dl_device``."""
+    """With ``copy`` or ``dl_device`` Python is called, since the exchange functions lack both."""
     ix.from_dlpack(torch.ones(3), **keywords)
 
     assert [set(call) - {"max_version"} for call in spied] == [set(keywords) - {"device"}]
 
 
 def test_a_tensor_with_a_gradient_is_refused(torch):
-    """The table would forget it, so that torch itself is asked, and refuses (P51)."""
+    """A tensor with a gradient is refused by torch's method; the table would drop it (P51)."""
     with pytest.raises(BufferError, match="gradient"):
         ix.from_dlpack(torch.ones(3, requires_grad=True))
 
@@ -78,13 +78,13 @@ def test_a_parameter_is_refused(torch):
 
 
 def test_a_conjugated_tensor_is_refused(torch):
-    """Its bit has no place in a capsule (P51)."""
+    """A conjugated tensor is refused, since a capsule cannot represent the bit (P51)."""
     with pytest.raises(BufferError):
         ix.from_dlpack(torch.ones(3, dtype=torch.complex64).conj())
 
 
 def test_a_negated_tensor_is_refused(torch):
-    """Its bit has no place in a capsule, which torch does not say."""
+    """A negated tensor is refused: capsules lack the negative bit, and torch does not report it."""
     negated = torch.ones(3, dtype=torch.complex64).conj().imag
 
     with pytest.raises(ix.ExchangeError):
@@ -110,21 +110,21 @@ def test_a_subclass_is_asked_itself(torch):
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "complex32", "bool", "int8"])
 def test_element_types_go_through_the_table(torch, dtype):
-    """Also those that NumPy has not."""
+    """Element types that NumPy lacks are imported through the table too."""
     array = ix.from_dlpack(torch.zeros(3, dtype=getattr(torch, dtype)))
 
     assert str(array.dtype) == dtype
 
 
 def test_an_empty_tensor_goes_through_the_table(torch):
-    """Its address is not looked at."""
+    """The address of an empty tensor is ignored."""
     array = ix.from_dlpack(torch.ones(0, 3))
 
     assert (array.ptr, array.shape, array.strides) == (0, (0, 3), (3, 1))
 
 
 def test_torch_keeps_our_memory_alive(torch):
-    """A tensor over an Array owns what the Array owns, and lets it go."""
+    """A tensor over an Array keeps the Array's owner alive, and releases it."""
     owner = np.zeros(6, np.float32)
     reference = weakref.ref(owner)
     tensor = torch.from_dlpack(ix.from_dlpack(owner))
@@ -155,18 +155,18 @@ def test_a_read_only_view_stays_read_only(view):
 
 
 def test_jax_arrays_are_read_only(jnp):
-    """They are immutable, whatever their capsules do not say (P59)."""
+    """JAX arrays are immutable, which their capsules do not record (P59)."""
     assert ix.from_dlpack(jnp.ones(3)).readonly is True
 
 
 def test_jax_arrays_cannot_be_promised(jnp):
-    """A caller's word does not make them mutable."""
+    """A caller cannot declare JAX arrays writable."""
     with pytest.raises(ix.ReadOnlyError):
         ix.from_dlpack(jnp.ones(3), assume_writable=True)
 
 
 def test_a_copy_of_a_jax_array_is_writable(jnp):
-    """It belongs to the caller alone."""
+    """A copy of a JAX array is writable, since it belongs to the caller alone."""
     source = jnp.arange(3.0)
     array = ix.from_dlpack(source, copy=True)
     np.from_dlpack(array)[:] = 9
@@ -176,12 +176,12 @@ def test_a_copy_of_a_jax_array_is_writable(jnp):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "bool", "complex64"])
 def test_jax_element_types_arrive(jnp, dtype):
-    """Also those that NumPy has not."""
+    """Element types that NumPy lacks are imported from JAX too."""
     assert str(ix.from_dlpack(jnp.zeros(3, getattr(jnp, dtype))).dtype) == dtype
 
 
 def test_pyarrow_memory_is_read_only(need):
-    """Its buffers are immutable, and its capsules say so."""
+    """pyarrow's buffers are immutable, as its capsules record."""
     need("pyarrow")
     pa = pytest.importorskip("pyarrow")
 
@@ -189,7 +189,7 @@ def test_pyarrow_memory_is_read_only(need):
 
 
 def test_pyarrow_with_nulls_is_refused(need):
-    """What a bitmap hides is not shown: how much, by which rule, and what to do is told."""
+    """Nulls are refused: the error has their number, the rule and the fix."""
     need("pyarrow")
     pa = pytest.importorskip("pyarrow")
 

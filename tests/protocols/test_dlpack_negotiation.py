@@ -1,4 +1,4 @@
-"""What is asked of a producer, in which words, how often, and what becomes of its errors."""
+"""Negotiation with a producer: arguments, number of calls, and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made(kind, device=(1, 0)):
     [("modern", VERSION), ("keywords", VERSION), ("stream", {}), ("none", {}), ("opaque", {})],
 )
 def test_a_host_producer_is_asked(kind, asked):
-    """It is asked where it is, and then once, in the newest words that it knows."""
+    """A host producer is called once, with the newest keywords that it supports."""
     source = made(kind)
     ix.from_dlpack(source)
 
@@ -46,7 +46,7 @@ def test_a_host_producer_is_asked(kind, asked):
     ],
 )
 def test_a_producer_with_streams_is_asked(kind, asked):
-    """The stream is sent explicitly, to everybody who can take it (DLP-STREAM-5)."""
+    """The stream is passed explicitly to every producer that supports it (DLP-STREAM-5)."""
     source = made(kind, (2, 0))
     ix.from_dlpack(source)
 
@@ -64,7 +64,7 @@ def test_a_producer_with_streams_is_asked(kind, asked):
     ],
 )
 def test_a_copy_is_asked_for(kind, asked):
-    """``copy`` goes to those who know it; the others are met by a copy here."""
+    """``copy`` is passed to producers that support it; for others we copy."""
     source = made(kind)
     array = ix.from_dlpack(source, copy=True)
 
@@ -86,7 +86,7 @@ def test_a_copy_is_asked_for(kind, asked):
     ],
 )
 def test_another_device_is_asked_for(kind, asked):
-    """``dl_device`` goes to those who know it, and no stream with it when the host is asked for."""
+    """``dl_device`` is passed to producers that support it, without a stream for the host."""
     source = made(kind, (3, 0))
     array = ix.from_dlpack(source, device="cpu")
 
@@ -117,7 +117,7 @@ def test_its_own_device_is_not_asked_for(device):
 
 
 def test_copy_none_is_not_said():
-    """What is the default is left out."""
+    """A default value is not passed."""
     source = made("keywords")
     ix.from_dlpack(source, copy=None)
 
@@ -126,7 +126,7 @@ def test_copy_none_is_not_said():
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_copy_is_said(copy):
-    """Both answers are sent on."""
+    """copy=True and copy=False are both passed."""
     source = made("modern")
     ix.from_dlpack(source, copy=copy)
 
@@ -134,12 +134,12 @@ def test_copy_is_said(copy):
 
 
 def test_ndarrays_are_not_asked_where_they_are():
-    """They are on the host, which saves a call."""
+    """The device of ndarrays is not queried, which saves a call."""
     recorder = Recorder(np.ones(3))
     ix.from_dlpack(recorder)
     by_hand = [call.method for call in recorder.log]
 
-    assert by_hand == ["__dlpack_device__", "__dlpack__"]  # a stranger is asked
+    assert by_hand == ["__dlpack_device__", "__dlpack__"]  # an unknown producer is called
 
 
 # ---------------------------------------------------------------- errors of the producer
@@ -157,7 +157,7 @@ def test_ndarrays_are_not_asked_where_they_are():
     ],
 )
 def test_its_own_type_error_arrives_at_once(kind, words):
-    """A Python function is asked once: a TypeError of its own is never taken for a keyword's."""
+    """A Python function is called once: its own TypeError is not mistaken for a keyword error."""
     error = TypeError(words)
     source = made(kind).but(raises=error)
 
@@ -172,7 +172,7 @@ def test_its_own_type_error_arrives_at_once(kind, words):
     "error", [ValueError("no"), BufferError("no"), RuntimeError("no"), KeyboardInterrupt()]
 )
 def test_other_errors_arrive_at_once(kind, error):
-    """What is no TypeError is no matter of keywords."""
+    """An error other than TypeError is raised at once."""
     source = made(kind).but(raises=error)
 
     with pytest.raises(type(error)) as caught:
@@ -182,7 +182,7 @@ def test_other_errors_arrive_at_once(kind, error):
 
 
 def test_a_forwarding_function_keeps_its_type_errors():
-    """With ``**keywords`` a TypeError that speaks of something else is its own."""
+    """With ``**keywords`` a TypeError with an unrelated message is raised."""
     error = TypeError("unsupported operand")
     source = made("keywords").but(raises=error)
 
@@ -193,7 +193,7 @@ def test_a_forwarding_function_keeps_its_type_errors():
 
 
 class Forwarding:
-    """Hands keywords on to a function that knows fewer."""
+    """Forwards keywords to a function that supports fewer."""
 
     def __init__(self, known, then=None) -> None:
         self.known, self.then, self.asked = known, then, []
@@ -213,7 +213,7 @@ class Forwarding:
 
 
 def test_a_forwarding_function_is_asked_again_with_less():
-    """Whoever it hands keywords on to may know fewer (P89)."""
+    """A function that forwards its keywords is called again with fewer of them (P89)."""
     source = Forwarding(known=())
     array = ix.from_dlpack(source)
 
@@ -221,7 +221,7 @@ def test_a_forwarding_function_is_asked_again_with_less():
 
 
 def test_a_copy_survives_the_second_asking():
-    """What was not understood is met here (DLP-NEG-2)."""
+    """A copy request that was not understood is fulfilled by us (DLP-NEG-2)."""
     source = Forwarding(known=("max_version",))
     array = ix.from_dlpack(source, copy=True)
 
@@ -230,7 +230,7 @@ def test_a_copy_survives_the_second_asking():
 
 @pytest.mark.parametrize("kind", ["forwarding", "opaque"])
 def test_the_error_of_the_second_asking_is_its_own(kind):
-    """Once the keywords are right, a TypeError is the producer's own, and arrives."""
+    """A TypeError of the second call is the producer's own, and is raised."""
     own = TypeError("elements of this kind are not exported")
     source = Forwarding((), own) if kind == "forwarding" else made("opaque").but(raises=own)
 
@@ -241,7 +241,7 @@ def test_the_error_of_the_second_asking_is_its_own(kind):
 
 
 def test_a_hopeless_function_is_asked_a_few_times():
-    """Where every asking is refused for its keywords, the first refusal is told."""
+    """If every call fails because of its keywords, the first error is raised."""
 
     class Hopeless(Forwarding):
         def __dlpack__(self, **keywords):
@@ -275,7 +275,7 @@ def on_instance(source):
 
 
 def by_getattr(source):
-    """Return an object that hands every attribute on."""
+    """Return an object that forwards every attribute."""
     return type("Proxy", (), {"__getattr__": lambda _, name: getattr(source, name)})()
 
 
@@ -307,7 +307,7 @@ def by_static_method(source):
     "wrap", [on_instance, by_getattr, by_property, by_callable, by_static_method]
 )
 def test_any_kind_of_method_will_do(wrap):
-    """Proxies, properties and the like are asked as everybody is."""
+    """Proxies, properties and other callables are called like methods."""
     source = made("modern")
     array = ix.from_dlpack(wrap(source))
 
@@ -315,7 +315,7 @@ def test_any_kind_of_method_will_do(wrap):
 
 
 def test_instances_are_learnt_one_by_one():
-    """One proxy knows ``max_version`` and the next does not."""
+    """Proxies of one class may differ in their support of ``max_version``."""
     sources = [made("modern"), made("none"), made("stream"), made("modern")]
     for source in sources:
         ix.from_dlpack(by_getattr(source))
@@ -329,7 +329,7 @@ def test_instances_are_learnt_one_by_one():
 @pytest.mark.parametrize("kind", ["modern", "none"])
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_the_answer_is_looked_at(kind, generation):
-    """Whatever was asked for, the capsule's name says what came (DLP-VER-3)."""
+    """The capsule's name decides about its generation, whatever was requested (DLP-VER-3)."""
     source = made(kind).but(generation=generation)
     array = ix.from_dlpack(source)
 
@@ -337,14 +337,14 @@ def test_the_answer_is_looked_at(kind, generation):
 
 
 def test_the_capsule_is_believed_about_pinned_memory():
-    """Pinned memory that ships as host memory is where the capsule says (DLP-DEV-3, P78)."""
+    """Pinned memory exported as host memory is on the capsule's device (DLP-DEV-3, P78)."""
     source = made("modern").but(advertises=(3, 0))
 
     assert ix.from_dlpack(source).device == ix.Device(1)
 
 
 def test_each_import_asks_for_a_capsule():
-    """No capsule is used twice."""
+    """Each import requests a new capsule."""
     source = made("modern")
     arrays = [ix.from_dlpack(source) for _ in range(3)]
 

@@ -1,4 +1,4 @@
-"""Producers that refuse ``dl_device`` or ``copy``, with whatever error: both are met here."""
+"""Producers that refuse ``dl_device`` or ``copy`` with any error: we move or copy instead."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from interchange.testing import producers
 
 
 class OwnError(Exception):
-    """An error class that nobody else knows."""
+    """An unknown error class."""
 
 
 class OwnBufferError(BufferError):
-    """What the standard asks for, in a class of the library's own."""
+    """An error required by the standard, in the library's own class."""
 
 
 ERRORS = [
@@ -55,21 +55,21 @@ class Refusing:
 
 
 class Broken(Refusing):
-    """Refuses whatever it is asked for."""
+    """Refuses every keyword."""
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         self.asked.append(dl_device)
         raise self.error
 
 
-PINNED = (3, 0)  # which the host takes as its own, so that no driver is needed to move it
+PINNED = (3, 0)  # a host device type, so that no driver is needed for the move
 CUDA = (2, 0)
 
 
 @every_error
 @pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
 def test_a_device_that_the_producer_refuses_is_reached_from_here(error, take):
-    """It is asked to share, and the memory is moved here: libraries refuse as they like."""
+    """If a producer refuses a device with any error, it is asked to share and we move."""
     producer = Refusing(error("not there"), {"dl_device"}, PINNED)
 
     found = take(producer, device="cpu")
@@ -81,7 +81,7 @@ def test_a_device_that_the_producer_refuses_is_reached_from_here(error, take):
 @every_error
 @pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
 def test_a_copy_that_the_producer_refuses_is_made_here(error, take):
-    """Likewise."""
+    """If a producer refuses a copy with any error, it is asked to share and we copy."""
     producer = Refusing(error("no copies"), {"copy"})
 
     found = take(producer, copy=True)
@@ -94,7 +94,7 @@ def test_a_copy_that_the_producer_refuses_is_made_here(error, take):
 @every_error
 @pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
 def test_no_copy_to_another_device_is_one_error_for_all(error, take):
-    """However the producer says that it would have to copy, the caller catches one class."""
+    """All refusals of a move without a copy are one error class for the caller."""
     producer = Refusing(error("would copy"), {"dl_device"}, CUDA)
 
     with pytest.raises(ix.CopyNeededError) as caught:
@@ -109,7 +109,7 @@ def test_no_copy_to_another_device_is_one_error_for_all(error, take):
 
 @every_error
 def test_an_error_that_stays_is_the_producers_own(error):
-    """One that refuses to share, too, is not asked a third time."""
+    """A producer that refuses to share, too, is not called a third time."""
     producer = Broken(error("broken"), {"dl_device"}, PINNED)
 
     with pytest.raises(error) as caught:
@@ -122,7 +122,7 @@ def test_an_error_that_stays_is_the_producers_own(error):
 @pytest.mark.parametrize("error", [MemoryError, RecursionError, KeyboardInterrupt])
 @pytest.mark.parametrize("keyword", ["dl_device", "copy"])
 def test_what_is_no_refusal_is_not_asked_again(error, keyword):
-    """Where the interpreter has no room, or is to stop, a second asking helps nobody."""
+    """MemoryError and interrupts are raised without another call."""
     producer = Refusing(error(), {keyword}, PINNED)
     wanted = {"device": "cpu"} if keyword == "dl_device" else {"copy": True}
 
@@ -132,7 +132,7 @@ def test_what_is_no_refusal_is_not_asked_again(error, keyword):
     assert len(producer.asked) == 1
 
 
-# ---------------------------------------------------------------- copy=False, whoever has memory
+# ---------------------------------------------------------------- copy=False, for every owner
 
 
 class Described:
@@ -144,7 +144,7 @@ class Described:
 
 
 class Older:
-    """Knows no keywords."""
+    """Supports no keywords."""
 
     def __dlpack__(self, stream=None):
         raise AssertionError("asked for nothing")
@@ -172,11 +172,14 @@ HOLDERS = {
 @pytest.mark.parametrize("make", HOLDERS.values(), ids=HOLDERS)
 @pytest.mark.parametrize("take", [ix.asarray, ix.from_dlpack, xp.asarray, xp.from_dlpack])
 def test_no_copy_to_another_device_is_refused_for_all_memory(take, make, device):
-    """One class, with a driver for the device or without, and no capsule is lost for it."""
+    """copy=False to another device is one error class, with and without a driver.
+
+    No capsule is consumed.
+    """
     x = make()
     name = capsule_name(x) if type(x).__name__ == "PyCapsule" else None
     if take in {ix.from_dlpack, xp.from_dlpack} and not hasattr(x, "__dlpack__") and name is None:
-        return  # which takes no such thing
+        return  # which does not support the request
 
     with pytest.raises(ix.CopyNeededError) as caught:
         take(x, device=device, copy=False)
@@ -188,7 +191,7 @@ def test_no_copy_to_another_device_is_refused_for_all_memory(take, make, device)
 @pytest.mark.usefixtures("no_driver")
 @pytest.mark.parametrize("target", [(2, 0), (10, 1), (8, 0)])
 def test_no_copy_to_another_device_is_refused_on_the_way_out(target):
-    """An export says it in the same class."""
+    """An export refuses with the same class."""
     array = ix.asarray(np.ones(3))
 
     with pytest.raises(ix.CopyNeededError):
@@ -200,7 +203,7 @@ def test_no_copy_to_another_device_is_refused_on_the_way_out(target):
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize("copy", [None, False, True])
 def test_a_library_for_the_host_alone_refuses_in_our_words(need, library, copy):
-    """CPU-only torch and JAX cannot move: what they raise is met by a move of ours."""
+    """CPU-only torch and JAX cannot move: after their error we move."""
     need(library)
     x = ix.convert(np.ones(16, "f4"), library, copy=True)
     wanted = ix.CopyNeededError if copy is False else ix.InterchangeError

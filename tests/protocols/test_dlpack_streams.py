@@ -1,4 +1,4 @@
-"""Streams: sent explicitly to those who have them, and to nobody else."""
+"""Streams are passed explicitly to producers that have streams, and to no others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stream:
 
 
 def sent(device, **keywords):
-    """Return what a producer on a device was sent as its stream, or "nothing"."""
+    """Return the stream that a producer on a device received, or "nothing"."""
     source = producers.claiming(device)
     ix.from_dlpack(source, **keywords)
     (call,) = (call for call in source.log if call.method == "__dlpack__")
@@ -49,14 +49,14 @@ def test_the_default_is_said(device, default):
     ],
 )
 def test_the_stream_of_the_caller_is_sent(device, stream):
-    """Every value that names a stream on the device goes on as it is."""
+    """Every valid stream of the device is passed unchanged."""
     assert sent(device, stream=stream) == stream
 
 
 @pytest.mark.parametrize("device", WITHOUT_STREAMS)
 @pytest.mark.parametrize("stream", [None, -1, 0, 1, 7])
 def test_where_there_are_no_streams_none_is_sent(device, stream):
-    """Host, pinned and unknown producers refuse a stream, so they get none (DLP-STREAM-1)."""
+    """Host, pinned and unknown producers receive no stream, which they refuse (DLP-STREAM-1)."""
     assert sent(device, stream=stream) == "nothing"
 
 
@@ -70,7 +70,7 @@ def test_where_there_are_no_streams_none_is_sent(device, stream):
     ],
 )
 def test_what_is_no_stream_is_refused(device, stream, rule):
-    """The producer is not asked for a capsule."""
+    """An invalid stream is refused without requesting a capsule."""
     source = producers.claiming(device)
 
     with pytest.raises(ix.StreamError) as caught:
@@ -82,7 +82,7 @@ def test_what_is_no_stream_is_refused(device, stream, rule):
 @pytest.mark.parametrize("stream", [True, False, "1", 1.0, b"", object(), (0, 1)])
 @pytest.mark.parametrize("device", [(1, 0), CUDA, ROCM])
 def test_what_is_no_number_is_refused(device, stream):
-    """On every device, and before the producer is asked anything (DLP-STREAM-4)."""
+    """A value that is no number is refused on every device, before any call (DLP-STREAM-4)."""
     source = producers.claiming(device)
 
     with pytest.raises(ix.StreamError) as caught:
@@ -93,13 +93,13 @@ def test_what_is_no_number_is_refused(device, stream):
 
 @pytest.mark.parametrize("handle", [1, 2, 7, 2**47])
 def test_a_stream_object_is_its_handle(handle):
-    """Objects with ``__cuda_stream__`` are sent as numbers, which all producers take."""
+    """Objects with ``__cuda_stream__`` are passed as numbers, which all producers accept."""
     assert sent(CUDA, stream=Stream((0, handle))) == handle
 
 
 @pytest.mark.parametrize("answer", [None, 7, (0,), (0, "x"), (0, 7, 1), [0, 7], (0, True)])
 def test_a_stream_object_that_says_nothing_is_refused(answer):
-    """An answer that is no pair of numbers is no stream."""
+    """A stream object with an invalid ``__cuda_stream__`` is refused."""
     with pytest.raises(ix.StreamError) as caught:
         ix.from_dlpack(producers.claiming(CUDA), stream=Stream(answer))
 
@@ -107,7 +107,7 @@ def test_a_stream_object_that_says_nothing_is_refused(answer):
 
 
 def test_no_stream_goes_with_a_move_to_the_host():
-    """A producer that is asked for host memory waits by itself (standard, dl_device)."""
+    """For host memory no stream is passed: the producer waits (standard, dl_device)."""
     source = producers.claiming(MANAGED)
     ix.from_dlpack(source, device="cpu", stream=7)
     keywords = source.log[-1].keywords
@@ -117,7 +117,7 @@ def test_no_stream_goes_with_a_move_to_the_host():
 
 @pytest.mark.parametrize("stream", ["bad", True, 1.5, object()])
 def test_a_bad_argument_does_not_cost_a_capsule(stream):
-    """What is no stream at all is refused before the capsule is consumed."""
+    """An invalid stream is refused before the capsule is consumed."""
     source = producers.host()
     capsule = source.__dlpack__()
 
@@ -129,7 +129,7 @@ def test_a_bad_argument_does_not_cost_a_capsule(stream):
 
 @pytest.mark.parametrize("stream", [0, -2])
 def test_a_capsule_on_a_device_has_its_streams(stream):
-    """Which streams there are is known only when the capsule is open; it is given back then."""
+    """A stream for a capsule is checked after it is opened; a refused one is released."""
     source = producers.claiming(CUDA)
     capsule = source.__dlpack__()
     try:
@@ -143,6 +143,6 @@ def test_a_capsule_on_a_device_has_its_streams(stream):
 
 @pytest.mark.parametrize("stream", ["bad", True])
 def test_an_array_takes_the_same_streams(stream):
-    """An Array of ours is no exception."""
+    """An Array accepts the same streams as other producers."""
     with pytest.raises(ix.StreamError):
         ix.from_dlpack(ix.from_buffer(b"abc"), stream=stream)

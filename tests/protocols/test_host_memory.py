@@ -1,4 +1,4 @@
-"""Host memory: what every import and every export of it stands on."""
+"""Host memory: functions used by every import and export."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refusal(error, function, *arguments, **keywords):
 
 
 def test_described_memory_is_that_memory():
-    """Owner, keeper and layout are those that were given."""
+    """Owner, keeper and layout are the given ones."""
     array = described(shape=(2, 3), strides=(1, 2))
 
     assert (array.ptr, array.shape, array.strides) == (ADDRESS, (2, 3), (1, 2))
@@ -84,7 +84,7 @@ def test_a_description_of_no_memory_is_refused_in_the_callers_name(changes, rule
     ],
 )
 def test_memory_reaches_to_both_ends_of_the_address_range(ptr, shape, strides):
-    """The first and the last byte there is may belong to an array."""
+    """The first and the last byte of the address space may belong to an array."""
     assert described(ptr, shape, strides).ptr == ptr
 
 
@@ -93,7 +93,7 @@ def test_memory_reaches_to_both_ends_of_the_address_range(ptr, shape, strides):
 
 @pytest.mark.parametrize("kind", list(DLDeviceType), ids=lambda kind: kind.name)
 def test_memory_of_other_devices_is_not_touched(kind):
-    """Every way out of host memory asks first."""
+    """Every export of host memory checks the device first."""
     array = described(device=ix.Device(int(kind)))
     if kind in HOST_ACCESSIBLE:
         assert host.check_host(array, "f()") is None
@@ -112,7 +112,7 @@ def test_memory_of_other_devices_is_not_touched(kind):
 
 @pytest.mark.parametrize("dtype", [FLOAT, ix.DType(3, 32), ix.DType(2, 16, 2)], ids=str)
 def test_a_carrier_moves_any_elements(dtype):
-    """Bytes of the right size, whatever they mean."""
+    """Elements of any type are carried as bytes of the same size."""
     carrier = host.as_ndarray(described(dtype=dtype), "f()", carrier=True)
 
     assert (carrier.dtype.itemsize, carrier.dtype.kind) == (4, "V")
@@ -123,7 +123,7 @@ def test_a_carrier_moves_any_elements(dtype):
     ("shape", "strides"), [((6,), None), ((2, 3), None), ((2, 3), (1, 2)), ((), None), ((0,), None)]
 )
 def test_raw_bytes_are_the_memory_of_dense_elements(shape, strides):
-    """In whatever order they lie."""
+    """Bytes of dense elements are their memory, in any order."""
     array = described(shape=shape, strides=strides)
 
     raw = host.raw_bytes(array, readonly=True)

@@ -1,4 +1,4 @@
-"""Who is asked for attributes of protocols: the type where it knows, else the object."""
+"""Lookup of protocol attributes: on the type if it decides, otherwise on the object."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Meta(type):
 
 
 class Column(Forwarding, metaclass=Meta):
-    """A column: Arrow is what it speaks."""
+    """A column that supports Arrow."""
 
     def __arrow_c_stream__(self, requested_schema=None):
         return self.x.__arrow_c_stream__(requested_schema)
@@ -49,7 +49,7 @@ class Column(Forwarding, metaclass=Meta):
 @pytest.mark.usefixtures("arrow_zoo")
 @pytest.mark.parametrize("function", [ix.asarray, ix.from_arrow])
 def test_the_type_of_a_column_answers_for_it(function):
-    """So that its ``__getattr__``, which may take long, is not run for what it lacks."""
+    """The type decides, so that ``__getattr__``, which may be slow, is not called."""
     column = Column(arrow.numbers("int32", 3).as_stream())
     Meta.asked.clear()
     found = function(column)
@@ -58,7 +58,7 @@ def test_the_type_of_a_column_answers_for_it(function):
 
 
 def test_the_type_of_a_column_answers_inspect():
-    """Which tells of no protocol there, and asks for none."""
+    """`inspect` reports no protocol that the type lacks, and reads none."""
     column = Column(None)
 
     with pytest.raises(ix.NoProtocolError):
@@ -67,7 +67,7 @@ def test_the_type_of_a_column_answers_inspect():
 
 
 def test_an_attribute_of_one_column_is_found():
-    """What is set on an object is there, whatever its type says."""
+    """An attribute set on an object is found, whatever its type has."""
     column = Column(None)
     column.__dlpack__ = ix.asarray(b"abc").__dlpack__
 
@@ -77,7 +77,7 @@ def test_an_attribute_of_one_column_is_found():
 
 @pytest.mark.parametrize("function", [ix.asarray, ix.from_dlpack])
 def test_a_proxy_answers_for_what_it_stands_for(function):
-    """Its type has no protocol, and each object may be asked."""
+    """Proxies are looked up by object, since their type has no protocol."""
     array = np.arange(3.0)
 
     assert function(Forwarding(array)).ptr == array.ctypes.data
@@ -115,7 +115,7 @@ def test_a_type_without_arrow_is_not_asked_what_its_elements_are():
 
 
 class OtherDict(Column):
-    """Its ``__dict__`` is another's, as that of proxies is."""
+    """Its ``__dict__`` is that of another object, as for proxies."""
 
     __dict__ = property(lambda _: None)
 
@@ -128,7 +128,7 @@ class OtherDict(Column):
 
 @pytest.mark.usefixtures("arrow_zoo")
 def test_a_column_whose_attributes_are_not_in_its_dict_is_asked_for_them():
-    """What ``__dict__`` gives there is not what it has."""
+    """An object whose ``__dict__`` is not its own is asked for its attributes."""
     column = OtherDict(arrow.numbers("int32", 3).as_stream())
 
     assert attribute(column, "__array__") is None

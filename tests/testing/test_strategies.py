@@ -1,4 +1,4 @@
-"""What the strategies draw: layouts within their memory, as NumPy reads them too."""
+"""The strategies draw layouts within their memory, with the elements that NumPy reads."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ NAME_OF = {strategies.ELEMENTS[name]: name for name in strategies.NUMPY_NAMES}
 
 @given(strategies.sources())
 def test_numpy_imports_what_is_drawn(source):
-    """An existing consumer reads the same elements, and lets go once."""
+    """NumPy reads the same elements, and releases the memory once."""
     view = np.from_dlpack(source)
     elements = view.ravel().tolist()
     del view

@@ -17,7 +17,7 @@ def of_library(module, name, **attributes):
 
 @pytest.fixture
 def libraries(monkeypatch):
-    """Set what torch and CuPy say of their build: for CUDA or for ROCm."""
+    """Set the attributes of torch and CuPy that describe their build: for CUDA or for ROCm."""
 
     def build(*, is_rocm: bool) -> None:
         torch, cupy = types.ModuleType("torch"), types.ModuleType("cupy")
@@ -51,7 +51,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("value", "text"), WORDS, ids=lambda one: type(one).__module__)
 def test_a_device_of_a_library_names_ours(libraries, value, text):
-    """By the ordinal that the library's own capsules say; ours is equal to it."""
+    """A library's device with the ordinal of its capsules is equal to ours."""
     libraries(is_rocm=False)
 
     assert str(Device.of(value)) == text
@@ -67,7 +67,7 @@ def test_a_device_of_a_library_names_ours(libraries, value, text):
     ids=["torch", "cupy"],
 )
 def test_a_build_for_rocm_has_devices_of_rocm(libraries, value):
-    """They are called cuda there, too."""
+    """torch for ROCm names its devices cuda, and they are ROCm devices here."""
     libraries(is_rocm=True)
 
     assert Device.of(value) is Device("rocm", 1)
@@ -75,7 +75,7 @@ def test_a_build_for_rocm_has_devices_of_rocm(libraries, value):
 
 @pytest.mark.parametrize("kind", ["cuda", "xpu"])
 def test_a_device_of_torch_without_an_ordinal_is_refused_with_both_readings(kind):
-    """It may be the first, or the one that is current when torch looks; it equals neither."""
+    """cuda" without an ordinal is ambiguous, the first or the current GPU, and equals neither."""
     value = of_library("torch", "device", type=kind, index=None)
 
     with pytest.raises(UnsupportedDeviceError) as caught:
@@ -88,7 +88,7 @@ def test_a_device_of_torch_without_an_ordinal_is_refused_with_both_readings(kind
 
 
 def test_gpu_is_refused_with_both_readings():
-    """It is JAX's word for the GPUs of either maker."""
+    """gpu" is ambiguous, since JAX uses it for the GPUs of either vendor."""
     with pytest.raises(UnsupportedDeviceError) as caught:
         Device.of("gpu")
 
@@ -101,7 +101,7 @@ def test_gpu_is_refused_with_both_readings():
     ids=["torch", "jax"],
 )
 def test_a_device_without_a_number_in_dlpack_is_refused(value):
-    """No capsule says it."""
+    """No capsule can represent it."""
     with pytest.raises(UnsupportedDeviceError, match="has no number in DLPack") as caught:
         Device.of(value)
 
@@ -110,7 +110,7 @@ def test_a_device_without_a_number_in_dlpack_is_refused(value):
 
 
 def test_real_devices_are_read(need):
-    """Of torch and JAX on the host, and a GPU that torch has not got."""
+    """Devices of torch and JAX on the host are read, and a GPU that torch lacks."""
     need("torch")
     need("jax")
     import jax
@@ -122,12 +122,12 @@ def test_real_devices_are_read(need):
 
 
 def test_a_real_device_of_cuda_core_is_read(need):
-    """By its attribute, without a driver."""
+    """A device of cuda.core is read by its attribute, without a driver."""
     need("cuda.core")
     from cuda.core import Device as CoreDevice
 
     class Known(CoreDevice):
-        """One that asks no driver."""
+        """A device that is parsed without calling a driver."""
 
         def __new__(cls):
             return object.__new__(cls)

@@ -1,4 +1,4 @@
-"""Devices: their names, what names them, and what each kind can do."""
+"""Devices: their names, the objects that name them, and their properties."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ NO_DEVICE = (ArgumentError, "IX-ARGUMENT-1")
 
 
 def test_every_device_type_of_the_header_has_a_name():
-    """No member of DLDeviceType is left out."""
+    """Every member of DLDeviceType has a name."""
     assert {int(kind): name for kind, name in NAMES.items()} == EXPECTED
     assert set(NAMES) == set(DLDeviceType)
 
 
 @every_type
 def test_a_device_prints_as_type_and_ordinal(number):
-    """Only the first host is written without its ordinal."""
+    """Only the first host is printed without its ordinal."""
     name = EXPECTED[number]
 
     assert str(Device(number, 3)) == f"{name}:3"
@@ -69,7 +69,7 @@ def test_a_device_prints_as_type_and_ordinal(number):
 
 @every_type
 def test_a_device_is_found_by_its_text(number):
-    """What it prints as names it."""
+    """The text of a device parses to the same device."""
     for ordinal in (0, 1, 17):
         device = Device(number, ordinal)
         assert Device.of(str(device)) is device
@@ -77,7 +77,7 @@ def test_a_device_is_found_by_its_text(number):
 
 @every_type
 def test_a_bare_name_is_the_first_of_its_kind(number):
-    """Without an ordinal a name means number 0."""
+    """A name without an ordinal means number 0."""
     assert Device.of(EXPECTED[number]) is Device(number, 0)
 
 
@@ -92,20 +92,20 @@ def test_the_protocol_of_devices_goes_round(number):
 
 @every_type
 def test_the_host_reads_host_pinned_and_managed_memory(number):
-    """Those four types have addresses that the host can follow."""
+    """Host, pinned and managed memory have addresses that the host can read."""
     assert Device(number).is_host_accessible == (number in {1, 3, 11, 13})
     assert (DLDeviceType(number) in HOST_ACCESSIBLE) == (number in {1, 3, 11, 13})
 
 
 @every_type
 def test_three_types_have_handles(number):
-    """On OpenCL, Vulkan and Metal ``data`` is no address."""
+    """On OpenCL, Vulkan and Metal ``data`` is an opaque handle, no address."""
     assert Device(number).has_handles == (number in {4, 7, 8})
     assert (DLDeviceType(number) in HANDLES) == (number in {4, 7, 8})
 
 
 def test_parts_are_attributes():
-    """Type and id can be asked for."""
+    """Type and id are attributes."""
     device = Device(2, 5)
 
     assert (device.type, device.id) == (DLDeviceType.kDLCUDA, 5)
@@ -134,7 +134,7 @@ def test_pickles_come_back_as_the_object(number, protocol):
 
 
 def test_copies_are_the_object_itself():
-    """Equal devices are one object, whatever copies it."""
+    """Equal devices are one object, also after a copy or a pickle."""
     assert copy.copy(CPU) is CPU
     assert copy.deepcopy({"where": CPU})["where"] is CPU
 
@@ -150,7 +150,7 @@ def test_devices_are_hashable_and_told_apart():
 
 
 class Placed:
-    """An object that says where it is."""
+    """An object with ``__dlpack_device__``."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -211,13 +211,13 @@ def test_a_device_that_the_struct_cannot_hold_is_unknown(value):
     ids=repr,
 )
 def test_garbage_is_no_device(value):
-    """What names no device at all is a wrong argument."""
+    """An object that names no device is an argument error."""
     assert refusal(Device.of, value) == NO_DEVICE
 
 
 @pytest.mark.parametrize("answer", [None, (1,), (1.0, 0), [1, 0], 5, ("cuda", 0)], ids=repr)
 def test_an_object_that_is_nowhere_is_no_device(answer):
-    """A stranger's ``__dlpack_device__`` that returns nonsense is refused in our words."""
+    """An invalid ``__dlpack_device__`` of a foreign object is refused with our error."""
     assert refusal(Device.of, Placed(answer)) == NO_DEVICE
 
 
@@ -227,25 +227,25 @@ def test_an_object_that_is_nowhere_is_no_device(answer):
     ids=repr,
 )
 def test_unknown_numbers_are_an_unknown_device(arguments):
-    """No number outside the header makes a device."""
+    """Numbers that are not in the header are refused as unknown devices."""
     assert refusal(Device, *arguments) == UNKNOWN
 
 
 @pytest.mark.parametrize("arguments", [(1, "0"), (1, 1.5), (1, None), (None, 0), ([], 0)], ids=repr)
 def test_other_types_make_no_device(arguments):
-    """Type and id are ints; anything else is refused in our words, not in Python's."""
+    """Type and id must be ints; other values are refused with our error, not with Python's."""
     assert refusal(Device, *arguments)[1] in {"DLP-DEV-1", "IX-ARGUMENT-1"}
 
 
 def test_the_error_names_the_call():
-    """What the user called begins the message."""
+    """The error starts with the call that the user made."""
     with pytest.raises(UnsupportedDeviceError, match=r"^f\(\): device='gpu' is unknown; "):
         Device.of("gpu", "f()")
 
 
 @given(st.text(max_size=8))
 def test_any_text_is_a_device_or_a_refusal(text):
-    """No text gets out of `Device.of` by another way."""
+    """`Device.of` of any text returns a device or raises its own error."""
     try:
         found = Device.of(text)
     except UnsupportedDeviceError as error:
@@ -258,19 +258,19 @@ def test_any_text_is_a_device_or_a_refusal(text):
     ("words", "text"), [(("cpu",), "cpu"), (("cuda:2",), "cuda:2"), (("cuda", 1), "cuda:1")]
 )
 def test_a_device_is_made_of_its_name(words, text):
-    """As its repr reads."""
+    """The repr of a device creates it again."""
     assert Device(*words) is Device.of(text)
 
 
 @pytest.mark.parametrize(("number", "name"), NAMES.items())
 def test_a_type_is_equal_to_its_name_and_its_number(number, name):
-    """As with torch.device, `x.device.type == "cuda"` says where an Array is."""
+    """As with torch.device, `x.device.type == "cuda"` tells where an Array is."""
     kind = Device(number).type
 
     assert kind == name
     assert name == kind
     assert kind == int(number)
-    assert not kind != name  # noqa: SIM202 - what __ne__ says
+    assert not kind != name  # noqa: SIM202 - the test is of __ne__
     assert kind != f"{name}:0"
     assert kind != "cuda" or name == "cuda"
     assert {kind: 1}[int(number)] == 1

@@ -62,7 +62,7 @@ NO_TYPE = (ArgumentError, "IX-ARGUMENT-1")
 
 
 def test_a_type_names_itself():
-    """A DType comes back as it is."""
+    """`DType.of` returns a DType unchanged."""
     dtype = DType(2, 32)
 
     assert DType.of(dtype) is dtype
@@ -76,13 +76,13 @@ def test_a_numpy_dtype_names_its_type(name):
 
 @plain
 def test_a_numpy_scalar_type_names_its_type(name):
-    """NumPy's scalar types stand for their dtypes."""
+    """NumPy's scalar types are accepted for their dtypes."""
     assert DType.of(np.dtype(name).type).name == name
 
 
 @plain
 def test_a_typestr_names_its_type(name):
-    """The array interface's own string is taken, with "=" for native order as NumPy has it."""
+    """A typestr of the array interface is accepted, with "=" for native order as in NumPy."""
     text = np.dtype(name).str
 
     assert DType.of(text).name == name
@@ -103,7 +103,7 @@ def test_an_ml_dtypes_scalar_type_names_its_type(name):
 
 @ml_names
 def test_an_ml_dtypes_dtype_names_its_type(name):
-    """So are their NumPy dtypes, whatever typestr those have."""
+    """NumPy dtypes of ml_dtypes are accepted, whatever their typestr is."""
     assert DType.of(np.dtype(getattr(ml_dtypes, name))).name == with_padding(name)
 
 
@@ -122,13 +122,13 @@ def test_the_builtin_types_name_what_numpy_makes_of_them(value, name):
     [((2, 32), "float32"), ((2, 32, 4), "float32x4"), ((17, 4, 2), "float4_e2m1fnx2")],
 )
 def test_a_tuple_names_code_bits_and_lanes(value, name):
-    """The numbers of the struct are taken as a tuple."""
+    """A tuple of the struct's numbers is accepted."""
     assert DType.of(value).name == name
 
 
 @pytest.mark.parametrize("dtype", all_dtypes(), ids=str)
 def test_every_name_is_found(dtype):
-    """Every type is found under its own name."""
+    """Every type is found by its own name."""
     assert DType.of(dtype.name) is dtype
     assert DType.of(str(dtype)) is dtype
 
@@ -144,7 +144,7 @@ def test_what_describes_itself_is_believed():
 
 
 def test_native_order_is_what_counts_for_one_byte():
-    """One byte has no order: big-endian bytes are bytes."""
+    """Byte order is ignored for one-byte elements."""
     assert DType.of(np.dtype(">u1")).name == "uint8"
     assert DType.of(">i1").name == "int8"
 
@@ -181,7 +181,7 @@ def test_native_order_is_what_counts_for_one_byte():
     ],
 )
 def test_a_text_that_is_no_type_is_refused(value, expected):
-    """A misspelt name says whether it is unknown, foreign, ambiguous or has no size."""
+    """The error for a misspelt name says if it is unknown, foreign, ambiguous or without size."""
     assert refusal(value) == expected
 
 
@@ -207,7 +207,7 @@ def test_a_text_that_is_no_type_is_refused(value, expected):
     ],
 )
 def test_a_numpy_dtype_without_a_counterpart_is_refused(value, expected):
-    """Structs, objects, text, times and foreign order are no plain elements."""
+    """NumPy dtypes of structs, objects, text, times and foreign order are refused."""
     assert refusal(value) == expected
 
 
@@ -246,7 +246,7 @@ def test_a_numpy_class_that_is_no_element_is_refused(value):
     ids=repr,
 )
 def test_garbage_is_no_type(value):
-    """What names no type at all is a wrong argument."""
+    """An object that names no type is an argument error."""
     assert refusal(value) == NO_TYPE
 
 
@@ -254,7 +254,7 @@ def test_garbage_is_no_type(value):
     "value", [(2, "32"), ("f4", (2,)), (2, None), ([], 32), (2, 32, "1"), (None, None), (2.5, 32)]
 )
 def test_a_tuple_of_other_things_is_refused(value):
-    """Code, bits and lanes are ints; other tuples are refused in our words, not in Python's."""
+    """Code, bits and lanes must be ints; other tuples are refused with our error."""
     assert refusal(value)[1] in {"IX-ARGUMENT-1", "DLP-DTYPE-1", "DLP-DTYPE-2"}
 
 
@@ -269,7 +269,7 @@ def test_a_tuple_of_unknown_numbers_is_refused(numbers, rule):
 
 @pytest.mark.parametrize("answer", [None, 5, (2,), (2, "32"), "float32", (2, 32, 1, 1)])
 def test_nonsense_from_a_foreign_type_is_refused(answer):
-    """A stranger's ``__dlpack_data_type__`` that returns nonsense is refused in our words."""
+    """An invalid ``__dlpack_data_type__`` of a foreign object is refused with our error."""
 
     class Foreign:
         def __dlpack_data_type__(self):
@@ -291,7 +291,7 @@ def test_a_strangers_repr_may_fail():
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_type_or_a_refusal(text):
-    """No text gets out of `DType.of` by another way."""
+    """`DType.of` of any text returns a type or raises its own error."""
     found = made(text)
 
     assert found in RULES or DType.of(found.name) is found
@@ -299,7 +299,7 @@ def test_any_text_is_a_type_or_a_refusal(text):
 
 @given(st.tuples(*[st.integers(-(2**40), 2**40)] * 3))
 def test_any_three_ints_are_a_type_or_a_refusal(numbers):
-    """No numbers get past the table."""
+    """Three ints are a type of the table or are refused."""
     found = made(numbers)
 
     assert found in {"DLP-DTYPE-1", "DLP-DTYPE-2"} or found.__dlpack_data_type__() == numbers

@@ -1,4 +1,4 @@
-"""Words for element types: NumPy's short codes, words with two readings, and those of libraries."""
+"""Names of element types: NumPy's short codes, ambiguous names, and names of libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_short_code_is_what_numpy_takes_it_for(word):
 
 @pytest.mark.parametrize("word", READINGS)
 def test_a_word_with_two_readings_is_refused_with_both(word):
-    """The error says which there are, and its fix names both, in words that are taken."""
+    """An ambiguous name is refused; the fix gives an unambiguous name for each meaning."""
     with pytest.raises(UnsupportedDTypeError) as caught:
         DType.of(word)
 
@@ -32,7 +32,7 @@ def test_a_word_with_two_readings_is_refused_with_both(word):
     "name", ["float32", "float16", "bfloat16", "complex64", "bool", "uint8", "float8_e4m3fn"]
 )
 def test_a_dtype_of_torch_names_its_type(need, name):
-    """As it prints."""
+    """A dtype of torch is accepted by its printed name."""
     need("torch")
     import torch
 
@@ -40,7 +40,7 @@ def test_a_dtype_of_torch_names_its_type(need, name):
 
 
 def test_torchs_pair_of_four_bit_floats_has_two_lanes(need):
-    """It is the name of a byte with two of them."""
+    """torch's float4_e2m1fn_x2 is a type of two lanes."""
     need("torch")
     import torch
 
@@ -49,7 +49,7 @@ def test_torchs_pair_of_four_bit_floats_has_two_lanes(need):
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "bool_", "complex64", "uint8"])
 def test_a_dtype_of_jax_names_its_type(need, name):
-    """Its scalar types, and the dtypes of these."""
+    """JAX's scalar types, and their dtypes, are accepted."""
     need("jax")
     import jax.numpy as jnp
 

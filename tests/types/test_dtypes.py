@@ -21,7 +21,7 @@ REAL, COMPLEX = "real floating", "complex floating"
 
 
 class Row(NamedTuple):
-    """What is true of one type, written down by hand from the sources of each column."""
+    """The expected properties of one type, written by hand from the sources of each column."""
 
     name: str
     code: int
@@ -63,7 +63,7 @@ WHOLE = (
     Row("float8_e8m0fnu", 14, 8, REAL, numpy="float8_e8m0fnu"),
     Row("bcomplex32", 18, 32, COMPLEX, numpy="bcomplex32"),  # ml_dtypes 0.6
 )
-PARTIAL = (  # below 8 bits: packed as they stand, and padded
+PARTIAL = (  # below 8 bits: packed by default, and padded
     Row("int2", 0, 2, SIGNED, numpy="int2"),
     Row("int4", 0, 4, SIGNED, numpy="int4"),
     Row("uint1", 1, 1, UNSIGNED, numpy="uint1"),  # ml_dtypes 0.6
@@ -82,7 +82,7 @@ every_dtype = pytest.mark.parametrize("dtype", all_dtypes(), ids=str)
 
 
 def in_numpy(row):
-    """Return the name of a row's dtype in NumPy, if NumPy or the ml_dtypes at hand have it."""
+    """Return the name of a row's dtype in NumPy, if NumPy or the installed ml_dtypes have it."""
     return (
         row.numpy if hasattr(np, row.numpy or "") or hasattr(ml_dtypes, row.numpy or "") else None
     )
@@ -96,7 +96,7 @@ def refusal(function, *arguments, **keywords):
 
 
 def made(function, *arguments):
-    """Return what a call makes, or the rule that it is refused by."""
+    """Return the result of a call, or the rule by which it is refused."""
     try:
         return function(*arguments)
     except UnsupportedDTypeError as error:
@@ -107,12 +107,12 @@ def made(function, *arguments):
 
 
 def test_every_code_of_the_header_has_a_type():
-    """No member of DLDataTypeCode is left out."""
+    """Every member of DLDataTypeCode has a type."""
     assert {row.code for row in ROWS} == {int(code) for code in DLDataTypeCode}
 
 
 def test_the_registry_is_the_table():
-    """All types of one lane are those of the table, and the padded ones below 8 bits."""
+    """The registry has the table's types of one lane, and the padded ones below 8 bits."""
     padded = {f"{row.name}_padded" for row in PARTIAL}
 
     assert {dtype.name for dtype in all_dtypes()} == {row.name for row in ROWS} | padded
@@ -129,13 +129,13 @@ def test_code_and_bits_give_the_name(row):
 
 @every_row
 def test_the_name_gives_the_same_object(row):
-    """A type looked up by name is the type made of numbers, not a copy."""
+    """A type looked up by name is the same object as the type created from numbers."""
     assert DType.of(row.name) is DType(row.code, row.bits)
 
 
 @every_row
 def test_the_protocol_of_dtypes_goes_round(row):
-    """What ``__dlpack_data_type__`` says makes the same type again."""
+    """The value of ``__dlpack_data_type__`` creates the same type."""
     dtype = DType(row.code, row.bits)
 
     assert dtype.__dlpack_data_type__() == (row.code, row.bits, 1)
@@ -144,7 +144,7 @@ def test_the_protocol_of_dtypes_goes_round(row):
 
 @pytest.mark.parametrize("code", range(256))
 def test_sizes_outside_the_table_do_not_exist(code):
-    """Of 256 sizes under a code those of the table are taken, all others are refused."""
+    """Of the 256 sizes of a code, those in the table are accepted and all others are refused."""
     legal = {row.bits for row in ROWS if row.code == code}
 
     found = {bits: made(DType, code, bits) for bits in range(1, 256)}
@@ -170,7 +170,7 @@ def test_impossible_bits_have_no_size(bits):
 
 @every_whole
 def test_whole_types_fill_their_bytes(row):
-    """From 8 bits on an element is as long as its bits, and never packed."""
+    """An element of 8 bits or more has a whole number of bytes, and is never packed."""
     dtype = DType(row.code, row.bits)
 
     assert (dtype.itemsize, dtype.is_packed) == (row.bits // 8, False)
@@ -242,7 +242,7 @@ def test_format_is_that_of_the_buffer_protocol(row):
 
 @every_whole
 def test_numpy_has_the_same_type(row):
-    """NumPy or ml_dtypes have the type under that name, or there is none."""
+    """NumPy or ml_dtypes have the type under that name, or it has no NumPy dtype."""
     found = numpy_dtype(DType(row.code, row.bits))
 
     assert (None if found is None else found.name) == in_numpy(row)
@@ -287,7 +287,7 @@ def test_the_format_leads_back(dtype):
 
 @pytest.mark.parametrize("lanes", [2, 4])
 def test_short_vectors_have_no_name_in_the_host_protocols(lanes):
-    """No host protocol speaks of lanes, so that none is told of the first one only."""
+    """No host protocol has lanes, so that a vector type has no name in any of them."""
     dtype = DType(2, 32, lanes)
 
     assert (dtype.typestr, dtype.format, dtype.ml_dtypes_name) == (None, None, None)
@@ -308,7 +308,7 @@ def test_every_type_that_ml_dtypes_shares_is_used(name):
 @every_dtype
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles_travel_by_name(dtype, protocol):
-    """A pickle holds the name and comes back as the very object."""
+    """A pickle has the name and is loaded as the same object."""
     pickled = pickle.dumps(dtype, protocol)
 
     assert dtype.name.encode() in pickled
@@ -325,7 +325,7 @@ def test_names_with_lanes_go_round(text):
 
 @every_dtype
 def test_copies_are_the_object_itself(dtype):
-    """Equal types are one object, whatever copies it."""
+    """Equal types are one object, also after a copy or a pickle."""
     assert copy.copy(dtype) is dtype
     assert copy.deepcopy([dtype])[0] is dtype
 
@@ -352,7 +352,7 @@ def test_repr_is_the_call_that_finds_it():
 
 
 def test_a_type_cannot_be_given_other_attributes():
-    """A shared object has no room for what one user writes on it."""
+    """Attributes cannot be set on a type, since the object is shared."""
     with pytest.raises(AttributeError):
         DType(2, 32).colour = "red"
 
@@ -362,7 +362,7 @@ def test_a_type_cannot_be_given_other_attributes():
 
 @given(st.sampled_from("<>|"), st.sampled_from("tbiufcmMOSUV"), st.integers(0, 300))
 def test_every_typestr_is_a_type_or_refused_with_its_rule(order, kind, size):
-    """No typestr of the grammar gets past the rules: NumPy agrees about what it takes."""
+    """Every typestr of the grammar is a type, as NumPy agrees, or is refused by its rule."""
     text = f"{order}{kind}{size}"
 
     found = made(from_typestr, parse_typestr(text))
@@ -446,13 +446,13 @@ def test_formats_follow_native_and_standard_sizes(text, size, name):
     ],
 )
 def test_other_formats_are_refused(text, size):
-    """Structs, repeats, foreign order, pointers, and sizes that contradict the letter."""
+    """Structs, repeats, foreign order, pointers and contradictory sizes are refused."""
     assert refusal(from_format, text, size) == "BUF-FORMAT-1"
 
 
 @given(st.text(max_size=6), st.integers(0, 32))
 def test_no_format_text_gets_past_the_table(text, size):
-    """Whatever a stranger's format is, it is a type of that size or refused by its rule."""
+    """Any format of a foreign buffer is a type of its size or refused by its rule."""
     found = made(from_format, text, size)
 
     assert found == "BUF-FORMAT-1" or found.itemsize == size

@@ -1,6 +1,6 @@
-"""What may be passed for a DType or a Device is equal to it; the hashes of words are others."""
+"""Values accepted for a DType or a Device compare equal to it, but have other hashes."""
 
-# ruff: noqa: SIM300 - which side stands on the left is what is tested
+# ruff: noqa: SIM300 - the order of the operands is tested
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOAT32 = DType(2, 32)
 
 
 class Unkind:
-    """Raises whatever it is asked, but for what it is."""
+    """Raises for every attribute except ``__class__``."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -27,7 +27,7 @@ class Unkind:
 
 
 class At:
-    """Says where it is."""
+    """Has a device."""
 
     def __init__(self, answer: object) -> None:
         self.answer = answer
@@ -50,7 +50,7 @@ FOR_FLOAT32 = [
 
 @pytest.mark.parametrize("value", FOR_FLOAT32, ids=repr)
 def test_a_dtype_equals_what_is_taken_for_it(value):
-    """On either side of the sign, and no other type does."""
+    """A value that `DType.of` accepts is equal on both sides of ``==``, to this type only."""
     assert DType.of(value) is FLOAT32
     assert FLOAT32 == value
     assert value == FLOAT32
@@ -65,13 +65,13 @@ def test_a_dtype_of_a_strict_library_is_equal_where_ours_is_asked():
 
 @pytest.mark.parametrize("dtype", all_dtypes(), ids=str)
 def test_every_dtype_equals_its_name_and_no_other(dtype):
-    """Names are told apart, also those of padded elements."""
+    """Names are distinct, also those of padded elements."""
     assert [other for other in all_dtypes() if other == dtype.name] == [dtype]
 
 
 @pytest.mark.parametrize(("kind", "name"), [(bool, "bool"), (float, "float64")])
 def test_a_dtype_equals_pythons_own_type(kind, name):
-    """As it is taken for an argument."""
+    """A DType equals Python's own type, as it is accepted for an argument."""
     assert DType.of(name) == kind
 
 
@@ -82,7 +82,7 @@ def test_a_dtype_equals_the_scalar_type_of_ml_dtypes():
 
 
 def test_a_dtype_of_torch_and_of_jax_is_equal_on_either_side(need):
-    """Neither knows of ours."""
+    """Dtypes of torch and JAX are equal to ours on both sides of ``==``, without knowing ours."""
     need("torch")
     need("jax")
     import jax.numpy as jnp
@@ -121,13 +121,13 @@ STRANGERS = [
 @pytest.mark.parametrize("value", STRANGERS, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("known", [FLOAT32, Device("cpu")], ids=str)
 def test_what_names_nothing_is_another(known, value):
-    """No comparison raises, whatever the value says to being read."""
+    """Other values are not equal, and no comparison raises, even if reading them does."""
     assert (known == value) is False
     assert (known != value) is True
 
 
 def test_an_array_is_no_element_type_and_stands_for_where_it_is():
-    """As `Device.of` takes it."""
+    """An Array is not equal to its DType, and is equal to its device, as `Device.of` accepts it."""
     assert FLOAT32 != np.zeros(3, "f4")
     assert Device("cpu") == np.zeros(3)
     assert Device("cuda", 0) != np.zeros(3)
@@ -136,7 +136,7 @@ def test_an_array_is_no_element_type_and_stands_for_where_it_is():
 @pytest.mark.parametrize("error", [MemoryError("full"), RecursionError("deep")], ids=repr)
 @pytest.mark.parametrize("known", [FLOAT32, Device("cpu")], ids=str)
 def test_no_room_is_no_answer(known, error):
-    """Where a comparison could not be made nothing is said of it."""
+    """A MemoryError in a comparison is raised instead of a result."""
     with pytest.raises(type(error)) as caught:
         known == Unkind(error)  # noqa: B015 - it raises
 
@@ -145,7 +145,7 @@ def test_no_room_is_no_answer(known, error):
 
 @given(st.one_of(st.text(max_size=8), st.sampled_from([*map(str, all_dtypes()), "f4", "cuda:1"])))
 def test_equality_is_what_of_says(text):
-    """Of any text: equal to the one that it names, and to no other."""
+    """A text is equal to the type or device that it names, and to no other."""
     for kind, known in ((DType, all_dtypes()), (Device, [Device("cpu"), Device("cuda", 1)])):
         try:
             named = kind.of(text)
@@ -159,7 +159,7 @@ FOR_CUDA_1 = ["cuda:1", (2, 1), At((2, 1))]
 
 @pytest.mark.parametrize("value", FOR_CUDA_1, ids=["text", "pair", "placed"])
 def test_a_device_equals_what_is_taken_for_it(value):
-    """On either side of the sign, and no other device does."""
+    """A value that `Device.of` accepts is equal on both sides of ``==``, to this device only."""
     assert Device("cuda", 1) == value
     assert value == Device("cuda", 1)
     assert Device("cuda", 0) != value
@@ -167,13 +167,13 @@ def test_a_device_equals_what_is_taken_for_it(value):
 
 
 def test_a_bare_name_equals_the_first_of_its_kind():
-    """As it is taken for an argument."""
+    """A name without an ordinal equals the first device, as it is accepted for an argument."""
     assert Device("cuda", 0) == "cuda"
     assert Device("cuda", 1) != "cuda"
 
 
 def test_an_array_says_both_in_words():
-    """What the attributes of an Array are compared with in a program."""
+    """The attributes of an Array can be compared with names."""
     import interchange as ix
 
     x = ix.asarray(np.zeros(3, "f4"))
@@ -185,7 +185,7 @@ def test_an_array_says_both_in_words():
 
 @pytest.mark.parametrize(("known", "word"), [(FLOAT32, "float32"), (Device("cpu"), "cpu")])
 def test_sets_and_dicts_find_the_objects_alone(known, word):
-    """Equal words are other keys."""
+    """Names are other keys than the objects they are equal to."""
     assert {known: 1}.get(word) is None
     assert {word: 1}.get(known) is None
     assert len({known, word}) == 2

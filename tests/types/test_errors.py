@@ -1,4 +1,4 @@
-"""Errors: what they say, what they are, and that both survive a pickle."""
+"""Errors: their message, their classes, and copies and pickles of both."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 
 
 def test_the_table_has_every_public_error():
-    """No error class is public without being in the table above."""
+    """Every public error class is in the table."""
     public = {
         name
         for name in interchange.__all__
@@ -68,7 +68,7 @@ def test_the_table_has_every_public_error():
 
 @every_class
 def test_errors_are_what_the_design_says(name):
-    """Each class can be caught under its own bases."""
+    """Each error class has the documented base classes."""
     cls = getattr(interchange, name)
 
     assert issubclass(cls, InterchangeError)
@@ -77,7 +77,7 @@ def test_errors_are_what_the_design_says(name):
 
 @every_class
 def test_errors_are_nothing_else(name):
-    """No class is caught by accident, above all none is a TypeError without need."""
+    """No error class has other bases; in particular none is a TypeError without need."""
     cls = getattr(interchange, name)
 
     found = {base for base in BUILTINS if issubclass(cls, base)}
@@ -93,7 +93,7 @@ def test_tracebacks_name_what_users_can_import(name):
 
 @every_class
 def test_the_message_has_call_value_rule_fix_and_id(name):
-    """The five parts stand in the message in that order."""
+    """The message has the five parts in order."""
     error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
 
     assert str(error) == f"f(): x=3 is odd; {RULES['IX-VIEW-1'].text}; halve it [IX-VIEW-1]"
@@ -121,7 +121,7 @@ def test_the_former_name_of_the_hint_is_kept(name):
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("hint", [None, "halve it"])
 def test_pickles_keep_message_and_parts(name, protocol, hint):
-    """An error that comes out of another process says the same."""
+    """An error that was pickled in another process has the same message and parts."""
     error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3", hint)
 
     again = pickle.loads(pickle.dumps(error, protocol))
@@ -132,7 +132,7 @@ def test_pickles_keep_message_and_parts(name, protocol, hint):
 
 @every_class
 def test_copies_keep_message_and_parts(name):
-    """A copied error says the same."""
+    """A copied error has the same message and parts."""
     error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3")
 
     assert str(copy.copy(error)) == str(error)
@@ -148,7 +148,7 @@ def test_every_rule_can_be_cited(rule):
 
 @every_rule
 def test_every_rule_has_an_error(rule):
-    """Whatever rule is broken, there is a class for it, and its parts are kept."""
+    """Every rule has an error class, which keeps the parts."""
     error = error_for("f()", "x", rule)
 
     assert (error.rule, error.hint) == (rule, RULES[rule].hint)
@@ -176,13 +176,13 @@ def test_the_area_of_a_rule_gives_the_class(rule, cls):
 
 
 def test_an_unknown_rule_is_a_mistake_of_ours():
-    """Nobody can raise an error that cites no rule."""
+    """An error without a rule cannot be created."""
     with pytest.raises(KeyError):
         errors.ExchangeError("f()", "x", "DLP-NONE-1")
 
 
 def test_a_broken_record_becomes_an_error_of_its_area():
-    """What layer 0 found is raised in the words of layer 1, without a chain."""
+    """A rule violation found by layer 0 is raised as an error of layer 1, without a chain."""
     with pytest.raises(interchange.UnsupportedDTypeError) as caught:
         refuse_record("f()", BrokenRule("CAI-TYPESTR-1", "typestr is 'x'"))
 
@@ -190,12 +190,12 @@ def test_a_broken_record_becomes_an_error_of_its_area():
     assert caught.value.__cause__ is None
 
 
-# ---------------------------------------------------------------- reprs of strangers
+# ---------------------------------------------------------------- reprs of foreign objects
 
 
 @given(st.one_of(st.text(), st.integers(), st.lists(st.integers())), st.integers(10, 80))
 def test_a_long_repr_is_cut(value, most):
-    """No value makes a message longer than asked; a short one is shown whole."""
+    """A long repr is shortened; a short one is shown whole."""
     text = show(value, most)
 
     assert len(text) <= most
@@ -228,7 +228,7 @@ NESTED = st.recursive(
 
 @given(NESTED)
 def test_a_short_value_is_shown_as_its_repr(value):
-    """Writing it piece by piece changes nothing about how it reads."""
+    """Formatting in pieces does not change the repr."""
     assert show(value, 10_000) == repr(value)
 
 
@@ -257,7 +257,7 @@ class Counting:
     ],
 )
 def test_no_more_of_a_value_is_written_than_is_shown(contain):
-    """A message on a list of millions takes no seconds."""
+    """The message for a list of millions of elements is created quickly."""
     value = contain([Counting() for _ in range(10_000)])
     Counting.written = 0
 
@@ -267,7 +267,7 @@ def test_no_more_of_a_value_is_written_than_is_shown(contain):
 
 @pytest.mark.parametrize("value", ["x" * 200, bytes(200), bytearray(200)], ids=type)
 def test_text_and_bytes_are_cut_before_they_are_written(value):
-    """What would be cut off is never written."""
+    """Text beyond the limit is not formatted."""
 
     class Watched(type(value)):
         asked = ()
@@ -281,7 +281,7 @@ def test_text_and_bytes_are_cut_before_they_are_written(value):
 
 
 def test_a_list_that_holds_itself_is_shown():
-    """To a depth that fits."""
+    """A self-referential list is shown to a limited depth."""
     loop = []
     loop.append(loop)
 
@@ -290,26 +290,26 @@ def test_a_list_that_holds_itself_is_shown():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_an_int_that_python_refuses_to_write_is_told_by_its_size(sign):
-    """No message fails for more than 4,300 digits, in a container neither."""
+    """An int of more than 4,300 digits is shown by its size, in a container too."""
     assert show(sign * 2**20_000) == "an int of 20001 bits"
     assert show((1, sign * 2**20_000)) == "(1, an int of 20001 bits)"
 
 
 class Unprintable:
-    """Its repr raises."""
+    """An object whose repr raises."""
 
     def __repr__(self):
         raise RuntimeError("no")
 
 
 def test_a_repr_that_raises_is_left_out():
-    """A stranger's repr cannot spoil our error."""
+    """A foreign object's repr that raises is left out."""
     assert show(Unprintable()) == "a Unprintable"
 
 
 @every_class
 def test_an_id_stands_at_the_end_of_a_message_alone(name):
-    """Where an error of ours is the reason of another: its rule and its fix are left out."""
+    """An error that is the reason of another is quoted without its rule and its fix."""
     inner = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1")
 
     assert errors.reason_of(inner) == "x=3 is odd"

@@ -1,4 +1,4 @@
-"""Where a layout reaches: bounds, overlap, and what no 64-bit integer can hold."""
+"""The extent of a layout: bounds, overlap, and values beyond 64-bit integers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_bounds_are_those_of_numpy(drawn):
 
 
 def test_bounds_need_a_stride_for_each_axis():
-    """Shape and strides of different lengths describe nothing."""
+    """Shape and strides of different lengths are refused."""
     with pytest.raises(ValueError, match="differ in length"):
         byte_bounds((2, 3), (1,), 4)
 
@@ -65,7 +65,7 @@ def test_bounds_need_a_stride_for_each_axis():
 
 @given(layouts())
 def test_overlap_is_never_missed(drawn):
-    """Wherever two indices meet the layout says that they may."""
+    """If two indices have the same address, the layout reports a possible overlap."""
     found = offsets(*drawn)
 
     assert Layout(*drawn).may_overlap or len(set(found)) == len(found)
@@ -73,7 +73,7 @@ def test_overlap_is_never_missed(drawn):
 
 @given(st.data())
 def test_slices_of_dense_layouts_do_not_overlap(data):
-    """Whatever basic indexing and permuting make of a dense array has one place per element."""
+    """Basic indices and permutations of a dense array give layouts without overlap."""
     shape = data.draw(shapes(max_axes=5))
     layout = Layout(shape).permute(tuple(data.draw(st.permutations(range(len(shape))))))
     steps = st.builds(slice, st.none(), st.none(), st.sampled_from([1, -1, 2, -2, 3]))
@@ -112,7 +112,7 @@ def test_byte_strides_come_back_as_elements(drawn, itemsize):
 
 @given(layouts(), st.integers(2, 16), st.data())
 def test_other_byte_strides_have_no_element_strides(drawn, itemsize, data):
-    """A step that is no whole number of elements is refused where it matters, and only there."""
+    """Strides that are not multiples of the element size are refused if an axis needs them."""
     shape, strides = drawn
     extra = [data.draw(st.integers(0, itemsize - 1)) for _ in shape]
     in_bytes = tuple(s * itemsize + more for s, more in zip(strides, extra, strict=True))
@@ -126,7 +126,7 @@ def test_other_byte_strides_have_no_element_strides(drawn, itemsize, data):
 
 
 def test_elements_without_a_size_have_no_strides():
-    """Nothing is divided by 0."""
+    """Elements of size 0 are refused instead of a division by 0."""
     assert strides_in_elements((2,), (4,), 0) is None
 
 
@@ -154,7 +154,7 @@ def _large(draw):
 @example(((2**31, 2**32), None, 1))
 @example(((0, 2**63), None, 1))
 def test_no_problem_means_that_every_number_fits(drawn):
-    """What passes has extents, strides, products and byte offsets within int64."""
+    """An accepted layout has extents, strides, products and byte offsets within int64."""
     shape, strides, itemsize = drawn
     if problem(shape, strides, itemsize) is not None:
         return
@@ -167,7 +167,7 @@ def test_no_problem_means_that_every_number_fits(drawn):
 
 @given(_large())
 def test_what_fits_is_no_problem(drawn):
-    """Nothing is refused that int64 can hold."""
+    """Every layout that int64 can represent is accepted."""
     shape, strides, itemsize = drawn
     fits = all(extent >= 0 for extent in shape)
     fits = fits and prod(extent or 1 for extent in shape) * itemsize <= INT64_MAX
@@ -200,7 +200,7 @@ def test_what_fits_is_no_problem(drawn):
     ],
 )
 def test_a_problem_is_told_with_its_rule(shape, strides, itemsize, rule):
-    """Axes, extents, size and span are told apart."""
+    """Each of axes, extents, size and span has its own rule."""
     what, found = problem(shape, strides, itemsize)
 
     assert found == rule

@@ -1,4 +1,4 @@
-"""Layouts against NumPy: whatever NumPy's view of the same memory has, the layout has too."""
+"""Layouts agree with NumPy's views of the same memory."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_dense_strides_are_those_of_numpy(shape):
 
 @given(shapes())
 def test_no_dense_stride_is_zero(shape):
-    """Where there are no elements strides stay distinct from those of a broadcast."""
+    """Strides of a dense layout without elements differ from those of a broadcast."""
     assert all(step > 0 for step in c_strides(shape) + f_strides(shape))
 
 
@@ -83,7 +83,7 @@ def test_strides_left_out_are_c_order(shape):
 
 @given(layouts())
 def test_contiguity_is_that_of_numpy(drawn):
-    """Both flags agree with NumPy's, axes of length 1 and empty arrays included."""
+    """Both contiguity flags agree with NumPy's, also for unit axes and empty arrays."""
     view, _ = numpy_view(*drawn)
     layout = Layout(*drawn)
 
@@ -141,7 +141,7 @@ def _indices(draw, shape):
 
 @given(st.data())
 def test_a_basic_index_selects_what_numpy_selects(data):
-    """Ints, slices of any step, None and Ellipsis: shape and elements are NumPy's."""
+    """For ints, slices of any step, None and Ellipsis, shape and elements are NumPy's."""
     shape, strides = data.draw(layouts())
     key = data.draw(_indices(shape))
     view, first = numpy_view(shape, strides)
@@ -180,7 +180,7 @@ def test_a_basic_index_has_the_strides_of_numpy(data):
 
 @given(st.data())
 def test_an_empty_selection_stays_at_the_first_element(data):
-    """Where nothing is selected no address is computed."""
+    """An empty selection computes no address and stays at the first element."""
     shape, strides = data.draw(layouts(min_extent=1).filter(lambda drawn: drawn[0]))
     start = data.draw(st.integers(-9, 9))
 
@@ -227,7 +227,7 @@ def test_the_whole_index_changes_nothing(drawn):
     ids=repr,
 )
 def test_other_indices_make_no_view(key):
-    """Masks, lists and arrays need copies, and the rest means nothing."""
+    """Masks, lists and arrays need copies, and other keys are invalid: all are refused."""
     with pytest.raises(OutOfBoundsError) as caught:
         Layout((2, 3)).index(key)
 
@@ -236,7 +236,7 @@ def test_other_indices_make_no_view(key):
 
 @pytest.mark.parametrize("step", [0, np.int64(0), False], ids=repr)
 def test_a_step_of_zero_is_a_value_error(step):
-    """As Python's own lists and NumPy have it, and no IndexError."""
+    """A step of zero is a ValueError, as in NumPy and Python's lists."""
     with pytest.raises(ViewError, match="has a step of 0") as caught:
         Layout((2, 3)).index((0, slice(None, None, step)))
 
@@ -246,7 +246,7 @@ def test_a_step_of_zero_is_a_value_error(step):
 
 @pytest.mark.parametrize("key", [np.int64(1), np.array(1), np.uint8(1)], ids=repr)
 def test_integers_of_other_libraries_are_ints(key):
-    """What has ``__index__`` and no axes is an int."""
+    """An object with ``__index__`` and no axes is an int."""
     assert Layout((2, 3)).index(key) == (Layout((3,), (1,)), 3)
 
 
@@ -270,12 +270,12 @@ def test_permuting_is_transposing(data):
 
 @given(shapes(max_axes=4), st.lists(st.integers(-5, 5), max_size=5).map(tuple))
 def test_what_is_no_permutation_is_refused(shape, axes):
-    """A call goes through exactly when NumPy's does."""
+    """A permutation is accepted exactly if NumPy accepts it."""
     view = np.empty(shape, "i4")
     allowed = not raises(ValueError, view.transpose, axes) and not raises(
         np.exceptions.AxisError, view.transpose, axes
     )
-    # NumPy takes an empty tuple for "reverse", the standard does not.
+    # NumPy reads an empty tuple as "reverse", the standard does not.
     allowed = allowed and len(axes) == len(shape)
 
     assert raises(ViewError, Layout(shape).permute, axes) != allowed
@@ -286,7 +286,7 @@ def test_what_is_no_permutation_is_refused(shape, axes):
 
 @given(st.data())
 def test_spreading_is_broadcasting(data):
-    """To any shape that NumPy would spread it to, with NumPy's strides; to no other."""
+    """A broadcast has NumPy's strides, and is refused for a shape that NumPy refuses."""
     shape, strides = data.draw(layouts(max_axes=4))
     lead = data.draw(shapes(max_axes=2))
     stretched = tuple(
@@ -345,7 +345,7 @@ def _nearly_dense(draw):
 
 @given(st.data())
 def test_reshaping_is_a_view_exactly_when_numpy_makes_one(data):
-    """In both directions: no view is missed, and none is made that NumPy would copy for."""
+    """A reshape is a view if and only if NumPy's is."""
     shape, strides = data.draw(st.one_of(layouts(), _nearly_dense()))
     wanted = data.draw(_other_shapes(prod(shape)))
     view, first = numpy_view(shape, strides)
@@ -360,7 +360,7 @@ def test_reshaping_is_a_view_exactly_when_numpy_makes_one(data):
 
 @given(layouts(), shapes())
 def test_reshaping_keeps_every_element(drawn, wanted):
-    """A shape with another product is no shape of this layout."""
+    """A shape with another number of elements is refused."""
     layout = Layout(*drawn)
 
     assert prod(wanted) == layout.size or layout.reshape(wanted) is None
@@ -368,7 +368,7 @@ def test_reshaping_keeps_every_element(drawn, wanted):
 
 @given(shapes(min_extent=1), st.data())
 def test_a_dense_layout_takes_every_shape(shape, data):
-    """What is contiguous can be reshaped without moving anything, and stays contiguous."""
+    """A contiguous layout can be reshaped without a copy, and stays contiguous."""
     wanted = data.draw(_other_shapes(prod(shape)))
 
     found = Layout(shape).reshape(wanted)
@@ -390,7 +390,7 @@ def test_layouts_are_values(drawn):
 
 
 def test_layouts_differ_by_shape_and_by_strides():
-    """Either makes another layout, and nothing else is one."""
+    """Layouts differ exactly if shape or strides differ."""
     layout = Layout((2, 3))
 
     assert layout != Layout((3, 2))
@@ -399,5 +399,5 @@ def test_layouts_differ_by_shape_and_by_strides():
 
 
 def test_repr_shows_both_parts():
-    """All that two layouts can differ in can be seen."""
+    """The repr shows shape and strides."""
     assert repr(Layout((2, 3))) == "Layout(shape=(2, 3), strides=(3, 1))"

@@ -1,4 +1,4 @@
-"""What NumPy, and code for it, is told of an element type: letter, scalar type, hash, functions."""
+"""Attributes of an element type for NumPy and NumPy code: letter, scalar type, hash, functions."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ every_shared = pytest.mark.parametrize("dtype", SHARED, ids=str)
 
 @every_shared
 def test_the_letter_and_the_scalar_type_are_those_of_the_dtype(dtype):
-    """Code that asks NumPy's dtypes for them is told the same."""
+    """Letter and scalar type are those of the NumPy dtype."""
     assert (dtype.kind, dtype.type) == (np.dtype(dtype).kind, np.dtype(dtype).type)
 
 
 @pytest.mark.parametrize("dtype", LONELY, ids=str)
 def test_what_numpy_has_no_dtype_for_is_void(dtype):
-    """It is no number to code for NumPy, and has no scalar type."""
+    """A type without a NumPy dtype has the letter of void, and no scalar type."""
     assert (dtype.kind, hasattr(dtype, "type")) == ("V", False)
 
 
 @every_shared
 def test_what_is_equal_to_a_dtype_hashes_as_it_does(dtype):
-    """Each is found in sets and dicts of the other."""
+    """A DType and its equal NumPy dtype find each other in sets and dicts."""
     theirs = np.dtype(dtype)
 
     assert (dtype == theirs, theirs == dtype, hash(dtype) == hash(theirs)) == (True, True, True)
@@ -48,7 +48,7 @@ def test_what_is_equal_to_a_dtype_hashes_as_it_does(dtype):
 
 @every_plain
 def test_the_computed_hash_is_that_of_numpy(dtype):
-    """Of every release: what hashes before NumPy is imported is found afterwards."""
+    """The hash is NumPy's in every release, so that keys stay valid when NumPy is imported."""
     assert _computed_hash(dtype) == hash(np.dtype(dtype))
 
 
@@ -57,7 +57,7 @@ def test_the_computed_hash_is_that_of_numpy(dtype):
 )
 @every_shared
 def test_the_computed_hash_is_that_of_ml_dtypes(dtype):
-    """Where it is not imported, as where NumPy is not."""
+    """The hash is that of ml_dtypes, also while it is not imported."""
     assert _computed_hash(dtype) == hash(np.dtype(dtype))
 
 
@@ -79,7 +79,7 @@ print(known[np.dtype("f4")], known[np.dtype("?")], np.dtype("f4") in known)
 @pytest.mark.parametrize("dtype", all_dtypes(), ids=str)
 @pytest.mark.parametrize("kind", CATEGORIES)
 def test_isdtype_takes_the_category(dtype, kind):
-    """Its kinds are unions of categories, and handles are in none."""
+    """Kinds of `isdtype` are unions of categories, and handles are in none."""
     assert dtype.category is None or xp.isdtype(dtype, dtype.category)
     if dtype in PLAIN:
         assert xp.isdtype(dtype, kind) is np.isdtype(np.dtype(dtype), kind)
@@ -88,10 +88,10 @@ def test_isdtype_takes_the_category(dtype, kind):
 @every_plain
 @pytest.mark.parametrize("kind", ["real floating", "integral", ("bool", "numeric"), np.float64])
 def test_numpys_isdtype_refuses_what_is_no_dtype_of_its_own(dtype, kind):
-    """It looks the hash of its argument up among those of scalar types, and never finds it."""
+    """NumPy's `isdtype` refuses a DType: it looks its hash up among those of scalar types."""
     with pytest.raises(ArgumentError, match=r"np\.dtype\(x\).*xp\.isdtype"):
         np.isdtype(dtype, kind)
-    if dtype == "bool":  # one of the words for a kind
+    if dtype == "bool":  # one of the names of a kind
         assert np.isdtype(np.bool_, dtype) is not np.isdtype(np.float64, dtype)
         return
     with pytest.raises(ArgumentError):
@@ -120,7 +120,7 @@ QUESTIONS = {
 @every_plain
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_of_numpy_is_answered_as_of_its_dtype(dtype, question):
-    """With the same value, or an error for both."""
+    """NumPy's functions return the same value as for its dtype, or raise for both."""
 
     def answer(of):
         try:

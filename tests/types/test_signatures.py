@@ -1,4 +1,4 @@
-"""Parameters are read, and annotations are nobody's business."""
+"""Signatures are read without evaluating annotations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make(shape: Unknown) -> Unknown:
 
 @pytest.fixture
 def later():
-    """What a module defines whose annotations name what only type checkers import.
+    """A module whose annotations use names imported for type checkers only.
 
     Before CPython 3.14 they are texts, as ``from __future__ import annotations`` makes them.
     """
@@ -45,7 +45,7 @@ def later():
 
 
 def test_a_producer_whose_annotations_mean_nothing_is_taken(later):
-    """Its keywords are read, and no name in its annotations is looked up."""
+    """The keywords are read, and no name in an annotation is looked up."""
     assert ix.from_dlpack(later["Producer"]()).tolist() == [0, 1, 2]
 
 
@@ -76,14 +76,14 @@ def test_parameters_are_those_of_inspect(read):
 
 @pytest.mark.parametrize("read", [signature_of, signature_in_the_kit])
 def test_what_has_no_signature_raises_as_inspect_does(read):
-    """TypeError for what is not called, ValueError for what does not tell."""
+    """TypeError for an object that is not callable, ValueError for one without a signature."""
     with pytest.raises((TypeError, ValueError)):
         read(3)
 
 
 @pytest.mark.parametrize("times", [0, 1, 7])
 def test_threads_that_parse_at_once_disturb_nobody(monkeypatch, times):
-    """What CPython 3.11 says where another thread parses, too, is no answer: it is asked again."""
+    """Parsing is repeated if CPython 3.11 fails because another thread parses, too."""
     read, calls = inspect.signature, []
 
     def disturbed(function, **keywords):
@@ -99,7 +99,7 @@ def test_threads_that_parse_at_once_disturb_nobody(monkeypatch, times):
 
 
 def test_an_error_that_stays_is_raised(monkeypatch):
-    """It is not asked for ever."""
+    """A persistent error is raised after a limited number of attempts."""
 
     def broken(*_, **__):
         raise SystemError("broken")

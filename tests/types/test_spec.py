@@ -20,7 +20,7 @@ def test_parts_are_attributes():
 
 
 def test_nbytes_leaves_gaps_out():
-    """The size is that of the elements, wherever they lie."""
+    """`nbytes` is the size of the elements, without gaps between them."""
     assert Spec(FLOAT, CPU, Layout((2, 3), (32, 5))).nbytes == 24
 
 
@@ -53,7 +53,7 @@ def test_a_layout_can_be_exchanged():
 
 
 def test_repr_shows_every_part():
-    """All that two specs can differ in can be seen."""
+    """The repr shows every field."""
     text = repr(Spec(FLOAT, CPU, LAYOUT, 8))
 
     assert text == "Spec(float32, cpu, shape=(2, 3), strides=(3, 1), byte_offset=8)"

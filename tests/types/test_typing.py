@@ -46,7 +46,7 @@ class OnDevice:
     ],
 )
 def test_what_speaks_a_protocol_is_an_instance(name, value):
-    """isinstance sees the methods."""
+    """isinstance checks the methods."""
     assert isinstance(value, getattr(ix_typing, name))
 
 
@@ -55,5 +55,5 @@ PROTOCOLS = [name for name in ix_typing.__all__ if name.startswith("Supports")]
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_what_speaks_none_is_no_instance(name):
-    """Bytes have none of these methods."""
+    """Bytes have none of these methods and are no instance."""
     assert not isinstance(b"abc", getattr(ix_typing, name))

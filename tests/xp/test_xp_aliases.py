@@ -1,4 +1,4 @@
-"""One memory, described and computed with: writes are seen, read-only stays so, everywhere."""
+"""Memory described and computed with: writes are visible and read-only is kept in every alias."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 
 @pytest.fixture(params=LIBRARIES)
 def library(request, computing_with):
-    """Each library computes on the host in turn."""
+    """Each library in turn as the backend of the host."""
     computing_with(request.param)
     return request.param
 
@@ -38,7 +38,7 @@ def misaligned(count):
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("make", [lambda n: np.zeros(n, np.float32), misaligned])
 def test_what_the_owner_writes_is_computed_with(make):
-    """Though the library has seen the memory before, and however it is aligned."""
+    """A write by the owner is used in later computations, for any alignment."""
     memory = make(3)
     x = ix.from_dlpack(memory)
     x + 1
@@ -49,7 +49,7 @@ def test_what_the_owner_writes_is_computed_with(make):
 
 @pytest.mark.usefixtures("mutable")
 def test_what_is_written_is_seen_by_the_owner():
-    """By every way of writing."""
+    """The owner sees writes of every kind."""
     memory = np.zeros(4, np.float32)
     x = ix.from_dlpack(memory)
     x[0] = 1
@@ -77,7 +77,7 @@ SHARING = {
 @pytest.mark.usefixtures("mutable")
 @pytest.mark.parametrize("way", SHARING)
 def test_read_only_memory_is_not_written_through_a_result(way):
-    """Either the result is read-only, or it is a copy."""
+    """The result is read-only, or it is a copy."""
     memory = np.array([True, False, True])
     memory.flags.writeable = False
     result = SHARING[way](ix.from_dlpack(memory))
@@ -93,7 +93,7 @@ def test_read_only_memory_is_not_written_through_a_result(way):
     [([1, 2], 1.5), ([1, 2], 1j), ([1.0, 2.0], 1j), ([1, 2], [0.5, 1.5]), ([1], [1, 2])],
 )
 def test_in_place_nothing_is_cut_off(values, other):
-    """An operand with which the result would not fit is refused, and nothing is written."""
+    """An operand for which the result would not fit is refused, and nothing is written."""
     x = xp.asarray(values)
 
     with pytest.raises((TypeError, ValueError)):
@@ -111,7 +111,7 @@ def test_division_in_place_does_not_round():
 
 
 def test_results_say_at_once_whether_they_may_be_written(library):
-    """And say the same when somebody has looked at their memory."""
+    """Whether a result is read-only is known at once, and is unchanged by a memory description."""
     x = xp.ones(3)
     before = x.readonly
     x.ptr  # noqa: B018
@@ -122,7 +122,7 @@ def test_results_say_at_once_whether_they_may_be_written(library):
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("other", ["a", None, [1]])
 def test_what_is_no_number_is_in_no_array(other):
-    """As Python's own containers say."""
+    """A value that is no number is not contained in an array, as in Python's containers."""
     assert other not in xp.asarray([1.0, 2.0])
 
 
@@ -136,7 +136,7 @@ def test_what_is_no_number_is_in_no_array(other):
     ],
 )
 def test_elements_that_share_memory_are_not_written(spread):
-    """A write to one would be seen in the others; a result of its own memory may be written."""
+    """A broadcast result whose elements share memory is read-only, or has its own memory."""
     x = xp.asarray([1.0, 2.0])
     found = spread(x)
     before = found.tolist()
@@ -153,7 +153,7 @@ def test_elements_that_share_memory_are_not_written(spread):
 )
 @pytest.mark.parametrize("readonly", [False, True])
 def test_a_spread_array_that_repeats_nothing_is_written_as_its_source_is(shape, wanted, readonly):
-    """Its elements are in one place each: it is as writable as `Array.broadcast_to` makes it."""
+    """A broadcast without repeated elements is as writable as `Array.broadcast_to` makes it."""
     memory = np.zeros(shape)
     memory.flags.writeable = not readonly
     x = ix.from_dlpack(memory)
@@ -168,7 +168,7 @@ def test_a_spread_array_that_repeats_nothing_is_written_as_its_source_is(shape, 
 
 @pytest.mark.usefixtures("mutable")
 def test_an_assignment_reads_before_it_writes():
-    """Where source and target overlap."""
+    """An overlapping assignment reads all elements before it writes."""
     x = xp.arange(5)
     x[1:] = x[:-1]
 
@@ -199,7 +199,7 @@ FRESHLY = {
 @pytest.mark.parametrize("readonly", [False, True])
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8])
 def test_a_fresh_result_is_written_alone(way, readonly, dtype):
-    """It may be, whatever it was made of, and nobody else sees it."""
+    """A fresh result is writable, whatever its source is, and shares no memory."""
     if dtype is np.int8 and ("axis" in way or way == "a mask"):
         pytest.skip("truth is asked of truths")
     memory = np.array([1, 0, 1], dtype)

@@ -1,4 +1,4 @@
-"""Array in computations: backing, views, writes, what it meets, what it becomes."""
+"""Array in computations: backing, views, writes, operands, results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interchange._array.native_arrays import backend_of_array, native_of
 
 
 def is_described(array):
-    """Return whether an Array has the half that describes memory."""
+    """Return whether an Array has its memory description."""
     return array._known is not None
 
 
@@ -37,7 +37,7 @@ def three(*, readonly=False):
 
 
 def test_the_librarys_array_is_made_once():
-    """And kept, since an exchange costs more than a sum."""
+    """The library array is created once and kept, since an exchange costs more than a sum."""
     x = three()
     x + 1
 
@@ -45,7 +45,7 @@ def test_the_librarys_array_is_made_once():
 
 
 def test_computing_shares_the_memory():
-    """What is written through one is seen through the other."""
+    """A write through one alias is visible in the other."""
     memory = np.arange(3.0)
     x = ix.from_dlpack(memory)
     x + 1
@@ -55,7 +55,7 @@ def test_computing_shares_the_memory():
 
 
 def test_a_result_is_described_when_somebody_asks():
-    """Not before: a chain of computations describes nothing in between."""
+    """The memory is described on demand: a chain of computations describes nothing in between."""
     x = three() + 1
     before = is_described(x)
     shape = x.shape
@@ -65,7 +65,7 @@ def test_a_result_is_described_when_somebody_asks():
 
 
 def test_a_result_keeps_the_librarys_memory_alive():
-    """As long as anybody uses what it describes."""
+    """Memory lives as long as any description of it."""
     x = three() * 2
     native = weakref.ref(native_of(x))
     capsule = x.__dlpack__()
@@ -77,7 +77,7 @@ def test_a_result_keeps_the_librarys_memory_alive():
 
 
 def test_nothing_keeps_a_result_alive():
-    """Neither half refers back to the Array."""
+    """Neither the description nor the library array refers back to the Array."""
     x = three() * 2
     x.shape  # noqa: B018
     gone = weakref.ref(x)
@@ -92,7 +92,7 @@ def test_attributes_that_do_not_exist_do_not():
         _ = three().nonesuch
 
 
-# ---------------------------------------------------------------- what it meets
+# ---------------------------------------------------------------- operands
 
 
 @pytest.mark.parametrize("other", FOREIGN.values(), ids=FOREIGN)
@@ -118,7 +118,7 @@ def test_attributes_that_do_not_exist_do_not():
     ],
 )
 def test_arrays_of_others_are_refused(compute, other):
-    """With the way in; nobody could say who waits for whom."""
+    """A foreign operand is refused with the import call, since its ordering is unknown."""
     with pytest.raises(TypeError):
         compute(three(), other)
 
@@ -132,7 +132,7 @@ def test_arrays_of_others_are_no_values_of_an_assignment(other):
 
 @pytest.mark.parametrize("compute", [lambda x, y: x + y, lambda x, y: y + x, lambda x, y: x == y])
 def test_the_refusal_names_the_way_in(compute):
-    """NumPy leaves its operators to the Array, so that it says the same from both sides."""
+    """NumPy passes its operators to the Array, so that both orders give the same result."""
     with pytest.raises(ix.ArgumentError, match=r"`asarray\(x\)` \[IX-XP-1"):
         compute(three(), np.ones(3))
 
@@ -160,7 +160,7 @@ def test_python_numbers_take_the_type_of_the_array(scalar, dtype):
 
 
 def test_other_scalars_of_numpy_promote_as_in_numpy():
-    """They have an element type, which is not lost."""
+    """NumPy scalars have an element type, which takes part in the promotion."""
     x = xp.asarray([1], dtype=xp.int32)
 
     assert (x + np.int64(2)).dtype is xp.int64
@@ -180,7 +180,7 @@ WRITES = [
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("seen", [False, True], ids=["fresh", "computed-with"])
 def test_read_only_memory_is_not_written(write, seen):
-    """Whichever half of the Array is there."""
+    """Read-only memory is not written, with either representation of the Array."""
     x = three(readonly=True)
     if seen:
         x + 1
@@ -192,7 +192,7 @@ def test_read_only_memory_is_not_written(write, seen):
 
 
 def test_views_of_read_only_memory_are_read_only():
-    """Also those that the library makes."""
+    """Views of read-only memory are read-only, also those created by the library."""
     x = three(readonly=True)
     x + 1
 
@@ -201,7 +201,7 @@ def test_views_of_read_only_memory_are_read_only():
 
 
 def test_memory_that_nobody_called_writable_is_not_written():
-    """A legacy capsule cannot say; the caller can."""
+    """Memory of a legacy capsule is writable only if the caller says so."""
     memory = np.arange(3.0)
     x = ix.from_dlpack(memory.__dlpack__())
 
@@ -210,13 +210,13 @@ def test_memory_that_nobody_called_writable_is_not_written():
 
 
 def test_a_spread_array_is_not_written():
-    """Its elements share memory."""
+    """A broadcast array is not written, since its elements share memory."""
     with pytest.raises(ix.ReadOnlyError):
         xp.broadcast_to(three(), (2, 3))[0, 0] = 1.0
 
 
 def test_in_place_keeps_the_element_type():
-    """Where the result would be of another, nothing is written."""
+    """An in-place operator whose result has another element type is refused; nothing is written."""
     x = xp.asarray([1, 2], dtype=xp.int8)
 
     with pytest.raises(ix.ArgumentError, match="IX-XP-4"):
@@ -237,7 +237,7 @@ def test_in_place_keeps_the_element_type():
 )
 @pytest.mark.parametrize("key", [0, slice(None), xp.asarray([True, False])])
 def test_an_assignment_cuts_nothing_off(dtype, value, key):
-    """What elements of that kind cannot hold is refused, and nothing is written."""
+    """A value that the element type cannot represent is refused, and nothing is written."""
     x = xp.zeros(2, dtype=dtype)
 
     with pytest.raises(ix.ArgumentError, match="IX-XP-4"):
@@ -247,14 +247,14 @@ def test_an_assignment_cuts_nothing_off(dtype, value, key):
 
 @pytest.mark.parametrize("join", [xp.concat, xp.stack])
 def test_arrays_of_an_iterator_are_all_joined(join):
-    """None is lost to whoever looks for the first."""
+    """All arrays of an iterator are joined; none is consumed by looking for the first one."""
     x = three()
 
     assert join(iter([x, x])).tolist() == join([x, x]).tolist()
 
 
 def test_a_refusal_speaks_of_nothing_private():
-    """Neither in its message nor in what it was raised from."""
+    """Neither the message nor the cause mentions internals."""
     x = ix.from_pointer(0, (0,), "float32", device="vulkan")
 
     with pytest.raises(ix.BackendUnavailableError) as caught:
@@ -263,7 +263,7 @@ def test_a_refusal_speaks_of_nothing_private():
 
 
 def test_numbers_alone_have_no_result_type():
-    """A ValueError, by which SciPy knows that it has to take the default type."""
+    """An invalid dtype is a ValueError, by which SciPy falls back to the default type."""
     with pytest.raises(ValueError, match=r"^xp\.result_type\(\).*\[IX-XP-7\]$"):
         xp.result_type(1, 1.0)
 
@@ -283,7 +283,7 @@ def test_in_place_keeps_the_shape():
 
 
 def test_in_place_writes_to_the_memory():
-    """Of whoever gave it; the Array stays the same object."""
+    """The owner stays the producer; the Array is the same object."""
     memory = np.arange(3.0)
     x = same = ix.from_dlpack(memory)
     x += 1
@@ -300,7 +300,7 @@ def test_in_place_writes_to_the_memory():
     "key", [0, -1, slice(1, None), slice(None, None, -2), None, ..., (..., 0), (None, 1), ()]
 )
 def test_a_basic_index_gives_a_view(key, computed):
-    """Also of one element, and whichever half of the Array is there."""
+    """A basic index gives a view, also for one element, with either representation."""
     memory = np.arange(3.0)
     x = ix.from_dlpack(memory)
     if computed:
@@ -313,7 +313,7 @@ def test_a_basic_index_gives_a_view(key, computed):
 
 
 def test_an_index_by_arrays_gives_a_copy():
-    """Integers and masks alike."""
+    """An index of arrays gives a copy, for integers and masks."""
     x = three()
     for key in (xp.asarray([0, 1]), x >= 0):
         x[key][...] = 9.0
@@ -324,7 +324,7 @@ def test_an_index_by_arrays_gives_a_copy():
 @pytest.mark.parametrize("computed", [False, True], ids=["described", "computed"])
 @pytest.mark.parametrize("key", [3, -4, (0, 0), [3], 1.0, "a", (..., ...)])
 def test_an_index_that_is_none_is_refused_alike(key, computed):
-    """By the same error, whichever half of the Array is there."""
+    """An invalid index has the same error with either representation of the Array."""
     x = three()
     if computed:
         x + 1
@@ -334,19 +334,19 @@ def test_an_index_that_is_none_is_refused_alike(key, computed):
 
 
 def test_an_array_of_others_is_no_index():
-    """It is imported first; NumPy's alone are taken as they are."""
+    """An index array of another library is refused; ndarrays are used directly."""
     with pytest.raises(ix.ArgumentError, match=r"`asarray\(x\)`"):
         three()[FOREIGN["strict"]]
 
 
 def test_elements_are_looked_for_by_value():
-    """As Python's own sequences do."""
+    """`in` compares values, as in Python's sequences."""
     assert 2.0 in three()
     assert 7.0 not in three()
 
 
 def test_a_view_is_the_same_before_and_after_a_computation():
-    """Where it is, who gave it, and whether it may be written."""
+    """A view has the same address, owner and writability before and after a computation."""
     block = np.arange(4.0)
     pinned = ix.from_pointer(
         block.__array_interface__["data"][0], (4,), "float64", device="cuda_host", owner=block
@@ -364,7 +364,7 @@ def test_a_view_is_the_same_before_and_after_a_computation():
 
 
 def test_page_locked_memory_meets_that_of_the_host():
-    """Whichever comes first: the host computes with both."""
+    """The host computes with both, in either order."""
     block = np.arange(4.0)
     pinned = ix.from_pointer(
         block.__array_interface__["data"][0], (4,), "float64", device="cuda_host", owner=block
@@ -379,7 +379,7 @@ def test_page_locked_memory_meets_that_of_the_host():
 
 @pytest.mark.parametrize("convert", [bool, int, float, complex])
 def test_numbers_come_of_arrays_without_axes(convert):
-    """And of no others."""
+    """Only 0-dimensional arrays are converted to numbers."""
     x = xp.asarray(2.0)
 
     assert convert(x) == convert(2)
@@ -388,7 +388,7 @@ def test_numbers_come_of_arrays_without_axes(convert):
 
 
 def test_only_whole_numbers_are_indices():
-    """As Python has it."""
+    """Only integers are indices, as in Python."""
     assert [5, 6, 7][xp.asarray(1)] == 6
     with pytest.raises(TypeError):
         [5][xp.asarray(0.0)]
@@ -399,13 +399,13 @@ def test_only_whole_numbers_are_indices():
     [lambda: xp.full(3, 1 << 70), lambda: xp.arange(2**70, 2**70 + 3), lambda: xp.asarray(2**70)],
 )
 def test_numbers_that_no_element_holds_are_refused(create):
-    """By whom they were given to, and at once."""
+    """Values out of range are refused at once, in the name of the called function."""
     with pytest.raises((ValueError, TypeError), match="IX-XP-7"):
         create()
 
 
 def test_a_capsule_is_taken_once():
-    """Also where a copy is asked for, of elements that are as they should be."""
+    """A capsule is consumed once, also if a copy of elements of the right type is requested."""
     capsule = np.arange(3.0).__dlpack__()
 
     assert xp.asarray(capsule, dtype=xp.float64, copy=True).tolist() == [0.0, 1.0, 2.0]
@@ -413,13 +413,13 @@ def test_a_capsule_is_taken_once():
 
 @pytest.mark.parametrize("version", [None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"])
 def test_the_namespace_is_found_by_its_arrays(version):
-    """For every version that it holds."""
+    """The namespace is returned for every supported version."""
     assert three().__array_namespace__(api_version=version) is xp
 
 
 @pytest.mark.parametrize("version", ["2020.12", "2026.12", 2025, ""])
 def test_other_versions_are_refused(version):
-    """With ValueError, as others do."""
+    """Other versions are a ValueError, as in other libraries."""
     with pytest.raises(ValueError, match="IX-XP-6"):
         three().__array_namespace__(api_version=version)
 
@@ -431,7 +431,7 @@ def test_other_versions_are_refused(version):
     "name", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"]
 )
 def test_element_types_beyond_the_standard_are_held_and_cast(name):
-    """There and back, through ml_dtypes."""
+    """Further element types are cast in both directions through ml_dtypes."""
     dtype = ix.DType.of(name)
     x = xp.astype(xp.asarray([0.5, -2.0, 4.0]), dtype)
 
@@ -442,7 +442,7 @@ def test_element_types_beyond_the_standard_are_held_and_cast(name):
 
 
 def test_arrays_of_ml_dtypes_come_in_and_go_out():
-    """Sharing memory both ways."""
+    """Memory is shared in both directions."""
     memory = np.asarray([1.0, 2.0], dtype=ml_dtypes.bfloat16)
     x = xp.asarray(memory)
     x[0] = 5.0

@@ -1,4 +1,4 @@
-"""How a library is chosen, and what happens where there is none."""
+"""How the backend is chosen, and errors if there is none."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Point:
 
 @pytest.fixture(autouse=True)
 def _forget():
-    """Choose anew in every test."""
+    """Reset the choice in every test."""
     yield
     for device in ("cpu", "cuda", EXT):
         ix.set_backend(device, None)
 
 
 def unowned():
-    """Return an Array on a device that nobody computes on."""
+    """Return an Array on a device without a backend."""
     block = np.zeros(4)
     ptr = block.__array_interface__["data"][0]
     return ix.from_pointer(ptr, (4,), "float64", device=EXT, owner=block)
@@ -81,7 +81,7 @@ def test_a_function_brings_a_library():
 
 
 def test_the_environment_names_a_library(monkeypatch):
-    """Where nobody said otherwise."""
+    """The environment variable selects a backend if none was set."""
     monkeypatch.setattr(selection, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
     monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "theirs")
 
@@ -89,7 +89,7 @@ def test_the_environment_names_a_library(monkeypatch):
 
 
 def test_numpy_computes_on_the_host_alone():
-    """Results would be there, whatever the device is called."""
+    """NumPy is refused as backend of a device, since its results would be on the host."""
     ix.set_backend(EXT, "numpy")
 
     with pytest.raises(ix.BackendUnavailableError, match="does not compute on ext_dev:3"):
@@ -97,7 +97,7 @@ def test_numpy_computes_on_the_host_alone():
 
 
 def test_a_name_in_the_environment_that_is_unknown_is_an_error(monkeypatch):
-    """It is named in the error, and nothing else is taken in its place."""
+    """A missing backend is named in the error, and no other one is used."""
     monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "nonesuch")
 
     with pytest.raises(ix.BackendUnavailableError, match="INTERCHANGE_EXT_DEV_BACKEND=nonesuch"):
@@ -105,7 +105,7 @@ def test_a_name_in_the_environment_that_is_unknown_is_an_error(monkeypatch):
 
 
 def test_what_was_said_goes_before_the_environment(monkeypatch):
-    """As the more deliberate of the two."""
+    """`set_backend` precedes the environment, as the more explicit of the two."""
     monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "nonesuch")
     ix.set_backend(EXT, NumPyBackend)
 
@@ -120,13 +120,13 @@ def test_what_was_said_goes_before_the_environment(monkeypatch):
     ],
 )
 def test_a_backend_that_is_none_is_refused(backend, error, words):
-    """At once, and not when somebody computes."""
+    """An invalid backend is refused by `set_backend`, not at the first computation."""
     with pytest.raises(error, match=words):
         ix.set_backend("cpu", backend)
 
 
 def test_a_function_that_returns_no_backend_is_refused():
-    """With what it returned."""
+    """A function that returns no backend is refused, and the error shows the return value."""
     ix.set_backend(EXT, lambda _: "numpy")
 
     with pytest.raises(ix.BackendUnavailableError, match="returned 'numpy'"):
@@ -134,7 +134,7 @@ def test_a_function_that_returns_no_backend_is_refused():
 
 
 def test_a_library_that_does_not_compute_there_is_an_error_when_it_was_named():
-    """Nothing else is taken instead."""
+    """A backend that was set and does not support the device is an error; no other is used."""
 
     def make(device):
         raise LookupError(device)
@@ -146,7 +146,7 @@ def test_a_library_that_does_not_compute_there_is_an_error_when_it_was_named():
 
 
 def test_another_package_brings_a_library(monkeypatch):
-    """By an entry point, whose name is as good as those that are known here."""
+    """A backend from an entry point is chosen by name like a built-in one."""
     monkeypatch.setattr(selection, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
     ix.set_backend(EXT, "theirs")
 
@@ -154,7 +154,7 @@ def test_another_package_brings_a_library(monkeypatch):
 
 
 def test_a_library_of_another_package_is_found_where_none_is_known(monkeypatch):
-    """One that does not compute there says so, and the next is asked."""
+    """A backend that does not support the device says so, and the next one is tried."""
 
     def elsewhere(device):
         raise LookupError(device)
@@ -166,7 +166,7 @@ def test_a_library_of_another_package_is_found_where_none_is_known(monkeypatch):
 
 
 def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
-    """No library is imported where one that is there will do."""
+    """Imported libraries precede installed ones, and none is imported without need."""
     asked = []
 
     def named(name, _):
@@ -189,7 +189,7 @@ def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
 
 
 def test_who_would_compute_is_told_without_asking_anybody(monkeypatch):
-    """What was said, else the environment, else what is imported before what is installed."""
+    """The order is: `set_backend`, environment, imported libraries, installed libraries."""
     cuda = ix.Device.of("cuda").type
     monkeypatch.setattr(selection, "find_spec", lambda name: None if name == "cupy" else object())
     for name in ("cupy", "torch", "jax"):
@@ -206,14 +206,14 @@ def test_who_would_compute_is_told_without_asking_anybody(monkeypatch):
 
 
 def test_the_namespace_is_announced():
-    """By the entry point that the standard describes."""
+    """The namespace has the entry point that the standard defines."""
     points = importlib.metadata.entry_points(group="array_api", name="array-interchange")
 
     assert next(iter(points)).load() is xp
 
 
 def test_importing_the_namespace_imports_no_library(run_isolated):
-    """Only somebody who computes pays for one."""
+    """Importing the namespace imports no library; the first computation does."""
     script = """
     import sys
     from interchange import xp
@@ -225,11 +225,11 @@ def test_importing_the_namespace_imports_no_library(run_isolated):
 
 
 def test_two_that_choose_at_once_take_the_same():
-    """Arrays of twins would not know that they are of one library."""
+    """Threads that choose at once get the same backend, so that arrays have one library."""
     taken = []
 
     def make(device):
-        if not taken:  # while this one is made, another thread makes one, and takes it
+        if not taken:  # while this one is created, another thread creates one, and uses it
             taken.append(None)
             taken[0] = selection.backend_of(EXT, "f()")
         return NumPyBackend(device)
@@ -240,7 +240,7 @@ def test_two_that_choose_at_once_take_the_same():
 
 
 def test_a_choice_under_way_does_not_undo_what_is_said_meanwhile():
-    """What was chosen by an older word is not kept under the newer one."""
+    """A backend created for an earlier setting does not replace a newer one."""
 
     class Later(NumPyBackend):
         """Named while the other is made."""

@@ -1,4 +1,4 @@
-"""Which library computes: dispatch by device, what is mixed, what is moved."""
+"""Which library computes: dispatch by device, mixed devices, and moves."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def on(device, values=(1.0, 2.0, 3.0)):
 
 
 def test_an_array_is_created_where_it_is_asked_for(ext):
-    """And says so."""
+    """The created array is on the requested device."""
     assert xp.zeros(3, device=ext).device is ext
 
 
 @pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
 def test_an_array_is_created_where_another_is(ext, name):
-    """Unless a device is named."""
+    """The ``_like`` functions use the array's device, unless one is passed."""
     x = on(ext)
 
     assert getattr(xp, name)(x).device is ext
@@ -30,7 +30,7 @@ def test_an_array_is_created_where_another_is(ext, name):
 
 
 def test_the_library_of_the_device_computes(ext):
-    """array-api-strict there, which NumPy knows nothing of."""
+    """The library of the device computes: array-api-strict, on a device unknown to NumPy."""
     x = on(ext)
 
     assert type(native_of(x)).__module__.startswith("array_api_strict")
@@ -56,7 +56,7 @@ def test_the_library_of_the_device_computes(ext):
     ],
 )
 def test_devices_are_not_mixed(ext, compute):
-    """Whatever the function, and whichever comes first."""
+    """Mixed devices are refused in every function, in either order."""
     for x, y in ((on("cpu"), on(ext)), (on(ext), on("cpu"))):
         with pytest.raises(ix.MixedDevicesError, match="IX-XP-2") as caught:
             compute(x, y)
@@ -70,7 +70,7 @@ def test_devices_are_not_mixed(ext, compute):
     [lambda x, y: x + y, xp.add, lambda x, y: x.__iadd__(y), lambda x, y: x.__setitem__(0, y)],
 )
 def test_a_device_where_nobody_computes_is_another_one(device, compute):
-    """An array of the host does not meet it: no library would help."""
+    """An array of the host is not combined with it, since no library supports both."""
     there = ix.from_pointer(4096, (), "float64", device=device)
 
     with pytest.raises(ix.MixedDevicesError, match="IX-XP-2"):
@@ -78,7 +78,7 @@ def test_a_device_where_nobody_computes_is_another_one(device, compute):
 
 
 def test_elements_move_there_and_back(ext):
-    """By way of the host, where no driver knows the device."""
+    """The move goes through the host if no driver supports the device."""
     x = on("cpu").to_device(ext)
 
     assert x.device is ext
@@ -86,7 +86,7 @@ def test_elements_move_there_and_back(ext):
 
 
 def test_a_move_is_a_copy(ext):
-    """Nothing that is written afterwards is seen on the other side."""
+    """A later write is not visible on the other device."""
     x = on("cpu")
     y = x.to_device(ext)
     x[0] = 9.0
@@ -96,7 +96,7 @@ def test_a_move_is_a_copy(ext):
 
 @pytest.mark.parametrize("call", [xp.asarray, xp.from_dlpack])
 def test_functions_that_take_arrays_move_them(ext, call):
-    """As their parameter ``device`` says."""
+    """Functions with a parameter ``device`` move arrays to it."""
     assert call(on("cpu"), device=ext).device is ext
 
 
@@ -110,7 +110,7 @@ def test_no_copy_is_no_move(ext, call):
 
 
 def test_astype_moves_before_it_casts(ext):
-    """The standard gives it a device, too."""
+    """`astype` moves to its ``device``, as in the standard, before it casts."""
     found = xp.astype(on("cpu"), xp.float32, device=ext)
 
     assert (found.device, found.dtype) == (ext, xp.float32)
@@ -126,7 +126,7 @@ def test_astype_moves_before_it_casts(ext):
     ],
 )
 def test_a_copy_is_made_by_the_library(ext, call):
-    """Where no driver knows the device."""
+    """If no driver supports the device, its library makes the copy."""
     x = on(ext)
     y = call(x)
     x[0] = 9.0
@@ -137,27 +137,27 @@ def test_a_copy_is_made_by_the_library(ext, call):
 
 @pytest.mark.parametrize("device", ["cpu:9", "cuda_host", "cuda_managed"])
 def test_nothing_is_created_where_no_library_creates(device):
-    """Memory of the host under another name is no device of this namespace."""
+    """Other device types of host memory are no devices of this namespace."""
     with pytest.raises(ix.UnsupportedDeviceError, match=r"IX-XP-3"):
         xp.zeros(2, device=device)
 
 
 def test_where_an_array_is_already_it_stays(ext):
-    """The same object comes back."""
+    """`to_device` returns the same object."""
     x = on(ext)
 
     assert x.to_device(ext) is x
 
 
 def test_a_device_in_use_is_listed(ext):
-    """After the host, once something was computed there."""
+    """A device is listed after the host, once an array was computed there."""
     on(ext)
 
     assert xp.__array_namespace_info__().devices() == (ix.Device.of("cpu"), ext)
 
 
 def test_defaults_are_asked_of_the_device(ext):
-    """By the library that computes there."""
+    """Default types are those of the device's library."""
     info = xp.__array_namespace_info__()
 
     assert info.default_dtypes(device=ext)["real floating"] is xp.float64
@@ -165,7 +165,7 @@ def test_defaults_are_asked_of_the_device(ext):
 
 
 def test_memory_that_is_written_is_noted(ext):
-    """So that whoever takes it next waits for the library's stream."""
+    """A write is recorded, so that the next consumer waits for the library's stream."""
     x = on(ext)
     x[0] = 5.0
     x += 1.0
@@ -174,7 +174,7 @@ def test_memory_that_is_written_is_noted(ext):
 
 
 def test_views_share_memory_on_every_device(ext):
-    """A basic index of an Array gives a view, whichever library computes."""
+    """A basic index gives a view, with every backend."""
     x = on(ext)
     x[1:][0] = 7.0
 
@@ -183,7 +183,7 @@ def test_views_share_memory_on_every_device(ext):
 
 @pytest.mark.parametrize("key", [[0], np.array([0]), [True, False]], ids=repr)
 def test_an_index_of_the_host_writes_to_no_device(ext, key):
-    """It is moved first, by whoever wants it there."""
+    """A host index for a device array is refused; the caller must move it first."""
     x = xp.asarray([1.0, 2.0], device=ext)
 
     with pytest.raises(ix.MixedDevicesError, match="IX-XP-2"):

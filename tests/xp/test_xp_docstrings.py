@@ -1,4 +1,4 @@
-"""Docstrings of the namespace say of every parameter what is so, by the standard and by trial.
+"""Docstrings of the namespace describe every parameter correctly, by the standard and by calls.
 
 Source: array API standard 2025.12, whose types and element types array-api-strict enforces.
 """
@@ -17,7 +17,7 @@ from interchange import xp
 from interchange.xp._table import TABLE
 from interchange.xp._table.parameters import COMMON, ELEMENT_KINDS, UNTYPED
 
-NAMES = sorted(TABLE.keys() - {"from_dlpack"})  # which has a docstring of its own
+NAMES = sorted(TABLE.keys() - {"from_dlpack"})  # with its own docstring
 LINE = re.compile(r"^(\*?\w+) : (.*)\n((?:    .*\n)+)", re.MULTILINE)
 MISSING = inspect.Parameter.empty
 
@@ -30,7 +30,7 @@ def function_of(module, name):
 
 
 def lines_of(name):
-    """Return what the docstring says: parameter -> its kind, what it says when left out, words."""
+    """Return the documented parameters: name -> kind, default, description."""
     text = (
         inspect.getdoc(function_of(xp, name)).partition("Parameters\n")[2].partition("Notes\n")[0]
     )
@@ -51,7 +51,7 @@ each_parameter = pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_has_its_line(name):
-    """In the order of the signature; no other is there."""
+    """Parameters are documented in the order of the signature, and no others."""
     signature = inspect.signature(function_of(xp, name))
     stars = {
         one.name: "*" * (one.kind is one.VAR_POSITIONAL) for one in signature.parameters.values()
@@ -62,7 +62,7 @@ def test_every_parameter_has_its_line(name):
 
 @each_parameter
 def test_a_line_says_what_is_taken_where_the_parameter_is_left_out(name, parameter):
-    """``optional`` where that is None, whose words say what follows; else the default itself."""
+    """``optional`` if the default is None, described in the text; else the default itself."""
     default = inspect.signature(function_of(xp, name)).parameters[parameter.strip("*")].default
     _, said, words = lines_of(name)[parameter]
     said_of_this = re.sub(r"where `\w+` is left out|where\s+`x` has one", "", words)
@@ -77,7 +77,7 @@ def test_a_line_says_what_is_taken_where_the_parameter_is_left_out(name, paramet
 
 @each_parameter
 def test_none_is_allowed_where_the_signature_allows_it(name, parameter):
-    """And nowhere else: by the annotation, or, where that is Any, by the standard."""
+    """None is documented exactly where the annotation or the standard allows it."""
     one = inspect.signature(function_of(xp, name)).parameters[parameter.strip("*")]
     kind, said, _ = lines_of(name)[parameter]
     told = "None" in kind or said == "optional"
@@ -88,7 +88,7 @@ def test_none_is_allowed_where_the_signature_allows_it(name, parameter):
 
 
 def test_no_words_are_of_parameters_that_are_not_there():
-    """Each entry of the tables is of a parameter of its function, or of one that many have."""
+    """Each entry of the tables belongs to a parameter of its function, or of several functions."""
     known = {(name, parameter.strip("*")) for name, parameter in PARAMETERS}
     names = {parameter for _, parameter in known}
     told = [(name, one) for name, row in TABLE.items() for one in row.parameters]
@@ -119,7 +119,7 @@ TYPES = {
     "SupportsBufferProtocol": {"buffer"},
     "NestedSequence[complex]": {"nested"},
 }
-"""Word of an annotation, or of a docstring -> what may be passed."""
+"""Type name in an annotation or a docstring -> accepted values."""
 SEVERAL = {
     r"nested sequence of numbers": {"nested"},
     r"array or buffer of any library": {"Array", "buffer"},
@@ -156,7 +156,7 @@ def annotation_of(name, parameter):
 
 @each_parameter
 def test_a_line_has_the_types_of_the_standard(name, parameter):
-    """All of them; what it has besides is taken here, too."""
+    """A parameter has all types of the standard; additional ones are accepted here, too."""
     more = {"dtype": {"DType"}, "device": {"Device", "str"}, "expand_dims.axis": {"ints"}}
     of_standard = types_in(annotation_of(name, parameter.strip("*")))
     kind, said, _ = lines_of(name)[parameter]
@@ -190,7 +190,7 @@ HOLDS = {
 }
 """Kind of element types -> which of those above are of it."""
 NOT_ENFORCED = {"linalg.matrix_rank", "linalg.vector_norm"}
-"""Functions of whose `x` array-api-strict takes other types than the standard says it should be."""
+"""Functions for whose `x` array-api-strict accepts other types than the standard requires."""
 MORE = {
     "astype": (strict.complex128,),
     "broadcast_to": ((2, 2),),
@@ -223,7 +223,7 @@ VALUES = {
     "searchsorted": [0, 1],
     "squeeze": [[1, 0]],
 }
-"""Function -> elements, where a square matrix is not what it takes."""
+"""Function -> elements, where a square matrix is not accepted."""
 OF_ARRAYS = [name for name in NAMES if {"x", "x1"} & lines_of(name).keys()]
 
 
@@ -240,7 +240,7 @@ def call(module, name, array, *, keywords=None):
 
 
 def kind_in(words):
-    """Return the kind of element types that the words name: the longest that is there."""
+    """Return the kind of element types that the text names: the longest match."""
     return max(
         (kind for kind, said in ELEMENT_KINDS.items() if said in words),
         key=lambda k: len(ELEMENT_KINDS[k]),
@@ -249,7 +249,7 @@ def kind_in(words):
 
 @pytest.mark.parametrize("name", OF_ARRAYS)
 def test_element_types_are_those_that_the_standard_asks_for(name):
-    """array-api-strict takes them and no others."""
+    """array-api-strict accepts the documented element types and no others."""
     strict.set_array_api_strict_flags(api_version="2025.12")
     lines, taken = lines_of(name), set()
     words = (lines.get("x") or lines["x1"])[2]
@@ -266,7 +266,7 @@ def test_element_types_are_those_that_the_standard_asks_for(name):
     assert told == taken or (name in NOT_ENFORCED and told < taken)
 
 
-# ---------------------------------------------------------------- what the functions do
+# ---------------------------------------------------------------- behaviour of the functions
 
 
 def array_for(name, values=None):
@@ -281,7 +281,7 @@ def array_for(name, values=None):
 
 @pytest.mark.parametrize("name", [name for name in OF_ARRAYS if "x2" in lines_of(name)])
 def test_operands_are_broadcast_where_it_says_so(name):
-    """All axes, where the words name no others; else they fit in another manner."""
+    """Operands are broadcast along all axes, unless the text names other conditions."""
     words = lines_of(name)["x2"][2]
     column, row = xp.ones((2, 1)), xp.ones((1, 3))
     dtype = array_for(name).dtype
@@ -322,7 +322,10 @@ def test_what_a_line_names_is_taken(name, parameter):
     "name", [name for name in NAMES if ("dtype", "optional") in OPTIONAL[name]]
 )
 def test_the_element_type_that_is_left_out_is_the_one_that_it_says(name):
-    """The default one, that of the array, or a wider one for sums and products of integers."""
+    """Without `dtype` the element type is the documented one.
+
+    It is the default type, that of the array, or a wider one for sums and products of integers.
+    """
     words, function = lines_of(name)["dtype"][2], function_of(xp, name)
     first = {"shape": 2, "n_rows": 2, "n": 4, "start": 1}.get(next(iter(lines_of(name))))
     more = {"linspace": (2, 3), "full": (1.5,), "full_like": (1,)}.get(name, ())

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_another_library_computes_on_the_host_if_told_to(computing_with, library):
-    """Over the same memory."""
+    """Another library computes on the host over the same memory."""
     memory = np.arange(6.0, dtype=np.float32).reshape(2, 3)
     computing_with(library)
     x = ix.from_dlpack(memory)
@@ -26,7 +26,7 @@ def test_another_library_computes_on_the_host_if_told_to(computing_with, library
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_layouts_that_a_library_does_not_know_are_computed_with(computing_with, library):
-    """Over a copy."""
+    """Layouts that a library lacks are copied for a computation."""
     computing_with(library)
     x = ix.from_dlpack(np.arange(3.0, dtype=np.float32))[::-1]
 
@@ -34,7 +34,7 @@ def test_layouts_that_a_library_does_not_know_are_computed_with(computing_with, 
 
 
 def test_layouts_that_a_library_does_not_know_are_not_written(computing_with):
-    """A copy would take the elements, and the memory would never see them."""
+    """Writing is refused, since a write to the copy would not reach the memory."""
     computing_with("torch")
     memory = np.arange(3.0)
 
@@ -43,7 +43,7 @@ def test_layouts_that_a_library_does_not_know_are_not_written(computing_with):
 
 
 def test_arrays_that_are_never_written_say_so(computing_with):
-    """And ``+=`` makes a new one, as Python does."""
+    """Arrays of immutable libraries are read-only, and ``+=`` creates a new one."""
     computing_with("jax")
     x = before = xp.asarray([1.0, 2.0])
     x += 1
@@ -54,7 +54,7 @@ def test_arrays_that_are_never_written_say_so(computing_with):
 
 
 def test_wide_elements_are_not_silently_narrowed(computing_with):
-    """JAX would compute with float32 where it was given float64."""
+    """float64 is refused where JAX would silently compute with float32."""
     computing_with("jax")
 
     with pytest.raises(ix.UnsupportedDTypeError, match="jax_enable_x64"):
@@ -62,7 +62,7 @@ def test_wide_elements_are_not_silently_narrowed(computing_with):
 
 
 def test_what_a_library_puts_off_is_done(computing_with):
-    """PyTorch conjugates when somebody looks, and exports nothing before."""
+    """PyTorch conjugates lazily, and cannot export the array before it is resolved."""
     computing_with("torch")
     x = xp.conj(xp.asarray([1 + 2j]))
 
@@ -72,7 +72,7 @@ def test_what_a_library_puts_off_is_done(computing_with):
 
 @pytest.mark.parametrize("name", ["reshape", "permute_dims", "real"])
 def test_what_shares_read_only_memory_is_read_only(computing_with, name):
-    """Though the library that computes does not know."""
+    """Results that share read-only memory are read-only, even if the library cannot record it."""
     computing_with("torch")
     memory = np.arange(3)
     memory.flags.writeable = False
@@ -84,7 +84,7 @@ def test_what_shares_read_only_memory_is_read_only(computing_with, name):
 
 
 def test_arrays_of_two_libraries_on_one_device_meet(computing_with):
-    """Memory is shared with the one that computes."""
+    """Memory is shared with the library that computes."""
     x = xp.asarray([1.0, 2.0])
     x + 1
     computing_with("torch")
@@ -95,7 +95,7 @@ def test_arrays_of_two_libraries_on_one_device_meet(computing_with):
 
 
 def test_an_element_type_that_a_library_lacks_is_refused(computing_with):
-    """JAX would take a narrower one, and say so in a warning."""
+    """float64 is refused if JAX lacks it, since JAX would use a narrower type with a warning."""
     computing_with("jax")
 
     with pytest.raises(ix.UnsupportedDTypeError, match="jax has no float64"):
@@ -103,7 +103,7 @@ def test_an_element_type_that_a_library_lacks_is_refused(computing_with):
 
 
 def test_types_that_torch_only_exchanges_are_not_listed(computing_with):
-    """It has them, and cannot add them."""
+    """Types that torch can exchange but not add are not listed."""
     computing_with("torch")
 
     assert "uint16" not in xp.__array_namespace_info__().dtypes()
@@ -123,7 +123,7 @@ def test_integers_are_places_whoever_computes(computing_with, library, dtype):
 
 
 def test_integers_are_places_in_assignments_whoever_computes(computing_with):
-    """Each place is written once; PyTorch took uint8 for a mask."""
+    """Each position is written once; PyTorch would read uint8 as a mask."""
     computing_with("torch")
     x = xp.zeros(3)
     x[xp.asarray([1, 0, 1], dtype=xp.uint8)] = 5.0
@@ -135,7 +135,7 @@ def test_integers_are_places_in_assignments_whoever_computes(computing_with):
 @pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
 @pytest.mark.parametrize("key", [[0, 3], np.array([-4]), [True] * 4, ([0], [0])], ids=repr)
 def test_an_index_out_of_bounds_is_refused_whoever_computes(computing_with, library, key):
-    """JAX would take the last element instead."""
+    """An index out of bounds is refused; JAX would use the last element."""
     computing_with(library)
 
     with pytest.raises(ix.OutOfBoundsError, match="IX-INDEX-1"):

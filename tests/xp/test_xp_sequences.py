@@ -1,4 +1,4 @@
-"""`xp.asarray` of sequences: whatever holds numbers in a row, nested as it may be."""
+"""`xp.asarray` of sequences: any nested sequence of numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ every_sequence = pytest.mark.parametrize(
 
 @every_sequence
 def test_a_sequence_becomes_an_array(given, expected):
-    """With the type that NumPy gives such a list, and with another one where it is named."""
+    """The type is that of NumPy for such a list, or the one passed."""
     found = xp.asarray(given)
 
     assert found.tolist() == expected
@@ -66,7 +66,7 @@ def test_a_sequence_becomes_an_array(given, expected):
 
 @every_sequence
 def test_a_sequence_is_never_shared(given, expected):
-    """It has no memory of elements, and the import functions say what makes an array of it."""
+    """A sequence has no memory to share; the import functions name the call that converts it."""
     with pytest.raises(ix.CopyNeededError, match="no memory of elements"):
         xp.asarray(given, copy=False)
     with pytest.raises(ix.NoProtocolError, match=r"interchange\.xp\.asarray\(") as caught:
@@ -79,7 +79,7 @@ def test_a_sequence_is_never_shared(given, expected):
 @pytest.mark.interop
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_a_sequence_becomes_an_array_of_any_library(computing_with, library):
-    """Also where the library itself takes lists alone."""
+    """A sequence is converted for every library, also one that accepts lists only."""
     computing_with(library)
     for given in (Row(range(2), deque([2, 3])), [deque([0, 1]), (2, 3)]):
         assert xp.asarray(given, dtype="float32").tolist() == [[0.0, 1.0], [2.0, 3.0]]
@@ -93,13 +93,13 @@ def test_what_is_no_sequence_of_numbers_is_refused(given):
 
 
 def test_a_masked_array_in_a_sequence_is_refused():
-    """As one in a list is."""
+    """A masked array in a sequence is refused, as in a list."""
     with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
         xp.asarray(Row(np.ma.array([1, 2], mask=[0, 1])))
 
 
 @pytest.mark.parametrize("given", [b"ab", bytearray(b"ab"), memoryview(b"ab")])
 def test_a_buffer_is_shared_and_no_sequence(given):
-    """Though `collections.abc` calls it one."""
+    """A buffer is shared, although `collections.abc` counts it as a sequence."""
     assert xp.asarray(given, copy=False).tolist() == [97, 98]
     assert xp.asarray(Row(array.array("B", given))).tolist() == [[97, 98]]

@@ -90,7 +90,7 @@ def warnings_of(compute: Callable[[], Any]) -> list[Any]:
 
 @pytest.mark.parametrize("what", COMPUTED)
 def test_a_warning_names_the_line_of_the_caller(what: str) -> None:
-    """Its file and its line, in NumPy's words."""
+    """The warning has the user's file and line, and NumPy's text."""
     compute, words = COMPUTED[what]
 
     found = warnings_of(compute)
@@ -106,7 +106,7 @@ def test_a_warning_names_the_line_of_the_caller(what: str) -> None:
 
 @pytest.mark.parametrize("what", COMPUTED)
 def test_numpy_is_as_quiet_as_it_was_told_to_be(what: str) -> None:
-    """Who asks NumPy to ignore errors hears of none."""
+    """With NumPy's errors ignored, no warning is issued."""
     with np.errstate(all="ignore"):
         assert warnings_of(COMPUTED[what][0]) == []
 
@@ -120,7 +120,7 @@ def test_numpy_raises_where_it_was_told_to(what: str) -> None:
 
 @pytest.mark.parametrize("mode", ["call", "log"])
 def test_who_is_told_by_numpy_is_told(mode: str) -> None:
-    """A function or a log of the user's hears what it asked for, and nothing is warned of."""
+    """NumPy's modes call and log are honoured: the function or log is called, without a warning."""
     told: list[Any] = []
 
     class Listener:
@@ -139,7 +139,7 @@ def test_who_is_told_by_numpy_is_told(mode: str) -> None:
 
 
 def test_modes_that_differ_are_each_heeded() -> None:
-    """What is ignored is ignored, and the rest is warned of."""
+    """Each error has its own mode: ignored errors are ignored, the others are reported."""
 
     def compute() -> None:
         xp.log(array(0))
@@ -152,7 +152,7 @@ def test_modes_that_differ_are_each_heeded() -> None:
 
 
 def test_modes_are_the_callers_afterwards() -> None:
-    """Also where a warning is an error."""
+    """The caller's modes are restored, also if a warning is an error."""
     before, callback = np.geterr(), np.geterrcall()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -165,7 +165,7 @@ def test_modes_are_the_callers_afterwards() -> None:
 
 
 def test_a_line_warns_once_by_default() -> None:
-    """As with NumPy: it is the line of the caller that is remembered."""
+    """A warning is shown once per line of the caller, as in NumPy."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("default")
         for _ in range(3):
@@ -177,7 +177,7 @@ def test_a_line_warns_once_by_default() -> None:
 
 
 def test_a_function_of_the_user_is_named_and_not_who_calls_it() -> None:
-    """The frame is the first that is neither ours nor NumPy's."""
+    """The frame is the first one outside interchange and NumPy: the user's function."""
     names: dict[str, Any] = {"xp": xp, "x": array(0), "__name__": "theirs"}
     program = compile("def f():\n\n    return xp.log(x)\n", "theirs.py", "exec")
     exec(program, names)  # noqa: S102 - a program of this test
@@ -212,7 +212,7 @@ def test_threads_do_not_see_each_others_modes() -> None:
 
 
 def test_numpy_that_keeps_its_modes_otherwise_is_left_alone() -> None:
-    """Functions stay as they are, and warn where they did."""
+    """With a NumPy that stores its modes differently the functions are unchanged."""
     from interchange._libraries.numpy_warnings import guards_of
 
     class Other:
@@ -238,7 +238,7 @@ ODD = [
 
 @pytest.mark.parametrize("name", elementwise_functions())
 def test_no_function_of_elements_warns_elsewhere(name: str) -> None:
-    """Whatever it finds in odd numbers: no file of ours, or of NumPy's, is named."""
+    """No element-wise function warns with a file of interchange or of NumPy."""
     function = getattr(xp, name)
     found = []
     for one, other in itertools.product(ODD, ODD):

@@ -1,10 +1,10 @@
-"""Build ``_total_cffi``: the sum of an array of doubles of any library, by cffi.
+"""Build ``_total_cffi``: the sum of an array of doubles of any library, with cffi.
 
 Source: cffi, "Preparing and distributing modules" (API mode, out of line).  Run it to build the
 module in a folder: ``python total_cffi.py FOLDER``.
 
 cffi releases the GIL around every call, and the C API needs it: so the calls are made by a few
-lines of C that take it.  Nothing is linked to: interchange_import() gets the functions from the
+lines of C that take it.  Nothing is linked: interchange_import() gets the functions from the
 capsule.
 """
 

@@ -1,7 +1,7 @@
-"""Programs that meet an error, by what went wrong: for the table of the docs and for the tests.
+"""Programs that raise an error, by cause: for the table of the docs and for the tests.
 
-Every text is Python.  `make` gives the object `x`, and `call` is the line
-that fails; `rest` is what the fix needs and no test machine has, such as a driver.
+Every text is Python.  `make` creates the object `x`, and `call` is the line that fails; `rest` is a
+rule for what the fix needs and test machines lack, such as a driver.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ class Case(NamedTuple):
     Attributes
     ----------
     cause : str
-        What went wrong, in words.
+        A description of the cause.
     make : str
-        Statements that give `x`, and what else `call` names.
+        Statements that create `x`, and the other names in `call`.
     call : str
         The statement that fails.
     rule : str
         The rule that its error cites.
     rest : str
-        A rule that the fix may meet: what it needs is not on every machine.
+        A rule that the fix may violate on a machine without the required hardware.
     """
 
     cause: str

@@ -1,6 +1,6 @@
-"""Programs that are no kernels, each with the rule that refuses it: for the docs and for the tests.
+"""Invalid kernels, each with the rule that refuses it: for the docs and for the tests.
 
-Every function is one program; its docstring says what is wrong with it.
+Every function is one program; its docstring names the error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns of Arrow are taken, and made of arrays: what comes of it depends on `nulls`."""
+"""Columns of Arrow are imported, and created from arrays: the result type depends on `nulls`."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ assert_type(ix.to_arrow(np.ones(3)), ix.ArrowExport)
 assert_type(ix.to_arrow(np.ones((3, 2)), kind="tensor"), ix.ArrowExport)
 assert_type(ix.to_arrow({"label": b"abc", "rows": ix.asarray(np.ones((3, 2)))}), ix.ArrowExport)
 
-if ix.core_name == "native":  # the ctypes core exports nothing
+if ix.core_name == "native":  # the ctypes core has no exports to Arrow
     assert_type(ix.from_arrow(ix.to_arrow(np.ones(3))), ix.Array)
     assert_type(ix.from_arrow(Ours(), storage=True, device="cpu", copy=True), ix.Array)
     assert_type(ix.from_arrow(column, nulls="refuse"), ix.Array)

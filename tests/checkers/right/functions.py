@@ -1,4 +1,4 @@
-"""Functions of a user: inside there are Arrays, from outside comes any array."""
+"""Functions of a user: they receive Arrays, and callers pass any array."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whatever holds memory is taken: by protocol, by buffer, as a capsule."""
+"""Memory of every kind is imported: by protocol, by buffer, as a capsule."""
 
 import array
 import ctypes

@@ -1,4 +1,4 @@
-"""What operators and comparisons of an Array give."""
+"""Results of operators and comparisons of an Array."""
 
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ assert_type(float(x[0]), float)
 assert_type(x[None].T, ix.Array)
 
 assert_type(sum([x, x]), ix.Array | Literal[0])
-assert_type(x == "text", bool)  # Python asks the text, which is no number
+assert_type(x == "text", bool)  # Python asks the string, which is no number
 
 x += 1
 assert_type(x, ix.Array)

@@ -1,4 +1,4 @@
-"""Arrays are no numbers, no keys, and have the attributes that they have."""
+"""Arrays are not numbers or keys, and have no unknown attributes."""
 
 import interchange as ix
 

@@ -1,4 +1,4 @@
-"""What is no column is refused, and so are words that there are not."""
+"""Objects that are not columns are refused, and so are invalid literals."""
 
 import interchange as ix
 

@@ -1,4 +1,4 @@
-"""What `convert` gives is of the library that was named, and of no other."""
+"""The result of `convert` has the type of the named library only."""
 
 import interchange as ix
 

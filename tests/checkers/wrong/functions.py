@@ -1,4 +1,4 @@
-"""Decorators and contexts that are not used as they should be."""
+"""Decorators and context managers that are used incorrectly."""
 
 import interchange as ix
 

@@ -1,4 +1,4 @@
-"""What holds no memory is refused."""
+"""Objects without memory are refused."""
 
 import interchange as ix
 

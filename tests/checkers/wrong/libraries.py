@@ -1,4 +1,4 @@
-"""A tensor of PyTorch is no array of JAX."""
+"""A tensor of PyTorch is not an array of JAX."""
 
 import jax
 import torch

@@ -1,4 +1,4 @@
-"""Names of the namespace that are not there, and arguments that are none of theirs."""
+"""Unknown names of the namespace, and unknown arguments."""
 
 import interchange as ix
 from interchange import xp

@@ -1,6 +1,6 @@
-"""The pages of the docs as they are built, and the browser that looks at them.
+"""The built pages of the docs, and the browser that loads them.
 
-Needs the extra ``docs``, beside what the mark ``browser`` needs.
+Needs the extra ``docs``, besides the requirements of the mark ``browser``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PAGES = sorted(
 
 @pytest.fixture(scope="module", params=[*PAGES, *MADE_BY_SPHINX])
 def name(request: pytest.FixtureRequest) -> str:
-    """Each page in turn, as Sphinx calls it."""
+    """Each page in turn, by its Sphinx name."""
     found: str = request.param
     return found
 
 
 def _is_fresh() -> bool:
-    """Whether nothing that the pages are made of changed since they were."""
+    """Whether the sources of the pages are unchanged since the build."""
     made = BUILT / "searchindex.js"  # what Sphinx writes last
     if not made.exists():
         return False

@@ -1,7 +1,7 @@
-"""Takes pictures of built pages, for people to look at: two widths, light and dark.
+"""Takes screenshots of built pages for review: two widths, light and dark.
 
 Source: Chrome DevTools Protocol, "Page".  ``python tests/docs/built/screens.py FOLDER`` writes the
-top of each page, and its first figure or heat map; ``sphinx-build`` has to have made the pages.
+top of each page, and its first figure or heat map; ``sphinx-build`` must have built the pages.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def take(browser: Browser, folder: Path, page: str) -> list[Path]:
 
 
 def _keep(browser: Browser, path: Path) -> Path:
-    """Write what is on the screen."""
+    """Write a screenshot of the screen."""
     browser.wait()
     path.write_bytes(base64.b64decode(browser.tell("Page.captureScreenshot")["data"]))
     return path

@@ -1,4 +1,4 @@
-"""The figures in Chromium: words that can be read on a telephone, and stand beside each other."""
+"""The figures in Chromium: texts are readable on a telephone, and do not overlap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITH_FIGURES = (
     "guides/columns-and-tensors",
     "guides/gpu-arrays",
 )
-LEAST = 9.0  # height of words on a telephone [pixels]
+LEAST = 9.0  # height of text on a telephone [pixels]
 SIZES = {"desktop": (1280, 800), "telephone": (400, 800)}  # [pixels]
 HEIGHTS = """
 return [...document.querySelectorAll("article svg[role=img] text")].map((text) => {
@@ -56,7 +56,7 @@ return ["text", ".chip, path"].map((kind) => {
 
 @pytest.mark.parametrize("name", WITH_FIGURES)
 def test_words_can_be_read_on_a_telephone(browser: Browser, built: Path, name: str) -> None:
-    """They are 9 pixels high at least."""
+    """Texts are at least 9 pixels high."""
     browser.show(built / f"{name}.html", size=SIZES["telephone"])
     found = browser.run(HEIGHTS)
 
@@ -67,7 +67,7 @@ def test_words_can_be_read_on_a_telephone(browser: Browser, built: Path, name: s
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", WITH_FIGURES)
 def test_no_word_is_over_another(browser: Browser, built: Path, name: str, size: str) -> None:
-    """And none leaves its figure."""
+    """No text overlaps another or leaves its figure."""
     browser.show(built / f"{name}.html", size=SIZES[size])
 
     assert browser.run(OVERLAPS) == []

@@ -44,7 +44,7 @@ LONG = ("index", *PAGES, "overhead", "how-it-works")
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_heat_map_fits_a_desktop(browser: Browser, built: Path, name: str) -> None:
-    """Of every map all columns are seen."""
+    """All columns of every map are visible."""
     browser.show(built / f"{name}.html", size=DESKTOP)
     found = browser.run(TOO_WIDE)
 
@@ -54,7 +54,7 @@ def test_a_heat_map_fits_a_desktop(browser: Browser, built: Path, name: str) -> 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_heads_stay_where_a_heat_map_scrolls(browser: Browser, built: Path, name: str) -> None:
-    """On a telephone the heads of rows are at the left, and those of columns at the top."""
+    """On a telephone the heads of rows stay at the left, and those of columns at the top."""
     browser.show(built / f"{name}.html", size=PHONE)
     (is_scrolled, left, top), *_ = browser.run(SCROLLED)
 
@@ -64,7 +64,7 @@ def test_heads_stay_where_a_heat_map_scrolls(browser: Browser, built: Path, name
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_links_of_a_heat_map_lead_somewhere(browser: Browser, built: Path, name: str) -> None:
-    """Every page and every place on it is there."""
+    """Every link leads to an existing page and anchor."""
     browser.show(built / f"{name}.html", size=DESKTOP)
     script = (
         "return [...document.querySelectorAll('.heat-map a')].map((a) => a.getAttribute('href'))"
@@ -99,7 +99,7 @@ def test_colours_follow_the_theme(browser: Browser, built: Path) -> None:
 
 
 def test_no_page_is_longer_than_fifteen_screens(browser: Browser, built: Path) -> None:
-    """Of those on conformance and of those with figures."""
+    """Pages on conformance and pages with figures are at most fifteen screens long."""
     sources = built.parents[1] / "conformance"
     names = [*LONG, *(f"conformance/{page.stem}" for page in sources.glob("*.md"))]
     screens = {}

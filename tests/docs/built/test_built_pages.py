@@ -1,4 +1,4 @@
-"""Every page of the docs in Chromium: as axe sees it, and with rule ids that are whole."""
+"""Every page of the docs in Chromium: accessibility by axe, and unbroken rule ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOKS = {
     "desktop, light": ((1280, 800), {}),
     "telephone, dark": ((400, 800), {"prefers-color-scheme": "dark"}),
 }
-"""How a page is looked at: the size of the screen [pixels], and the colours."""
+"""The views of a page: the size of the screen [pixels], and the colours."""
 
 BROKEN_RULES = r"""
 const rule = /\b(?:DLP|CAI|BUF|AI|ARROW|IX|HOST|CPY)(?:-[A-Z]+)*-\d+\b/g;
@@ -38,7 +38,7 @@ TOO_WIDE = "return document.documentElement.scrollWidth - document.documentEleme
 
 
 class Seen(NamedTuple):
-    """What was seen of a page, by the way of looking at it."""
+    """The results for a page, by view."""
 
     violations: dict[str, list[str]]
     broken_rules: dict[str, list[str]]
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
 
 @pytest.fixture(scope="module")
 def seen(browser: Browser, built: Path, name: str) -> Seen:
-    """Look at a page once for all tests: loading it takes longest."""
+    """Check a page once for all tests, since loading it takes longest."""
     found = Seen({}, {}, {})
     for look, (size, media) in LOOKS.items():
         browser.show(built / f"{name}.html", size=size, media=media)
@@ -59,15 +59,15 @@ def seen(browser: Browser, built: Path, name: str) -> Seen:
 
 
 def test_axe_finds_nothing(seen: Seen) -> None:
-    """No violation, on a desktop by light and on a telephone by dark."""
+    """axe finds no violation, on a light desktop and on a dark telephone."""
     assert seen.violations == {look: [] for look in LOOKS}
 
 
 def test_rule_ids_are_whole(seen: Seen) -> None:
-    """No id is on two lines."""
+    """No rule id is broken across lines."""
     assert seen.broken_rules == {look: [] for look in LOOKS}
 
 
 def test_nothing_is_wider_than_the_screen(seen: Seen) -> None:
-    """What is wide scrolls within the page, and the page does not scroll sideways."""
+    """Wide elements scroll within the page, and the page does not scroll sideways."""
     assert seen.too_wide == dict.fromkeys(LOOKS, 0)

@@ -1,4 +1,4 @@
-"""The search of the docs: who looks for a rule finds its row in the rule book first."""
+"""The search of the docs: a search for a rule finds its row in the rule book first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_rule_is_found_in_the_rule_book(browser: Browser, built: Path, rule: s
 
 
 def test_every_rule_is_in_the_index(built: Path) -> None:
-    """With the anchor of its row: the search puts index entries that say all words first."""
+    """The entry has the anchor of the row: the search ranks index entries with all words first."""
     index = (built / "genindex.html").read_text(encoding="utf-8")
 
     assert [rule for rule in RULES if f'"rules.html#{rule.lower()}"' not in index] == []

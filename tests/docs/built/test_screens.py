@@ -1,4 +1,4 @@
-"""The program that takes pictures of the pages takes them."""
+"""The program that takes screenshots of the pages works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM = Path(__file__).with_name("screens.py")
 
 @pytest.mark.usefixtures("browser", "built")
 def test_a_page_is_taken_by_light_and_dark_in_two_widths(tmp_path: Path) -> None:
-    """Its top and its figure, each as a PNG file of the screen's size."""
+    """A page's top and its figure are PNG files of the screen's size, for each view."""
     command = [sys.executable, str(PROGRAM), str(tmp_path), "index"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
     sizes = {

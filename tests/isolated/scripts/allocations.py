@@ -1,7 +1,7 @@
-"""One allocation fails in each exchange, the next one in the next.  Prints what leaks.
+"""One allocation fails in each exchange, the next one in the next.  Prints leaks.
 
-``allocations.py ACT`` prints how many exchanges failed, and after which of them references to
-owners were left behind.
+``allocations.py ACT`` prints the number of exchanges that failed, and those after which references
+to owners were left.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def take_array(capsule):
 
 
 def ask_stream(stream):
-    """Let a stream give what it has; where one call fails, what came before dies."""
+    """Let a stream export its chunks; if a call fails, earlier results are collected."""
     schema, chunk = _core.new_arrow(ARROW_SCHEMA), _core.new_arrow(ARROW_ARRAY)
     _core.call_stream(stream, "schema", schema)
     _core.call_stream(stream, "next", chunk)
@@ -56,7 +56,7 @@ again.__dlpack__()
 again.__dlpack__(**NEWEST)
 kept = []
 
-ACTS = {  # what is made before, and what is tried
+ACTS = {  # the setup, and the call under test
     "export-versioned": (list, lambda _: again.__dlpack__(max_version=(1, 3))),
     "export-legacy": (list, lambda _: again.__dlpack__()),
     "export-first": (list, lambda _: describe().__dlpack__(**NEWEST)),
@@ -79,7 +79,7 @@ def references():
 
 
 def attempt(act, made, place):
-    """Return whether the act failed; what it gave dies where there is memory again."""
+    """Return whether the call failed; its results are collected when memory is available again."""
     _testcapi.set_nomemory(place, place + 1)
     try:
         kept.append(act(made))

@@ -1,6 +1,6 @@
-"""Columns of Arrow on the emulated driver, with their events, where a process ends or forks.
+"""Arrow columns with events on the emulated driver, at the end of a process or after a fork.
 
-Source: The Arrow C device data interface, Memory management.  The argument says what is done.
+Source: The Arrow C device data interface, Memory management.  The argument selects the case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZE = 64  # [bytes]
 
 
 def start():
-    """Return an Array with work pending on a stream of its own."""
+    """Return an Array with work pending on its own stream."""
     driver.cuInit(0)
     driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
     stream, ptr = int(driver.cuStreamCreate(1)[1]), int(driver.cuMemAlloc(SIZE)[1])
@@ -53,7 +53,7 @@ def in_globals():
 
 
 def in_builtins():
-    """Leave them to what is cleared last."""
+    """Keep them in an object that is cleared last at exit."""
     builtins.left = lent(start())
 
 
@@ -84,7 +84,7 @@ def in_daemon_thread():
 
 
 def forked():
-    """Let go of them in a child, which leaves the parent's events alone."""
+    """Release them in a child, without touching the parent's events."""
     array = start()
     held = lent(array)
     before = emulator.live().events
@@ -111,7 +111,7 @@ def fail(*_):
 
 
 def drop(array, which):
-    """Let go of one of them meanwhile, and say what has arrived."""
+    """Release one of them meanwhile, and print the result."""
     try:
         len(lent(array).pop(which), fail())
     except KeyError as error:
@@ -119,7 +119,7 @@ def drop(array, which):
 
 
 def in_flight():
-    """Let go of each of them while an exception is on its way."""
+    """Release each of them while an exception is in flight."""
     array = start()
     for which in range(4):
         drop(array, which)

@@ -1,4 +1,4 @@
-"""What the native core exports as Arrow of one block, whichever core is in use."""
+"""Exports a memory block as Arrow with the native core, whichever core is in use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def all_kinds(block, make_keep):
 
 
 def taken_by_c(capsule):
-    """Move a struct out of a capsule for good; return its address and its callback."""
+    """Move a struct out of a capsule permanently; return its address and its callback."""
     name = capsule_name(capsule)
     struct = ARROW_STRUCTS[name].from_address(capsule_pointer(capsule, name))
     moved = type(struct).from_buffer_copy(struct)

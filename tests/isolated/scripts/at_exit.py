@@ -1,6 +1,6 @@
-"""The interpreter ends with memory still lent out, in a way that the argument names.
+"""The interpreter exits while memory is still exported, in a way that the argument selects.
 
-Nothing is to be printed, and nothing is to be left for the one who looks at the return code.
+Nothing must be printed, and the return code must be 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GENERATIONS = (None, (1, 3))
 
 
 class Owner:
-    """Owns memory, and dies with a look at the interpreter."""
+    """Owns memory, and uses the interpreter when it is collected."""
 
     def __init__(self) -> None:
         self.block = (ctypes.c_float * 6)(*range(6))
@@ -41,7 +41,7 @@ def pointer(dtype="float32"):
 
 
 def arrays():
-    """One array of each kind: three of our own memory, three imported."""
+    """One array of each kind: three over our own memory, three imported."""
     return [
         pointer(),
         pointer("bfloat16"),
@@ -63,7 +63,7 @@ def exports():
 
 
 def columns():
-    """Capsules of Arrow, what was taken from such, and arrays of their memory."""
+    """Arrow capsules, structs taken from capsules, and arrays over their memory."""
     exported = []
     if ix.core_name == "native":
         exported = [ix.to_arrow(pointer()), ix.to_arrow({"x": pointer(), "y": pointer()})]
@@ -204,7 +204,7 @@ def with_an_error():
 
 
 def with_libraries():
-    """Every library that is installed holds ours, and we hold theirs."""
+    """Every installed library holds memory of ours, and we hold memory of it."""
     import importlib.util
 
     from libraries import LIBRARIES, Ready
@@ -225,7 +225,7 @@ def with_libraries():
 
 
 def columns_of_libraries():
-    """Every library of columns that is installed holds ours, and we hold theirs."""
+    """Every installed library of columns holds memory of ours, and we hold memory of it."""
     import importlib.util
 
     takes = {

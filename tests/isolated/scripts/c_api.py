@@ -1,6 +1,6 @@
-"""The C API as a C caller sees it, in ctypes: the structs, and the functions of the table.
+"""The C API as a C caller uses it, in ctypes: the structs, and the functions of the table.
 
-Source: interchange/interchange.h.  The calls keep the GIL, and raise what they set.
+Source: interchange/interchange.h.  The calls keep the GIL, and raise the error that they set.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ FUNCTIONS = (
     ("view", (py_object, POINTER(View))),
     ("view_release", (POINTER(View),)),
 )
-"""In the order of the table."""
+"""The order is that of the table."""
 
 
 class Table(Structure):
@@ -126,7 +126,7 @@ def viewed(x):
 
 
 def fields(x):
-    """Return what a view says of an object, by the names of Array's attributes."""
+    """Return the fields of an object's view, by the names of Array's attributes."""
     with viewed(x) as view:
         return {
             "ptr": view.data or 0,

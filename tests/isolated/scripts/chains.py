@@ -31,7 +31,7 @@ block = (ctypes.c_float * 6)()
 
 
 def taken(held):
-    """Return an owner of an export of what an owner of an export keeps."""
+    """Return an owner of an export that keeps an owner of an export."""
     return _core.take_arrow(arrow_given.array(block, held), ARROW_ARRAY)
 
 

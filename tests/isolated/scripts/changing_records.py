@@ -1,6 +1,6 @@
-"""A record that changes while the driver is asked: what was read of it stays.
+"""A record that changes while the driver is called: the values read before are used.
 
-Functions of Python stand for the driver's.
+Python functions replace those of the driver.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ others = []
 def attributes(_, __, places, address):
     for place, value in enumerate((0, 2, 0, address, 1 << 20)):
         ctypes.cast(places[place], ctypes.POINTER(ctypes.c_uint64))[0] = value
-    record["shape"] = None  # as another thread may: nothing else refers to the shape now
+    record["shape"] = None  # as another thread may: there is no other reference to the shape now
     others.extend(("another",) * 5 for _ in range(100))
     return 0
 
@@ -36,7 +36,7 @@ def current(ordinal):
 
 
 class Driver:
-    """Stands for the driver that is in use."""
+    """Stand-in for the driver in use."""
 
 
 def address_of(function):
@@ -50,7 +50,7 @@ order, _ = _extension.cuda_calls(1, 1, 1, address_of(attributes), address_of(cur
 drivers["cuda"] = driver = Driver()
 _extension.use_driver(driver, order.__self__, 1)
 record = {
-    "shape": tuple(map(int, "12112")),  # not a constant: nothing else refers to it
+    "shape": tuple(map(int, "12112")),  # not a constant: there must be no other reference
     "typestr": "<f4",
     "data": (4096, False),
     "strides": None,
@@ -61,5 +61,5 @@ x = ix.from_cai(record)
 (kept,) = [one for one in gc.get_referents(x) if type(one) is tuple]
 print(x.shape, kept[0], len(others))
 
-_extension.use_driver(Driver(), order.__self__, 1)  # the one before is let go of
+_extension.use_driver(Driver(), order.__self__, 1)  # the previous one is released
 print(ix.Array.__name__)

@@ -1,6 +1,7 @@
-"""Who imports a capsule waits while another thread holds its lock: prints what ended first, twice.
+"""The import of a capsule waits while another thread holds its lock; prints what ended first.
 
-First the lock of the capsule itself is held, then that of another one.  Without the GIL alone.
+First the lock of the capsule itself is held, then that of another one: two lines.  Only without the
+GIL.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import interchange as ix
 
 LONG = 300_000  # [microseconds]
-SIZE = 64  # [bytes] that a PyCriticalSection takes, and more
+SIZE = 64  # [bytes] at least the size of a PyCriticalSection
 
 api = ctypes.PyDLL(None)  # its calls keep this thread at work
 
@@ -47,5 +48,5 @@ def ended_first(*, is_its_own):
 
 
 if __name__ == "__main__":
-    ix.from_dlpack(capsule_of(np.ones(3)))  # what is done once, is done
+    ix.from_dlpack(capsule_of(np.ones(3)))  # each step is done once
     print(ended_first(is_its_own=True), ended_first(is_its_own=False))

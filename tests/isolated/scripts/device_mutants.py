@@ -1,7 +1,7 @@
-"""Runs the mutants of streams and devices on a driver, and their twins, each item in a child.
+"""Runs the mutants of streams and devices on a driver, and the correct versions, each in a child.
 
-Prints, as JSON, for each mutant how the items of its check ended, and for the twins what every item
-of their role did.  The environment names the driver.
+Prints as JSON, for each mutant, the outcomes of the items of its check, and for the correct
+versions those of all items of their role.  The environment names the driver.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def ending(item, make):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        faulthandler.disable()  # a crash is an ending like others, and says nothing
+        faulthandler.disable()  # a crash is an outcome as any other, and prints nothing
         os.write(writing, json.dumps(execute(item, make())).encode())
         os._exit(0)
     os.close(writing)

@@ -1,8 +1,9 @@
-"""Producers of Arrow that lie in several places at once, drawn by a seed: prints what is amiss.
+"""Invalid Arrow producers with several faults at once, drawn by a seed: prints what is wrong.
 
-Each is taken, or refused by a rule; all that it handed out is released once, while the error is
-handled.  Left out are values that cannot be checked: about bits and bytes of bools, which are read.
-The arguments are a seed and a number of draws; last comes how many were taken and refused.
+Each is accepted, or refused by a rule; all its structs are released once, while the error is
+handled.  Values that cannot be checked are left out: those of bits and bytes of bools, which are
+read.  The arguments are a seed and a number of draws; the last line has the numbers of accepted and
+refused producers.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def paths(node):
 
 
 def lying(chance):
-    """Draw a producer that lies in up to four places."""
+    """Draw a producer with up to four faults."""
     source = chance.choice(HONEST)()
     ends = {"field": paths(source.field), "chunk": paths(source.chunks[0])}
     for _ in range(chance.randint(1, 4)):
@@ -85,7 +86,7 @@ def lying(chance):
 
 
 def keywords(chance):
-    """Draw how it is asked for; what is taken is not copied, for there is nothing to read."""
+    """Draw the arguments of the import; accepted memory is not copied, since it cannot be read."""
     asked = {"nulls": ("refuse", "separate"), "storage": (False, True), "copy": (None, False)}
     return {name: chance.choice(values) for name, values in asked.items()}
 

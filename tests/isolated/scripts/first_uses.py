@@ -1,7 +1,7 @@
 """Two threads use an Array for the first time, in the ways that the arguments name.
 
-``switched``: they change at each bytecode.  ``many``: eight threads, as often as they change by
-themselves.  Prints whether there were changes, and what was wrong.
+``switched``: they switch at each bytecode.  ``many``: eight threads, which switch as the
+interpreter does.  Prints whether there were switches, and what was wrong.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FILES = tuple(
         *("_libraries/selection", "_core/_ctypes", "_core/_export", "_core/_tensor"),
     )
 )
-"""Where what an Array finds out later is made."""
+"""The modules in which an Array computes attributes on first use."""
 ROOT = Path(ix.__file__).parents[1]
 if not all((ROOT / name).is_file() for name in FILES):
-    raise FileNotFoundError(FILES)  # or nothing there would be interrupted
+    raise FileNotFoundError(FILES)  # otherwise nothing there would be interrupted
 
 
 class Owner:
@@ -40,12 +40,12 @@ class Owner:
 
 
 class Forgetful(NumPyBackend):
-    """A library whose arrays can be written, and do not say of which memory they must not."""
+    """A library whose arrays are writable, and which cannot represent read-only memory."""
 
     keeps_readonly = False
 
     def describe(self, native, cls):
-        """Return an Array that may be written, for all that the library knows."""
+        """Return an Array that is writable according to the library."""
         found = super().describe(native, cls)
         found._flags = 0
         return found
@@ -78,14 +78,14 @@ ARRAYS = {
 
 
 def capsule_of(x):
-    """Return what a consumer sees of two exports."""
+    """Return a consumer's view of two exports."""
     version = (1, 3)
     seen = [ix.from_dlpack(x.__dlpack__(max_version=version)) for _ in range(2)]
     return [(y.shape, y.readonly, y.ptr == x.ptr) for y in seen]
 
 
 def facts_of(x):
-    """Return what is known of the memory, whatever is looked at first."""
+    """Return the description of the memory, whichever attribute is read first."""
     known = x._flags
     return x.size, x.dtype.name, x.readonly, x.ptr == x.ptr, known, str(x.device), x.ndim
 
@@ -110,7 +110,7 @@ USES = {
 
 
 def outcome(use, x):
-    """Return what a use gives, or how it fails."""
+    """Return the result of a use, or its error."""
     try:
         return USES[use](x)
     except ix.InterchangeError as error:
@@ -141,7 +141,7 @@ def run(array, first, second):
 
 
 def switched(array):
-    """Print what was wrong in each pair of uses."""
+    """Print the errors of each pair of uses."""
     alike = ("add", "compare", "sum", "reshape", "mask", "write", "update", "facts", "export")
     pairs = [(use, use) for use in alike]
     pairs += [("facts", "add"), ("facts", "export"), ("add", "chosen anew"), ("sum", "index")]
@@ -155,7 +155,7 @@ def switched(array):
 
 
 def many(array):
-    """Print what was wrong among many threads."""
+    """Print the errors of many threads."""
     sys.setswitchinterval(1e-6)
     threads, rounds = 8, 150
     made = [ARRAYS[array]() for _ in range(rounds)]

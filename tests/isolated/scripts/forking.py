@@ -28,7 +28,7 @@ CAPSULES = [array.__dlpack__(max_version=v) for array in HELD for v in (None, (1
 
 
 def exchange():
-    """Use what was there before the fork, and make anew; return whether all is well."""
+    """Use objects from before the fork, and create new ones; return whether all is correct."""
     for capsule in CAPSULES:
         ix.from_dlpack(capsule)
     fresh = [*HELD, pointer(), ix.from_dlpack(np.ones(3))]
@@ -58,7 +58,7 @@ def fork_once():
 
 
 def plain():
-    """One thread, one fork after the other."""
+    """One thread, sequential forks."""
     return {fork_once() for _ in range(FORKS)}
 
 

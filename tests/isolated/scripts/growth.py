@@ -1,8 +1,8 @@
-"""One operation, often: memory does not grow, and owners are referred to as at the start.
+"""One operation, repeated: memory does not grow, and reference counts of owners are unchanged.
 
 The arguments are a set of operations, `arrays`, `columns` or `table`, and names of operations of
-``growth_<set>.py``; all of them without names.  Prints for each how often it was done, how much the
-resident memory grew [bytes], and by how many references.
+``growth_<set>.py``; all of them without names.  Prints for each the number of repetitions, the
+growth of the resident memory [bytes], and the growth of the references.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ NEWEST = {"max_version": (1, 3)}
 
 
 class Unknown:
-    """Produces legacy capsules of an array, and takes no keyword."""
+    """Produces legacy capsules of an array, and accepts no keyword."""
 
     def __init__(self, x) -> None:
         self.x = x
@@ -183,11 +183,11 @@ OFTEN = {
     "refuse-consumed",
     "arrow-array",
 }
-"""What is done 100 000 times: what everything else consists of."""
+"""Operations that are repeated 100 000 times: the parts of all others."""
 
 
 def act_of(name):
-    """Return an operation, with what it needs."""
+    """Return an operation together with its arguments."""
     return ACTS[name]()
 
 

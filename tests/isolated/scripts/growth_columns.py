@@ -41,7 +41,7 @@ def lists(**said):
 
 
 def taken(make, **keywords):
-    """Return an act that imports what is made each time."""
+    """Return an operation that imports a producer created each time."""
     return lambda: ix.from_arrow(make(), **keywords)
 
 
@@ -132,9 +132,9 @@ REFUSALS = {
 }  # fmt: skip
 ACTS = {**IN, **OUT, **REFUSALS}
 OFTEN = {"in-array", "in-stream", "in-lists", "out-array", "out-stream", "refuse-nulls"}
-"""What is done 100 000 times."""
+"""Operations that are repeated 100 000 times."""
 RARELY = {"in-chunks", "in-asarray", "refuse-chunks", "refuse-stream"}
-"""What creates its producers each time, which takes long."""
+"""Operations that create their producers each time, which is slow."""
 FEW = 2_000
 
 

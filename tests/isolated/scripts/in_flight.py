@@ -1,8 +1,8 @@
 """An exception in flight survives every destructor and every deleter.  Prints one line per case.
 
 A call with two arguments, of which the second raises, leaves the first on the stack of the
-interpreter: it dies while the exception unwinds.  A destructor that loses the exception makes a
-SystemError of it, or crashes.
+interpreter: it is collected while the exception unwinds.  A destructor that loses the exception
+causes a SystemError, or a crash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGE = (1024, 256)  # 1 MiB of float32
 
 
 class Raised(Exception):  # noqa: N818 - it is on its way and no error
-    """What is in flight."""
+    """The exception in flight."""
 
 
 class Owner:
@@ -93,7 +93,7 @@ OURS = {
 
 
 class Asked:
-    """Hands out capsules of one generation, whatever it is asked for."""
+    """Exports capsules of one generation, whatever was requested."""
 
     def __init__(self, array, max_version) -> None:
         self.array, self.max_version = array, max_version
@@ -109,7 +109,7 @@ GENERATIONS = {"legacy": None, "versioned": (1, 3)}
 
 
 def unwind_once(make):
-    """Let a temporary die under an exception."""
+    """Let a temporary be collected under an exception."""
     try:
         fail(make(), fail())
     except Raised as error:
@@ -135,7 +135,7 @@ def report(name, act):
     before = settle()
     try:
         verdict = act() or "ok"
-    except BaseException as error:  # noqa: BLE001 - SystemError, among others, is what is looked for
+    except BaseException as error:  # noqa: BLE001 - SystemError, among others, is expected
         verdict = repr(error)
     left = settle() - before
     print(verdict if not left else f"{verdict}, {left} owners left", flush=True)
@@ -161,7 +161,7 @@ def gives_back(make):
 
 
 def verdict_of(library, make, max_version):
-    """Return how a library ends with what is ours; a lost error raises here."""
+    """Return how a library ends with an object of ours; a lost error raises here."""
     try:
         library.take(Asked(make(), max_version))
     except SystemError:
@@ -174,7 +174,7 @@ def verdict_of(library, make, max_version):
 
 
 def take(library, make, max_version):
-    """The library takes what is ours, and lets go of it while an exception unwinds."""
+    """The library imports an object of ours and releases it while an exception unwinds."""
     endings = {verdict_of(library, make, max_version) for _ in range(ROUNDS)}
     if endings == {"taken"}:
         unwind(lambda: library.take(Asked(make(), max_version)))
@@ -182,7 +182,7 @@ def take(library, make, max_version):
 
 
 def as_consumer(library):
-    """What is ours, handed to the library."""
+    """An object of ours, passed to the library."""
     for kind, make in OURS.items():
         if kind == "reversed" and library.name == "torch":
             continue  # it ends the process: see the deviations
@@ -206,7 +206,7 @@ def newest(x):
 
 
 def as_producer(library):
-    """What is the library's, imported; and its capsules, dropped."""
+    """An object of the library, imported; and its capsules, dropped."""
     large = library.make(LARGE)
     report("import", lambda: gives_back(lambda: ix.from_dlpack(library.make(LARGE))))
     report("import to cpu", lambda: unwind(lambda: ix.from_dlpack(large, device="cpu")))
@@ -225,7 +225,7 @@ def as_producer(library):
 
 
 def inside_delete(make):
-    """An array that dies inside a ``__del__`` that an exception set off."""
+    """An array that is collected inside a ``__del__`` called by an exception."""
 
     class Holder:
         def __init__(self) -> None:
@@ -239,7 +239,7 @@ def inside_delete(make):
 
 
 def inside_generator(make):
-    """An array that dies with a generator that an exception closes."""
+    """An array that is collected with a generator that an exception closes."""
 
     def hold():
         array = make()
@@ -254,7 +254,7 @@ def inside_generator(make):
 
 
 def inside_traceback(make):
-    """An array in the frames of a traceback, which dies with the exception."""
+    """An array in the frames of a traceback, collected with the exception."""
 
     def frame():
         array, capsule = make(), make().__dlpack__()  # noqa: F841 - they are to be in the frame
@@ -300,7 +300,7 @@ def control():
 
 if __name__ == "__main__":
     subject = sys.argv[1]
-    # pyarrow says so of every legacy capsule, which is what is wanted here
+    # pyarrow warns about every legacy capsule, as intended here
     warnings.filterwarnings("ignore", "Exporting an unversioned DLPack capsule")
     if subject == "interchange":
         ourselves()
@@ -309,7 +309,7 @@ if __name__ == "__main__":
     else:
         ready = Ready(subject)
         gc.collect()
-        gc.freeze()  # what the library brought along need not be looked at again and again
+        gc.freeze()  # imported modules of the library need not be traversed each time
         as_producer(ready)
         if ready.takes:
             as_consumer(ready)

@@ -1,6 +1,6 @@
-"""An exception in flight survives the release of columns of Arrow.  Prints one line per case.
+"""An exception in flight survives the release of Arrow columns.  Prints one line per case.
 
-The argument names who else takes part: a library, or interchange alone.
+The argument names the other party: a library, or interchange alone.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ CAPSULES = {
 
 
 def inside_delete(make):
-    """What dies inside a ``__del__`` that an exception set off."""
+    """Objects collected inside a ``__del__`` called by an exception."""
 
     class Holder:
         def __init__(self) -> None:
@@ -70,7 +70,7 @@ def inside_delete(make):
 
 
 def refused_meanwhile():
-    """A column that is refused while another exception is handled, and then dies with it."""
+    """A column that is refused while another exception is handled, and then collected with it."""
 
     class Holder:
         def __del__(self) -> None:
@@ -85,7 +85,7 @@ def refused_meanwhile():
 
 
 def seen_in_flight():
-    """Callbacks in C, which look: no exception is set when we call them."""
+    """C callbacks that check that no exception is set when we call them."""
     sources = []
 
     def make():
@@ -139,7 +139,7 @@ TAKES = {
 
 
 def others(name):
-    """What a library exports, and what it takes of ours, dropped as it unwinds."""
+    """Exports of a library, and its imports of ours, dropped as the exception unwinds."""
     library = importlib.import_module(name)
     report("its column", lambda: unwind(lambda: ix.from_arrow(MAKES[name](library))))
     report("takes ours", lambda: unwind(lambda: TAKES[name](library)))

@@ -1,6 +1,6 @@
-"""Devices and element types are met by two threads at once, in a way that the argument names.
+"""Devices and element types are created by two threads at once, in a way that the argument names.
 
-Prints how many bytecodes there were, if any, and what was wrong.
+Prints the number of bytecodes, if any, and what was wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILES = ("_types/devices.py", "_types/dtypes.py", "_types/interning.py", "/weakr
 
 
 def judge(thing, one, other):
-    """Say which outcomes are not the one object."""
+    """Return the outcomes that are not the same object."""
     make, number = thing[:2]
     if isinstance(one, BaseException) or isinstance(other, BaseException):
         return f"{one!r} {other!r}"
@@ -41,7 +41,7 @@ def judge(thing, one, other):
 
 
 def first_met(name):
-    """Both create new objects."""
+    """Both threads create new objects."""
     return switching.try_all(
         lambda: (MAKERS[name], next(NUMBERS)),
         lambda t: t[0](t[1]),
@@ -52,7 +52,7 @@ def first_met(name):
 
 
 def let_go(name):
-    """One lets go of the last reference while the other asks for it."""
+    """One thread drops the last reference while the other requests the object."""
 
     def make():
         number = next(NUMBERS)

@@ -33,11 +33,11 @@ block = np.zeros(64, np.uint8)
 
 
 class Interrupted(BaseException):
-    """What the handler raises; no code catches it by its class."""
+    """The exception of the handler; no code catches it by its class."""
 
 
 def export():
-    """Memory of ours is described and handed out: for the first time, and again."""
+    """Memory of ours is described and exported: for the first time, and again."""
     again = [describe("bfloat16"), describe("float32")]
     lends = [array.__dlpack__(**NEWEST) and maker_of(array) for array in again]
 
@@ -53,7 +53,7 @@ def export():
 
 
 def maker_of(array):
-    """Return what the ctypes core makes capsules with, or what keeps the memory."""
+    """Return the ctypes core's functions that create capsules, or that keep memory."""
     make = getattr(array, "_make_capsule", None)
     return getattr(make, "__self__", array._keepalive)
 
@@ -83,7 +83,7 @@ def torch():
 
 
 def capsule():
-    """A bare capsule comes in: of each generation, and one that is refused."""
+    """A capsule is imported: one of each generation, and a refused one."""
     source = np.ones((2, 3))
     strange = ix.from_pointer(block.ctypes.data, (2, 3), "float32", device=(12, 0), owner=block)
 
@@ -117,7 +117,7 @@ def cai():
 
 
 def arrow():
-    """Structs of Arrow are taken from capsules and streams, and exported where that can be."""
+    """Arrow structs are taken from capsules and streams, and exported if possible."""
     floats = (ctypes.c_float * 6)()
 
     def act():

@@ -1,7 +1,7 @@
-"""Writes the table of interrupted exchanges into the docs, from a run of its own.
+"""Writes the table of interrupted exchanges into the docs, from its own run.
 
-``python tests/isolated/scripts/interrupts_page.py [ROUNDS]`` takes some minutes; a clean checkout
-is due, since the commit is written beside the figures.
+``python tests/isolated/scripts/interrupts_page.py [ROUNDS]`` takes some minutes; it needs a clean
+checkout, since the commit is written next to the figures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EMULATED = ("-m", "interchange_conformance.emucuda", "--", sys.executable)
 
 
 def counts_of(loop: str, rounds: str) -> dict[str, str]:
-    """Return what a loop of its own process counted, by name."""
+    """Return the counts of a loop in its own process, by name."""
     start = EMULATED if loop == "cai" else ()
     command = [sys.executable, *start, str(SCRIPT), loop, rounds]
     words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
@@ -34,7 +34,7 @@ def counts_of(loop: str, rounds: str) -> dict[str, str]:
 
 
 def seen() -> str:
-    """Return the commit, the versions and the machine in words."""
+    """Return the commit, the versions and the machine as text."""
     command = ["git", "describe", "--always", "--abbrev=7", "--dirty"]
     commit = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch"))

@@ -1,4 +1,4 @@
-"""Launches a kernel where llvmlite is not to be found, and prints the error.
+"""Launches a kernel while llvmlite cannot be imported, and prints the error.
 
 Source: Python's import system (``sys.meta_path``).
 """
@@ -13,7 +13,7 @@ importlib.util.find_spec = lambda name, *more: (
     None if name.partition(".")[0] == "llvmlite" else find_spec(name, *more)
 )
 
-from interchange import cuda  # noqa: E402 - with what is hidden above
+from interchange import cuda  # noqa: E402 - after the import hook above
 
 
 @cuda.jit

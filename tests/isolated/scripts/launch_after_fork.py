@@ -1,7 +1,7 @@
 """Launches a kernel before a fork, and tries to in the child, on the emulated driver.
 
-Source: interchange.cuda.  Prints whether the core did it by itself, what the child was told, and
-the element that was added to.
+Source: interchange.cuda.  Prints whether the core launched it without Python code, the error in the
+child, and the element that was added to.
 """
 
 import os
@@ -25,7 +25,7 @@ launch = add[1, 1]
 
 
 def repeat():
-    """Return whether the core launches it by itself."""
+    """Return whether the core launches it without Python code."""
     repeated = add._repeater.launch
     return repeated is not None and repeated(launch._configuration, (x, out))
 

@@ -42,11 +42,11 @@ one_type = cuda.jit(void(float32[::1], float32[:]))(add)
 
 
 class Count(int):
-    """An int that is no int exactly."""
+    """A subclass of int."""
 
 
 def show(x):
-    """Return the elements, and what is not one in JSON as text."""
+    """Return the elements, with those that JSON lacks as text."""
     return str(np.asarray(x.to_device("cpu")).tolist())
 
 
@@ -136,7 +136,7 @@ CONFIGURATIONS = [
 
 
 def cases():
-    """Yield a name, a kernel, the brackets, what makes arguments, and which is looked at."""
+    """Yield name, kernel, launch configuration, factory of arguments and index of the result."""
     for dtype in ("f4", "i1", "u8", "c8", "?"):
         yield from numbers(any_put, dtype)
     for type_, kernel in typed.items():

@@ -1,7 +1,7 @@
-"""Other libraries as producers and as consumers: one row each, imported when asked for.
+"""Other libraries as producers and as consumers: one row each, imported on demand.
 
-Source: the libraries themselves.  Every producer gives host memory that holds ones, so that it is
-really there.
+Source: the libraries themselves.  Every producer returns host memory that holds ones, so that it is
+really allocated.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class Library(NamedTuple):
-    """How arrays are made, and taken, by a library.
+    """How a library creates and imports arrays.
 
     Attributes
     ----------
     module : str
-        What to import.
+        The module to import.
     make : callable
         ``make(module, shape)`` -> an array of ones, float32 where the library has it.
     take : callable or None
-        ``take(module, producer)`` -> an array that shares the memory; None if it takes none.
+        ``take(module, producer)`` -> an array that shares the memory; None if it imports none.
     """
 
     module: str

@@ -1,6 +1,6 @@
-"""Arrays that live and die oddly, in the way that the argument names; prints what came of it.
+"""Unusual lifetimes of Arrays, in the way that the argument names; prints the result.
 
-Each works with both cores, and prints the same.
+Each case works with both cores, and prints the same.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def array(cls=ix.Array, keep=block):
 
 
 class Slotted(ix.Array):
-    """A subclass with a field of its own."""
+    """A subclass with its own field."""
 
     __slots__ = ("word",)
 
@@ -45,10 +45,10 @@ class Open(ix.Array):
 
 
 class Dying(ix.Array):
-    """A subclass that says when it dies, and may not."""
+    """A subclass that records when it is collected, and may be resurrected."""
 
     said: list = []  # noqa: RUF012 - one for all
-    rescued: list = []  # noqa: RUF012 - likewise
+    rescued: list = []  # noqa: RUF012 - see above
 
     def __del__(self):
         self.said.append(self.shape)
@@ -58,7 +58,7 @@ class Dying(ix.Array):
 
 
 def subclasses():
-    """Fields of a subclass live as long as the array, and what they refer to dies with it."""
+    """Fields of a subclass, and the objects they refer to, live as long as the array."""
     watched = [type("Thing", (), {})() for _ in range(2)]
     watches = [weakref.ref(thing) for thing in watched]
     slotted, open_ = array(Slotted), array(Open)
@@ -71,7 +71,7 @@ def subclasses():
 
 
 def finalizers():
-    """A finalizer sees the array whole, and may keep it for another life."""
+    """A finalizer sees the whole array, and may resurrect it."""
     x = array(Dying)
     x.wants_to_live = True
     del x
@@ -84,7 +84,7 @@ def finalizers():
 
 
 def rescued_from_a_cycle():
-    """What the collector finds and a finalizer keeps is whole."""
+    """An object found by the collector and resurrected by a finalizer is intact."""
     x = array(Dying, keep=[block])
     x.wants_to_live, x.me = True, x
     del x
@@ -114,7 +114,7 @@ def failing_finalizers():
 
 
 def odd_slots():
-    """Classes that cannot be made are refused, and those that can be are made."""
+    """Classes that cannot be created are refused, and valid ones are created."""
     for body in ({"__slots__": ("__weakref__",)}, {"__slots__": ("shape",)}, {"__slots__": ()}):
         try:
             print(array(type("Odd", (ix.Array,), dict(body))).shape)
@@ -129,7 +129,7 @@ def odd_slots():
 
 
 def other_class():
-    """The class of an instance changes where both are laid out alike."""
+    """The class of an instance can be changed if both have the same layout."""
 
     class Same(ix.Array):
         __slots__ = ()
@@ -144,7 +144,7 @@ def other_class():
 
 
 def copies():
-    """Copies and pickles of subclasses are what they were before there were two cores."""
+    """Copies and pickles of subclasses work as they did before there were two cores."""
     for cls in (ix.Array, Slotted, Open):
         x = array(cls)
         for act in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
@@ -156,7 +156,10 @@ def copies():
 
 
 def callbacks():
-    """Callbacks run once, when the array is gone, also those that import and raise."""
+    """Weak reference callbacks run once, after the array is gone.
+
+    This includes callbacks that import and raise.
+    """
     seen, failed = [], []
     sys.unraisablehook = lambda args: failed.append(args.exc_type.__name__)
 
@@ -173,7 +176,7 @@ def callbacks():
 
 
 def callbacks_in_cycles():
-    """A cycle by way of the owner is found, and who watches it is told."""
+    """A cycle through the owner is collected, and weak references are notified."""
     seen = []
     x = array(keep=[block])
     x._owner.append(x)
@@ -183,11 +186,11 @@ def callbacks_in_cycles():
     print(len(seen), watch())
 
 
-# ---------------------------------------------------------------- types that die
+# ---------------------------------------------------------------- types that are collected
 
 
 def dying_types():
-    """A type that gets the address of one that has died is not taken for it."""
+    """A new type at the address of a collected one is not mistaken for it."""
     wrong, reused, seen = 0, 0, set()
     for turn in range(3000):
         extent = turn % 7 + 1
@@ -215,7 +218,7 @@ def dying_types():
 
 
 def changing_types():
-    """A type whose export is replaced after it was met is asked in the new way."""
+    """A type whose export is replaced after its first use is called in the new way."""
     cls = type("Sub", (np.ndarray,), {})
     x = block.view(cls)
     print([ix.from_dlpack(x).shape for _ in range(3)])
@@ -289,7 +292,7 @@ def first_exports():
 
 
 def deleters():
-    """A deleter may import, export, collect and raise; it is called once, and changes nothing."""
+    """A deleter may import, export, collect and raise; it is called once, without side effects."""
     from interchange.abi import capsules
     from interchange.abi.dlpack import DLManagedTensorVersioned
 
@@ -323,7 +326,7 @@ def deleters():
 
 
 def raised(x):
-    """Return the name of what an import raises, and whether it says what it was made with."""
+    """Return the name of an import's exception, and whether it has the original arguments."""
     try:
         return ix.from_dlpack(x).shape
     except BaseException as caught:  # noqa: BLE001 - it is compared
@@ -334,7 +337,7 @@ RAISED = (BufferError, KeyboardInterrupt, MemoryError, RecursionError)
 
 
 def producers_that_raise():
-    """Whatever a producer raises arrives, every time, and nothing is kept."""
+    """Any exception of a producer is raised, every time, and no reference is kept."""
     for error in (
         BufferError,
         KeyboardInterrupt,
@@ -358,7 +361,7 @@ def producers_that_raise():
 
 
 def subclasses_that_raise():
-    """Likewise where a type that was met begins to raise."""
+    """Likewise if a known type begins to raise."""
     for error in RAISED:
         cls = type("Sub", (np.ndarray,), {})
         x = block.view(cls)

@@ -1,7 +1,7 @@
 """Every producer of the zoo, refused: prints class, rule and releases, one JSON line per case.
 
-``table``: each case once, in every way in.  ``shuffled``: cases and honest producers in random
-order, for as long as one outcome is like the first.
+``table``: each case once, in every way to import it.  ``shuffled``: cases and correct producers in
+random order, until an outcome differs from the first one.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ DRAWS = 4000
 
 
 def by_object(case):
-    """Hand in the producer."""
+    """Pass the producer."""
     producer = case.make()
     return producer, lambda: ix.from_dlpack(producer)
 
 
 def by_capsule(case):
-    """Hand in a bare capsule."""
+    """Pass a capsule."""
     producer = case.make()
     return producer, lambda: ix.from_dlpack(producer.__dlpack__())
 
 
 def by_fresh(case):
-    """Hand in a capsule with a native destructor."""
+    """Pass a capsule with a native destructor."""
     producer = case.make().but(destructor="numpy")
     return producer, lambda: _core.consume_capsule(
         producer.__dlpack__(), None, ix.Array, "from_dlpack()"
@@ -45,7 +45,7 @@ WAYS = {"object": by_object, "capsule": by_capsule, "fresh": by_fresh}
 
 
 def ways_of(case):
-    """Yield the ways in that show what is wrong, or odd, about a case."""
+    """Yield the ways to import that show the fault, or the oddity, of a case."""
     yield "object"
     manners = case.make().manners
     silent = manners.raises or manners.device_raises or case.name == "device-unknown"
@@ -56,7 +56,7 @@ def ways_of(case):
 
 
 def attempt(act, manners):
-    """Return class, rule and message of what came of it; the shape where it was taken."""
+    """Return class, rule and message of the error, or the shape if it was accepted."""
     try:
         return ["taken", None, str(act().shape)]
     except BaseException as error:  # noqa: BLE001 - producers raise anything
@@ -66,7 +66,7 @@ def attempt(act, manners):
 
 
 def outcome(case, way):
-    """Return what `attempt` says, and how often each deleter ran."""
+    """Return the result of `attempt`, and how often each deleter ran."""
     producer, act = WAYS[way](case)
     return [*attempt(act, producer.manners), producer.deleter_calls]
 

@@ -1,8 +1,8 @@
-"""Every producer of Arrow that lies: prints what came of it, one JSON line per case and way in.
+"""Every invalid Arrow producer: prints the outcome, one JSON line per case and way to import it.
 
-A line: the case, the way, class, rule and message of the error; how often everything that was
-handed out had been released while the error was handled, how often in the end, how often it was due
-to be, and how many callbacks of streams were called that must not be.
+A line: the case, the way, class, rule and message of the error; how many of its structs had been
+released while the error was handled, how many in the end, how many were due, and how many callbacks
+of streams were called that must not be.
 """
 
 from __future__ import annotations
@@ -202,10 +202,10 @@ WAYS = {
 
 
 def attempt(way, source):
-    """Return class, rule and message of what came of it, and what was released meanwhile."""
+    """Return class, rule and message of the error, and what was released meanwhile."""
     try:
         WAYS[way](source)
-    except Exception as error:  # noqa: BLE001 - whatever it is
+    except Exception as error:  # noqa: BLE001 - any error is recorded
         if source.answers.repeat:  # whose first capsules are kept to be given again
             source._first = None
         said = [type(error).__name__, getattr(error, "rule", None), str(error)]
@@ -215,7 +215,7 @@ def attempt(way, source):
 
 
 def forget_taken(error):
-    """Let go of what an error keeps of a stream; the rest of it keeps nothing."""
+    """Release the part of a stream that an error keeps; nothing else keeps a reference."""
     while error is not None:
         if getattr(error, "taken", None) is not None:
             error.taken = None
@@ -223,7 +223,7 @@ def forget_taken(error):
 
 
 def outcome(way, make):
-    """Return all that a line says."""
+    """Return the fields of a line."""
     source = make()
     if source.answers.repeat:
         ix.from_arrow(source)

@@ -1,8 +1,8 @@
-"""ndarrays of every kind, imported again and again: prints what became of them, one line each.
+"""ndarrays of every kind, imported repeatedly: prints the results, one line each.
 
 The argument is the function that imports them.
 
-The first import of a dtype is negotiated; the native core reads those that follow where they are.
+The first import of a dtype is negotiated; the native core reads the following ones directly.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ take = getattr(ix, sys.argv[1])
 
 
 class Sub(np.ndarray):
-    """A subclass that changes nothing."""
+    """A subclass without changes."""
 
 
 class Proud(np.ndarray):
-    """A subclass with an export of its own."""
+    """A subclass with its own export."""
 
     def __dlpack__(self, **keywords):
         return self.view(np.ndarray).ravel()[7:2:-1].__dlpack__(**keywords)
@@ -126,14 +126,14 @@ KINDS = {
 
 
 def offset(y, x):
-    """Return where an import begins from the array's own address; a scalar has one per asking."""
+    """Return the offset of an import from the array's own address; a scalar has one per access."""
     if not isinstance(x, np.ndarray):
         return bool(y.ptr)
     return y.ptr - (x.__array_interface__["data"][0] if x.size else 0)
 
 
 def told(x):
-    """Return all that an import says; addresses from the array's own."""
+    """Return all fields of an import; addresses relative to the array's own."""
     try:
         y = take(x)
         own = y._owner is x

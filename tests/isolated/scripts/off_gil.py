@@ -1,8 +1,8 @@
-"""Deleters of ours are called where there is no GIL, in a way that the argument names.
+"""Deleters of ours are called without the GIL, in a way that the argument names.
 
-Prints how many owners died, and whether they died in another thread.  On a free-threaded Python
-an object that another thread drops last dies when its own thread gets to it: that is waited for,
-and is in this one.
+Prints the number of owners that were collected, and whether this was in another thread.  On a
+free-threaded Python an object that another thread drops last is collected when its own thread gets
+to it: the script waits for that, and it is in this thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAIN = threading.get_ident()
 
 
 class Owner:
-    """Owns memory, and says in which thread it died."""
+    """Owns memory, and records in which thread it is collected."""
 
     died_in: ClassVar[list[int]] = []
 
@@ -94,7 +94,7 @@ def native_threads(lend=dlpack):
 
 
 def this_thread(lend=dlpack):
-    """This thread itself calls the deleter, having released the GIL."""
+    """This thread calls the deleter after releasing the GIL."""
     release = ctypes.CDLL(None)._FuncPtr  # the kind that releases it
     for n in range(COUNT):
         address, deleter = lend(n)
@@ -102,7 +102,7 @@ def this_thread(lend=dlpack):
 
 
 def arrow_native_threads():
-    """Likewise, the callback of a struct of Arrow."""
+    """Likewise, with the callback of an Arrow struct."""
     native_threads(consumed_arrow)
 
 
@@ -112,7 +112,7 @@ def arrow_this_thread():
 
 
 def python_threads():
-    """Arrays, capsules and consumers die in threads while this one imports."""
+    """Arrays, capsules and consumers are collected in threads while this one imports."""
     held = [
         (array, array.__dlpack__(max_version=(1, 0)), np.from_dlpack(array))
         for array in (pointer() for _ in range(COUNT))
@@ -139,12 +139,12 @@ def torch_pool():
     """A thread of torch's own pool, which holds no GIL, drops the last reference to our memory."""
     import torch
 
-    warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit is on its way out
+    warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit is deprecated
 
     class Holder(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.held = [torch.ones(1)]  # compiled code learns from it what the list holds
+            self.held = [torch.ones(1)]  # the compiled code gets the list's element type from it
 
         def _drop(self) -> int:
             while len(self.held) > 0:

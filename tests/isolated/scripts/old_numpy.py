@@ -1,4 +1,4 @@
-"""What each function says where NumPy is older than interchange needs, or says that it is."""
+"""Errors of each function if NumPy is older than interchange requires, or claims to be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 if len(sys.argv) > 1:
-    np.__version__ = sys.argv[1]  # before anything of interchange looks
+    np.__version__ = sys.argv[1]  # before any use of interchange
 
 import interchange as ix
 
@@ -29,12 +29,12 @@ CALLS = {
 
 
 def said(name):
-    """Return what a call raises, by its rule and its class, and its words."""
+    """Return the exception of a call: its rule, its class and its message."""
     try:
         CALLS[name]()
     except ix.InterchangeError as error:
         return f"{type(error).__name__} [{error.rule}] {error}"
-    except Exception as error:  # noqa: BLE001 - what a call raises is what is shown
+    except Exception as error:  # noqa: BLE001 - any exception is shown
         return f"{type(error).__name__}: {error}"
     return "nothing"
 

@@ -1,7 +1,7 @@
-"""Owners of memory keep Arrays over it, and what was computed with them, and are collected or not.
+"""Owners of memory keep Arrays over it, and results computed from them, and are collected or not.
 
-Prints which uses leave one alive, of owners of the kind that the first argument names, with the
-library of the second; and how many uses there were, of which how many with an Array of an owner.
+Prints the uses that leave an owner alive, for the kind of owner that the first argument names and
+the library of the second; and the number of uses, and of those with an Array of an owner.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from interchange.xp._table import TABLE
 
 
 class Owner:
-    """Owns memory, aligned as JAX asks for, and keeps whatever it is given."""
+    """Owns memory, aligned as JAX requires, and keeps any object that it is given."""
 
     def __init__(self, elements):
         self.kept = []
@@ -43,7 +43,7 @@ class Owner:
 
 
 class InTuple(Owner):
-    """Is owned by what the Array keeps."""
+    """Is owned by the object that the Array keeps."""
 
     def look(self):
         block = self.block
@@ -51,7 +51,7 @@ class InTuple(Owner):
 
 
 class Record(Owner):
-    """Speaks the array interface."""
+    """Supports the array interface."""
 
     @property
     def __array_interface__(self):
@@ -62,7 +62,7 @@ class Record(Owner):
 
 
 class Producer(Owner, ix.Producer):
-    """Speaks by the mixin."""
+    """Supports the protocols by the mixin."""
 
     def __interchange__(self):
         return self.__dict__.get("array") or Owner.look(self)
@@ -72,7 +72,7 @@ class Producer(Owner, ix.Producer):
 
 
 class Asked(Producer):
-    """Is asked by DLPack."""
+    """Supports DLPack."""
 
     def look(self):
         return ix.from_dlpack(self)
@@ -197,7 +197,7 @@ def write(x, key, value):
 
 
 def again(x):
-    """Ask for capsules, until they come without a look."""
+    """Request capsules until they are exported without a check."""
     return [type(x.__dlpack__(max_version=(1, 0))) for _ in range(3)]
 
 
@@ -212,7 +212,7 @@ def try_use(text, make):
     try:
         result = eval(text, names)  # noqa: S307 - of the table, and of this file
     except Exception as error:  # noqa: BLE001 - see below
-        result = str(error)  # JAX writes nothing, torch lacks some: it was used all the same
+        result = str(error)  # JAX writes nothing, torch lacks some: it was used nevertheless
     for owner in owners:
         owner.kept += [result, kept]
     alive = [weakref.ref(owner) for owner in owners]
@@ -224,7 +224,7 @@ def try_use(text, make):
 
 
 def main(kind, library):
-    """Try every use, each with owners of its own."""
+    """Try every use, each with its own owners."""
     if library == "jax":
         importlib.import_module("jax").config.update("jax_enable_x64", True)  # noqa: FBT003 - JAX's
     if library != "numpy":

@@ -1,8 +1,8 @@
-"""Two threads want one capsule, again and again.  Prints how the rounds ended.
+"""Two threads import one capsule, repeatedly.  Prints the outcomes of the rounds.
 
-``alike``: both are threads of ours, which start together; ``arrow``: likewise, and they want a
-struct of Arrow.  ``torch``: the other is torch, which
-takes a capsule in one step of C, at an arbitrary moment.
+``alike``: both are threads of ours, which start together; ``arrow``: likewise, with an Arrow
+struct.  ``torch``: the other is torch, which consumes a capsule in one step of C, at an arbitrary
+moment.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def race(capsules, take, lost):
 
 
 def winners_of(taken):
-    """Return how many of the two had what they wanted, whatever the round."""
+    """Return how many of the two imports succeeded in a round."""
     return {sum(one is not None for one in pair) for pair in zip(*taken, strict=True)}
 
 
 def alike(rounds):
-    """Both consume strictly; deleters are counted."""
+    """Both threads consume strictly; deleters are counted."""
     source = producers.host().but(generation=sys.argv[2])
     capsules = [source.__dlpack__() for _ in range(rounds)]
     taken = race(capsules, ix.from_dlpack, ix.ConsumedCapsuleError)
@@ -68,7 +68,7 @@ def alike(rounds):
 
 
 def arrow(rounds):
-    """Both move the struct out; what keeps the memory is referred to by each of its nodes."""
+    """Both threads move the struct out; each of its nodes keeps a reference to the memory."""
     block, keep = (ctypes.c_float * 6)(), object()
     before = sys.getrefcount(keep)
     capsules = [arrow_given.array(block, keep) for _ in range(rounds)]
@@ -107,7 +107,7 @@ def against_torch(rounds):
     both = sum(mine is not None and its is not None for mine, its in zip(ours, theirs, strict=True))
     lost = sum(its is not None for its in theirs)
     print("both won", both, "and torch won some" if lost else "and torch won none", flush=True)
-    os._exit(0)  # what was won twice must not be released twice here
+    os._exit(0)  # a capsule that was consumed twice must not be released twice here
 
 
 if __name__ == "__main__":

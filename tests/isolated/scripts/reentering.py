@@ -33,7 +33,7 @@ def one_import():
 
 def interrupt(*_):
     """Import, unless it is an import in here that is interrupted."""
-    global busy, interruptions  # noqa: PLW0603 - an interrupt has no other place
+    global busy, interruptions  # noqa: PLW0603 - an interrupt has no other place to store it
     if busy:
         return
     busy = True

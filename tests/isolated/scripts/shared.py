@@ -1,6 +1,7 @@
-"""Objects of all protocols, shared again and again: prints what became of them, one line each.
+"""Objects of all protocols, shared repeatedly: prints the results, one line each.
 
-The first of a type is shared with care; the native core may take those that follow at once.
+The first object of a type is shared with all checks; the native core may import later ones
+directly.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ block = np.arange(24, dtype="f4").reshape(2, 3, 4)
 
 
 class Sub(np.ndarray):
-    """A subclass that changes nothing."""
+    """A subclass without changes."""
 
 
 class Recorded(np.ndarray):
@@ -34,7 +35,7 @@ class Recorded(np.ndarray):
 
 
 class Answers(np.ndarray):
-    """A subclass that answers for any attribute, for that of records, too."""
+    """A subclass that returns a value for any attribute, also for that of records."""
 
     def __getattr__(self, name):
         if name == "__cuda_array_interface__":
@@ -175,7 +176,7 @@ KINDS = {
 
 
 def told(x, take):
-    """Return all that an import says, but for addresses; of what keeps it, whether it is a view."""
+    """Return all fields of an import except addresses; of its owner, whether it is a view."""
     try:
         y = take(x)
     except Exception as error:  # noqa: BLE001 - it is compared

@@ -1,7 +1,7 @@
-"""What users can see with the core in use: prints it as JSON, aspect of a name -> what it is.
+"""The public interface with the core in use: prints it as JSON, aspect of a name -> its value.
 
-Of everything public: its type, its parameters, whether they are annotated, its docstring; and of
-every case of the docs' page on errors, what is said.
+For every public object: its type, its parameters, whether they are annotated, its docstring; and
+for every case of the docs' page on errors, the message.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OF_EVERY_CLASS = {*dir(Plain), "__annotate_func__", "__annotations_cache__"}
 
 
 def aspects_of(value):
-    """Yield what can be seen of an object."""
+    """Yield the public properties of an object."""
     yield "type", type(value).__name__
     yield "words", inspect.getdoc(value)
     try:
@@ -69,7 +69,7 @@ def surface():
 
 
 def refusals():
-    """Yield what is said in every case whose libraries are here."""
+    """Yield the messages of all cases whose libraries are installed."""
     for title, group in error_tables.load().GROUPS.items():
         for case in filter(lambda one: not error_tables.missing(one), group):
             error = error_tables.meet(case)

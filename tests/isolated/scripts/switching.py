@@ -1,8 +1,8 @@
-"""Two uses of one thing, with a change of threads at each bytecode of ours.
+"""Two uses of one object, with a thread switch at each bytecode of ours.
 
-A trace function counts the bytecodes of one thread, and at one of them lets another do its part:
-all of it, or up to one of its own bytecodes, where the first goes on.  So what takes chance and
-many rounds elsewhere happens here in every order that matters, and the same in each run.
+A trace function counts the bytecodes of one thread, and at one of them lets another thread run:
+to its end, or up to one of its own bytecodes, where the first one continues.  So orders that are
+rare elsewhere are all tried here, and are the same in each run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import random
 import sys
 import threading
 
-PATIENCE = 20.0  # [seconds]; what takes longer waits for the other
+PATIENCE = 20.0  # [seconds]; a thread that takes longer waits for the other
 
 
 class _Counter:
@@ -79,20 +79,20 @@ def _one(first, second, files, at, part):
 
 
 def try_all(make, first, second, judge, files, *, seed=0):
-    """Let `second` come between every two bytecodes of `first`; return how often, and complaints.
+    """Run `second` between every two bytecodes of `first`; return the number and the errors.
 
     Parameters
     ----------
     make : callable
-        Returns what both are given, fresh.
+        Returns a new object for both.
     first, second : callable
-        Given that, from two threads.
+        Called with that object, in two threads.
     judge : callable
-        ``judge(thing, outcome, outcome)`` returns None, or what is wrong.
+        ``judge(thing, outcome, outcome)`` returns None, or the error.
     files : tuple of str
-        How the names of the files end whose bytecodes count.
+        The endings of the names of the files whose bytecodes count.
     seed : int
-        Chooses the bytecodes at which the second hands back.
+        Chooses the bytecodes at which the second thread switches back.
     """
     chance = random.Random(seed)  # noqa: S311 - no secret
     wrong, at, length, longest = {}, 0, 1, 1

@@ -1,7 +1,7 @@
-"""Many threads do the same with the same objects at the same time, for as many seconds as are said.
+"""Many threads do the same with the same objects at once, for the given number of seconds.
 
-Prints what was wrong, per act: nothing, where threads do not come between.  What is met for the
-first time is made anew in each round; all threads begin a round together.
+Prints the errors per operation; there must be none.  Objects for a first use are created for each
+round; all threads begin a round together.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from interchange.testing import producers
 
 THREADS = 8
 SETS = 16
-"""How often what is met first is made anew for a round: threads wait for each other long enough."""
+"""The number of objects for first uses in a round, so that threads do not wait for each other."""
 LEAST = 3  # rounds, however slow the machine is
 PATIENCE = 20.0  # [seconds]
 VERSION = (1, 3)
@@ -28,12 +28,12 @@ ndarray = np.arange(24, dtype="f4").reshape(2, 3, 4)
 
 
 def nothing():
-    """Find nothing wrong once all is dropped."""
+    """Return no error once all objects are dropped."""
     return True
 
 
 def import_and_drop():
-    """One ndarray, one Array, one buffer: imported and dropped, and nothing is kept."""
+    """One ndarray, one Array, one buffer: imported and dropped without a leak."""
     ours, block = ix.from_dlpack(ndarray), bytearray(8)
 
     def act(_):
@@ -52,7 +52,7 @@ def array_of(capsule):
 
 
 def consume_one_capsule():
-    """One wins, the others are told so, and the deleter runs once."""
+    """One thread consumes the capsule, the others get an error, and the deleter runs once."""
     sources = [producers.host().but(generation=name) for name in ("legacy", "versioned")]
     capsules = [source.__dlpack__() for source in sources]
 
@@ -67,7 +67,7 @@ def consume_one_capsule():
 
 
 def meet_a_type():
-    """A new type, while others die."""
+    """A new type, while others are collected."""
     kind = type("Sub", (np.ndarray,), {})
     x = ndarray.view(kind)
     others = [type("Other", (np.ndarray,), {}) for _ in range(THREADS)]
@@ -94,7 +94,7 @@ def meet_a_dtype():
 
 
 def export_first():
-    """What an Array owns itself is shared by exports, and released once, after all of them."""
+    """Memory that an Array owns is shared by exports, and released once, after all of them."""
     source = producers.host().but(generation="versioned")
     x = ix.from_dlpack(source.__dlpack__())
 
@@ -112,7 +112,7 @@ def export_first():
 
 
 def describe_first():
-    """What a library computed, and what was described in Python, is looked at by all."""
+    """A computed result, and a description made in Python, are read by all threads."""
     computed = ix.from_dlpack(ndarray) + 1
     block = (ctypes.c_double * 7)(*range(7))
     shape = (1,) * 8 + (7,)
@@ -136,7 +136,7 @@ def describe_first():
 
 
 def change_fields():
-    """Fields that may change are set and read; the old value lives as long as it is referred to."""
+    """Fields are set and read; the old value lives as long as there is a reference to it."""
     x = ix.from_dlpack(ndarray)
 
     def act(which):
@@ -167,7 +167,7 @@ def compute():
 
 
 def check_contracts():
-    """One function, whose contract is met by some arguments and not by others."""
+    """One function with a contract that some arguments meet and others do not."""
 
     @ix.viewable(x=ix.Contract(dtype="float32", shape=("n", 3, "m"), writable=True))
     def shape_of(x):
@@ -200,10 +200,11 @@ ACTS = [
 
 
 class Rounds:
-    """Rounds of one act, until the time is over or something is wrong.
+    """Rounds of one operation, until the time is over or an error occurs.
 
-    Each thread drops what it was given, and runs on: without the GIL an object that another one
-    drops last dies when its own thread gets to it.
+    Each thread drops its objects, and continues: without the GIL an object that another one drops
+    last
+    is collected when its own thread gets to it.
     """
 
     def __init__(self, prepare, seconds):
@@ -213,7 +214,7 @@ class Rounds:
         self.count, self.wrong = 0, []
 
     def run(self):
-        """Return how many rounds there were, and what was wrong in the last."""
+        """Return the number of rounds, and the errors of the last one."""
         threads = [threading.Thread(target=self.work, args=(which,)) for which in range(THREADS)]
         for thread in threads:
             thread.start()
@@ -236,7 +237,7 @@ class Rounds:
                 self.wrong.append(f"round {self.count}: {results!r:.300}")
 
     def see_the_end(self):
-        """Wait until what was dropped is gone."""
+        """Wait until dropped objects are collected."""
         limit = time.monotonic() + PATIENCE
         while not self.wrong and not all(end() for end in self.ends):
             if time.monotonic() > limit:
@@ -250,7 +251,7 @@ class Rounds:
                 return
             try:
                 self.results[which] = [act(which) for act in self.acts]
-            except BaseException as error:  # noqa: BLE001 - told at the end
+            except BaseException as error:  # noqa: BLE001 - reported at the end
                 self.results[which] = [None] * SETS
                 self.wrong.append(repr(error))
             self.looking.wait()

@@ -1,7 +1,7 @@
-"""What the tests of other libraries stand on: the written calls, and what became of each.
+"""Fixtures for the tests of other libraries: the written calls, and their results.
 
-SciPy decides at its import whether it takes such arrays, so the calls are
-made in a child process, one per library and namespace; `calls` holds what runs there.
+SciPy decides at its import whether it accepts other arrays, so the calls are made in a child
+process, one per library and namespace; `calls` has the programs that run there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIBRARIES = {
 
 
 def load(name):
-    """Return one of the modules that stand in the folder of the calls."""
+    """Return a module of the folder of the calls."""
     sys.path.insert(0, str(CALLS))
     try:
         return importlib.import_module(name)
@@ -90,7 +90,7 @@ def need_recent(need):
 
 @pytest.fixture(scope="session")
 def report(run_isolated, need, need_recent):
-    """Return a function that gives what became of the calls of a library."""
+    """Return a function that returns the results of the calls of a library."""
     found = {}
 
     def ask(library, namespace, layout="as-is", backend="numpy"):
@@ -107,7 +107,7 @@ def report(run_isolated, need, need_recent):
 
 @pytest.fixture(scope="session")
 def verdicts(report):
-    """Return a function that gives module, call -> verdict, detail."""
+    """Return a function that returns module, call -> verdict, detail."""
 
     def ask(library, *how):
         found = report(library, *how)["calls"]

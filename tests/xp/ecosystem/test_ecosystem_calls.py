@@ -1,7 +1,7 @@
-"""SciPy, scikit-learn and array-api-extra over interchange Arrays: as NumPy, or an error.
+"""SciPy, scikit-learn and array-api-extra with interchange Arrays: results of NumPy, or an error.
 
-The calls are the written lists in the folder `calls`; array-api-strict is the yardstick of how many
-of them can be expected to work with arrays that are no other library's.
+The calls are the written lists in the folder `calls`; array-api-strict is the reference for how
+many of them can be expected to work with arrays of no known library.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def working(found):
 
 
 def test_no_call_is_silently_wrong(verdicts, library, place, call):
-    """What a call returns is what NumPy's arrays give, and what was given is as it was."""
+    """A call returns what it returns for NumPy arrays, and does not modify its inputs."""
     verdict, detail = verdicts(library, OURS)[place, call]
     if verdict == "absent":
         pytest.skip(f"this release of {library} has no such function or option")
@@ -47,7 +47,7 @@ def test_no_layout_of_memory_makes_a_call_wrong(verdicts, library, layout):
 
 
 def test_what_works_with_numpy_works_where_torch_computes(verdicts, need, library):
-    """The library behind the namespace changes no verdict: nothing relies on NumPy."""
+    """The backend of the namespace changes no verdict: no call relies on NumPy."""
     need("array_api_compat")
     found = verdicts(library, OURS, "as-is", "torch")
     missing = working(verdicts(library, OURS)) - working(found)
@@ -56,7 +56,7 @@ def test_what_works_with_numpy_works_where_torch_computes(verdicts, need, librar
 
 
 def test_no_call_is_silently_wrong_off_the_host(verdicts, library):
-    """On a device whose memory NumPy cannot read a call computes there, or raises."""
+    """On a device that NumPy cannot read, a call computes there or raises."""
     found = verdicts(library, OURS, "as-is", "elsewhere")
 
     assert {call: detail for call, (verdict, detail) in found.items() if verdict == "wrong"} == {}
@@ -64,7 +64,7 @@ def test_no_call_is_silently_wrong_off_the_host(verdicts, library):
 
 
 def test_what_works_with_strict_works_here(verdicts, library, place, call):
-    """No call needs array-api-strict instead."""
+    """Every call that works with array-api-strict works with interchange."""
     strict, _ = verdicts(library, STRICT)[place, call]
     verdict, detail = verdicts(library, OURS)[place, call]
 
@@ -72,21 +72,21 @@ def test_what_works_with_strict_works_here(verdicts, library, place, call):
 
 
 def test_as_many_calls_work_as_with_strict(verdicts, library):
-    """In all there are as many, or more."""
+    """At least as many calls work as with array-api-strict."""
     ours, strict = (len(working(verdicts(library, xp))) for xp in (OURS, STRICT))
 
     assert ours >= strict > 0
 
 
 def test_every_call_works_with_numpy(verdicts, library):
-    """What a call is compared with exists, and is the same when it is made twice."""
+    """The reference of a call exists, and is the same when the call is repeated."""
     found = verdicts(library, "numpy")
 
     assert [call for call, (verdict, _) in found.items() if verdict not in {"ok", "absent"}] == []
 
 
 def test_most_calls_work(verdicts, library):
-    """The lists are of what works and of what does not, and three of five do."""
+    """The lists include calls that fail, and three of five calls work."""
     found = verdicts(library, OURS)
     there = [call for call, (verdict, _) in found.items() if verdict != "absent"]
 
@@ -106,7 +106,7 @@ def test_the_list_is_long(calls_of, library):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_chapter_of_scipy_is_called(calls_of, chapter):
-    """None of those that take such arrays is left out."""
+    """Every function that accepts such arrays is called."""
     places = [place for place in calls_of("scipy") if place.partition(".")[0] == chapter]
 
     assert places
@@ -123,7 +123,7 @@ def test_every_public_name_of_extra_is_called(calls_of, need_recent, module):
 
 
 def test_every_call_of_extra_works(verdicts):
-    """Of this library nothing at all is refused."""
+    """No call of this library is refused."""
     found = verdicts("array_api_extra", OURS)
 
     assert [call for call, (verdict, _) in found.items() if verdict not in {"ok", "absent"}] == []

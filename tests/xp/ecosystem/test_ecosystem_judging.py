@@ -1,4 +1,4 @@
-"""The judge of the calls sees what is silently wrong: each kind of it, made on purpose."""
+"""The verdicts detect silently wrong results: each kind of fault, made on purpose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 class Foreign:
-    """An array of some library: what it says of itself can be other than what it is."""
+    """An array of a stand-in library, whose attributes may be wrong."""
 
     def __init__(self, array, **says):
         self.array = np.asarray(array)
@@ -59,7 +59,7 @@ def judged(judging, result, *, with_numpy):
     ],
 )
 def test_an_array_is_judged_by_everything_that_it_is(judging, result, verdict):
-    """Values, shape, element type, and what it says of itself must be NumPy's."""
+    """Values, shape, element type and reported attributes must be NumPy's."""
     assert judged(judging, result, with_numpy=np.array([1.0, 2.0])) == verdict
 
 
@@ -75,7 +75,7 @@ def test_an_array_is_judged_by_everything_that_it_is(judging, result, verdict):
     ],
 )
 def test_a_scalar_may_be_an_array_without_dimensions(judging, result, verdict):
-    """Where NumPy gives one of its scalars."""
+    """A 0-dimensional array is accepted where NumPy returns a scalar."""
     assert judged(judging, result, with_numpy=np.float64(2.0)) == verdict
 
 
@@ -97,17 +97,17 @@ def test_every_part_of_a_result_is_judged(judging, result, verdict):
 
 
 def test_what_the_judge_cannot_look_into_is_no_success(judging):
-    """A result of an unknown kind is never taken for right."""
+    """A result of an unknown kind is never accepted."""
     assert judged(judging, object(), with_numpy=object()) == "wrong"
 
 
 def test_an_array_that_numpy_cannot_read_is_no_success(judging):
-    """Neither as an object array nor otherwise."""
+    """It is refused as an object array and in any other form."""
     assert judged(judging, Bare([1.0, 2.0]), with_numpy=np.array([1.0, 2.0])) == "wrong"
 
 
 def test_a_result_that_refuses_to_be_read_is_no_success(judging):
-    """An error that comes later is not what the call ended with."""
+    """An error raised when the result is read is not the error of the call."""
 
     class Refusing(Foreign):
         def __array__(self, dtype=None, copy=None):
@@ -119,7 +119,7 @@ def test_a_result_that_refuses_to_be_read_is_no_success(judging):
 
 
 def test_an_input_that_was_written_into_is_seen(judging):
-    """Although what is returned is right."""
+    """A modified input is wrong even if the result is right."""
 
     def function(x):
         if isinstance(x, Foreign):
@@ -130,7 +130,7 @@ def test_an_input_that_was_written_into_is_seen(judging):
 
 
 def test_an_error_is_a_verdict_of_its_own(judging):
-    """With its class and the first line of its text."""
+    """An error is a verdict with its class and the first line of its message."""
 
     def function(x):
         if type(x) is Foreign:
@@ -140,10 +140,10 @@ def test_an_error_is_a_verdict_of_its_own(judging):
 
 
 def test_a_function_that_is_not_there_is_absent(judging):
-    """As in a version of the library before it."""
+    """A function is absent in releases of the library before its introduction."""
     assert judging.judge("function(h)", {}, XP) == ("absent", "")
 
 
 def test_a_call_that_fails_with_numpy_is_broken(judging):
-    """The list is to be mended, not the namespace."""
+    """A call that fails with NumPy is a fault of the list, not of the namespace."""
     assert judging.judge("function(h)", {"function": None}, XP)[0] == "broken"

@@ -29,9 +29,9 @@ every_guide = pytest.mark.parametrize("about", GUIDES)
 @pytest.mark.isolated
 @every_guide
 def test_examples_of_the_guides_run(run_child, need_recent, about):
-    """Every example gives the output that stands below it.
+    """Every example has the output shown below it.
 
-    In a process of its own, in which nobody has imported SciPy before.
+    It runs in its own process, in which SciPy was not imported before.
     """
     need_recent(about)
     text = (DOCS / "guides" / GUIDES[about]).read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_examples_of_the_guides_run(run_child, need_recent, about):
 
 @every_guide
 def test_the_guide_shows_the_verdicts(about):
-    """The page that a script writes is part of the one that people read."""
+    """The generated page is included in the published one."""
     text = (DOCS / "guides" / GUIDES[about]).read_text(encoding="utf-8")
 
     assert f"```{{include}} ../_generated/{about}.md\n```" in text
@@ -53,7 +53,7 @@ def test_the_guide_shows_the_verdicts(about):
 
 @every_guide
 def test_the_verdicts_are_those_of_the_calls_there_are(pages, about):
-    """A call, or a way of judging, that changed since the run makes the page stale."""
+    """A changed call, or a changed judgement, makes the page out of date."""
     text = pages.page_of(about).read_text(encoding="utf-8")
 
     assert text.partition("Fingerprint: ")[2].partition(" ")[0] == pages.fingerprint(about), ANEW
@@ -61,7 +61,7 @@ def test_the_verdicts_are_those_of_the_calls_there_are(pages, about):
 
 @every_guide
 def test_nothing_on_the_page_is_wrong(pages, about):
-    """No verdict says that a call gave something else without an error."""
+    """No verdict is a silently wrong result."""
     text = pages.page_of(about).read_text(encoding="utf-8")
     cells = {
         cell
@@ -76,7 +76,7 @@ def test_nothing_on_the_page_is_wrong(pages, about):
 @pytest.mark.isolated
 @every_guide
 def test_the_page_says_what_happens(pages, report, about):
-    """Where the releases are those of the page, it would be written the same."""
+    """With the releases of the page, generating it again gives the same page."""
     text = pages.page_of(about).read_text(encoding="utf-8")
     reports = [report(about, namespace) for namespace in pages.NAMESPACES]
     if f" {reports[0]['release']}: of " not in text:

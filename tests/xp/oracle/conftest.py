@@ -1,4 +1,4 @@
-"""What the oracle tests share: their helpers as the package `xp_oracle`, and the strict library.
+"""Fixtures of the oracle tests: the helper package `xp_oracle`, and array-api-strict.
 
 Source: array API standard 2025.12; the oracle is array-api-strict with its default flags.
 """
@@ -19,7 +19,7 @@ sys.modules.setdefault(_PACKAGE.__name__, _PACKAGE)
 
 @pytest.fixture(autouse=True)
 def _default_flags():
-    """Let no test see flags that another one set: they are global in array-api-strict."""
+    """Reset the flags of array-api-strict, which are global, for every test."""
     array_api_strict.reset_array_api_strict_flags()
     yield
     array_api_strict.reset_array_api_strict_flags()

@@ -1,4 +1,4 @@
-"""The array object: its attributes, what Python makes of it, devices and the ways out.
+"""The array object: its attributes, Python conversions, devices and exports.
 
 Source: array API standard 2025.12, "Array object".
 """
@@ -19,7 +19,7 @@ from xp_oracle.worlds import OURS, STRICT, Arr, Named
 @effort
 @given(st.data())
 def test_an_attribute_agrees(name, data):
-    """Or is refused, where an array has too few axes for it."""
+    """Every attribute agrees, or is refused if the array has too few axes for it."""
     x = data.draw(v.arrays(data.draw(v.dtypes("all")), data.draw(v.shapes(0, 4))))
 
     check(f"Array.{name}", lambda array: getattr(array, name), x)
@@ -31,7 +31,10 @@ def test_an_attribute_agrees(name, data):
 @effort
 @given(st.data())
 def test_python_makes_the_same_of_an_array(convert, data):
-    """One number of an array without axes; TypeError of any other (`range` asks ``__index__``)."""
+    """Conversions of a 0-dimensional array agree; of any other they are a TypeError.
+
+    `range` calls ``__index__``.
+    """
     dtype = data.draw(v.dtypes("integer" if convert is range else "all"))
     shape = data.draw(st.sampled_from(((), (), (), (1,), (2,), (1, 1), (0,))))
     x = data.draw(v.arrays(dtype, shape))
@@ -54,7 +57,7 @@ def test_only_integers_are_indices(dtype):
 
 
 def writes(made, source):
-    """Write into what was made, and return both: they are one memory or two."""
+    """Write into the result, and return both arrays: they share memory or do not."""
     made[...] = made + made
     return made, source
 
@@ -64,10 +67,10 @@ def writes(made, source):
 @effort
 @given(st.data())
 def test_a_copy_is_made_where_it_is_asked_for(function, copy, data):
-    """And none where it is not: what is written into the one is or is not in the other."""
+    """Memory is shared if and only if it is in the oracle, as a write into the one array shows."""
     x = data.draw(v.arrays(data.draw(v.dtypes("numeric")), data.draw(v.shapes(1)), "tame"))
     if function == "reshape" and not x.values.size:
-        return  # nothing is shared by nothing, see the table
+        return  # empty arrays share nothing, see the table
     if function == "astype" and copy is None:
         return  # True or False there
 
@@ -80,7 +83,7 @@ def test_a_copy_is_made_where_it_is_asked_for(function, copy, data):
 
 
 def test_what_has_the_type_already_is_given_back():
-    """By `astype` with ``copy=False``, the array itself; by default a new one."""
+    """`astype` with ``copy=False`` returns the array itself, and by default a new one."""
     x = OURS.xp.asarray([1.0, 2.0])
 
     assert OURS.xp.astype(x, x.dtype, copy=False) is x
@@ -102,7 +105,7 @@ def test_python_numbers_cannot_be_taken_without_a_copy(obj):
 
 
 def test_an_array_goes_to_the_device_that_it_is_on():
-    """And stays what it is."""
+    """Moving an array to its own device leaves it unchanged."""
     x = OURS.xp.asarray([1.0, 2.0])
 
     moved = x.to_device(x.device)
@@ -113,7 +116,7 @@ def test_an_array_goes_to_the_device_that_it_is_on():
 
 @pytest.mark.parametrize("device", ["nowhere", ..., 7.5, "cpu:one"], ids=str)
 def test_no_array_goes_to_what_is_no_device(device):
-    """A ValueError, TypeError or BufferError, for every way of asking."""
+    """A target that is no device is a ValueError, TypeError or BufferError for every method."""
     x = OURS.xp.asarray([1.0])
     asks = (
         x.to_device,
@@ -137,7 +140,7 @@ VERSIONS = [None, (0, 0), (0, 8), (1, 0), (1, 2), (2, 0)]
 @pytest.mark.parametrize("copy", [None, True, False])
 @pytest.mark.parametrize("place", [None, (1, 0)], ids=str)
 def test_the_capsule_is_of_the_generation_that_is_asked_for(version, copy, place):
-    """By its name, whatever else is asked for."""
+    """The capsule's name is that of the requested generation, whatever the other arguments are."""
 
     def name(world):
         array = world.take(Arr(np.ones((2, 3))))
@@ -162,7 +165,7 @@ def test_the_device_of_dlpack_is_that_of_the_oracle():
     ids=str,
 )
 def test_what_a_host_array_cannot_export_is_refused(wrong):
-    """A stream, another device, or a keyword that there is not."""
+    """A stream, another device, or an unknown keyword is refused."""
     for world in (STRICT, OURS):
         array = world.take(Arr(np.ones(3)))
         with pytest.raises((BufferError, ValueError, RuntimeError, TypeError)):
@@ -188,7 +191,7 @@ def test_arrays_go_there_and_back(data):
     "thing", [[1.0], 1.0, None, "text", ...], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_what_speaks_no_dlpack_is_an_attribute_error(thing):
-    """As the oracle has it, and as other libraries expect."""
+    """An object without DLPack is an AttributeError, as other libraries expect."""
     for world in (STRICT, OURS):
         with pytest.raises(AttributeError):
             world.xp.from_dlpack(thing)
@@ -197,7 +200,7 @@ def test_what_speaks_no_dlpack_is_an_attribute_error(thing):
 @pytest.mark.parametrize("name", ["ones", "zeros", "empty"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_an_array_is_made_on_the_device_and_of_the_type_that_are_asked_for(name, dtype):
-    """Its attributes are the very objects."""
+    """The created array has the requested device and dtype as attributes."""
     wanted = OURS.take(Named(dtype))
 
     made = getattr(OURS.xp, name)((2,), dtype=wanted, device=OURS.device)

@@ -1,4 +1,4 @@
-"""Element types: how they promote, what they can be cast to, their kinds and limits, all of them.
+"""Element types: promotion, casts, kinds and limits, for all of them.
 
 Source: array API standard 2025.12, "Type promotion rules", "Data type functions".
 """
@@ -20,7 +20,10 @@ SCALARS = (True, 1, -1, 1.5, 1j)
 
 @pytest.mark.parametrize("one", DTYPES)
 def test_two_types_promote_as_in_the_oracle(one):
-    """With every other type, in either order; across kinds it is the implementation's."""
+    """Promotion agrees for all pairs, in either order.
+
+    Across kinds it is implementation-defined.
+    """
     for other in DTYPES:
         check("result_type", None, Named(one), Named(other))
         check("result_type", None, Arr(np.ones((2,), one)), Named(other))
@@ -29,7 +32,7 @@ def test_two_types_promote_as_in_the_oracle(one):
 
 @pytest.mark.parametrize("one", DTYPES)
 def test_three_types_promote_in_any_order(one):
-    """To the same one."""
+    """Three types promote to the same type in any order."""
     for two, three in itertools.product(promotable(one, "all"), repeat=2):
         if three in promotable(two, "all"):
             found = {
@@ -42,7 +45,7 @@ def test_three_types_promote_in_any_order(one):
 
 @pytest.mark.parametrize("scalar", SCALARS, ids=lambda x: repr(x).partition(" at 0x")[0])
 def test_a_python_scalar_bends_to_a_type(scalar):
-    """In `result_type`, on either side of it."""
+    """A Python scalar is promoted to the type in `result_type`, in either position."""
     for dtype in DTYPES:
         check("result_type", None, Named(dtype), scalar)
         check("result_type", None, scalar, Named(dtype), scalar)
@@ -52,13 +55,13 @@ def test_a_python_scalar_bends_to_a_type(scalar):
     "given", [(), (1,), (1, 2.0), (True,)], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_scalars_alone_have_no_type(given):
-    """At least one array or type is needed."""
+    """`result_type` needs at least one array or type."""
     check("result_type", None, *given)
 
 
 @pytest.mark.parametrize("path", BINARY)
 def test_a_function_of_two_arrays_gives_the_promoted_type(path):
-    """For every pair of types that it takes."""
+    """Promotion agrees for every pair of types that the oracle accepts."""
     for one, other in PAIRS:
         if {one, other} <= {*KINDS[BINARY[path].kind]}:
             check(path, None, Arr(np.ones((2,), one)), Arr(np.ones((), other)))
@@ -66,7 +69,7 @@ def test_a_function_of_two_arrays_gives_the_promoted_type(path):
 
 @pytest.mark.parametrize("one", DTYPES)
 def test_a_type_can_be_cast_to_another_as_in_the_oracle(one):
-    """Within its kind by the table of promotions, whatever stands for it."""
+    """A cast within a kind agrees with the promotion table, for dtypes and arrays."""
     for other in DTYPES:
         ours = OURS.call("can_cast", Named(one), Named(other))
         theirs = STRICT.call("can_cast", Named(one), Named(other))
@@ -86,7 +89,7 @@ KIND_WORDS = (
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_type_is_of_the_kinds_of_the_oracle(dtype):
-    """By words, by types, by tuples of both."""
+    """`isdtype` agrees for names, types, and tuples of both."""
     kinds = (*KIND_WORDS, *map(Named, DTYPES))
     for kind in (*kinds, *itertools.combinations(kinds, 2), ()):
         check("isdtype", None, Named(dtype), kind)
@@ -98,7 +101,7 @@ def test_a_type_is_of_the_kinds_of_the_oracle(dtype):
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_what_is_no_kind_is_refused(kind):
-    """With the errors of the oracle, and a TypeError for what is of another type."""
+    """Errors agree, and a value of another type is a TypeError."""
     if kind != ("bool", 7):  # the oracle has stopped at the first
         check("isdtype", None, Named("bool"), kind, refusable=True)
     check("isdtype", None, Named("int8"), kind, refusable=True)
@@ -107,7 +110,7 @@ def test_what_is_no_kind_is_refused(kind):
 @pytest.mark.parametrize("function", ["finfo", "iinfo"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_limits_of_a_type_are_those_of_the_oracle(function, dtype):
-    """By type and by array; plain Python numbers; of any other type an error."""
+    """Limits agree by type and by array, are Python numbers, and are an error for other types."""
     check(function, None, Named(dtype))
     check(function, None, Arr(np.ones((2,), dtype)))
 
@@ -117,13 +120,13 @@ def test_the_limits_of_a_type_are_those_of_the_oracle(function, dtype):
     "thing", [None, 1.0, [1.0], "no type", Foreign()], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
 def test_what_has_no_limits_is_refused(function, thing):
-    """What is neither type nor array is a TypeError, as it is in the oracle."""
+    """A value that is neither type nor array is a TypeError, as in the oracle."""
     check(function, None, thing, refusable=True)
 
 
 @pytest.mark.parametrize("one", DTYPES)
 def test_a_cast_gives_the_values_of_the_oracle(one):
-    """From every type to every other, complex to real refused or as NumPy has it."""
+    """Casts agree for every pair; complex to real is refused or as in NumPy."""
     for other in DTYPES:
         x = Arr(np.asarray([0, 1, 3, 100, 1], one))
         if not (one.startswith("complex") and not other.startswith("complex")):
@@ -132,7 +135,7 @@ def test_a_cast_gives_the_values_of_the_oracle(one):
 
 @pytest.mark.parametrize("one", KINDS["complex floating"])
 def test_a_complex_array_is_not_cast_to_a_real_one(one):
-    """The standard says that it should not be permitted."""
+    """A cast from complex to real is refused: the standard says that it should not be permitted."""
     for other in (*KINDS["real numeric"],):
         outcome = OURS.call("astype", Arr(np.asarray([1 + 2j], one)), Named(other))
 
@@ -141,12 +144,12 @@ def test_a_complex_array_is_not_cast_to_a_real_one(one):
 
 @pytest.mark.parametrize("one", KINDS["complex floating"])
 def test_a_complex_array_is_cast_to_truths(one):
-    """As NumPy does it: what is not 0 is true."""
+    """A cast from complex to bool gives True for every value except 0, as in NumPy."""
     check("astype", None, Arr(np.asarray([0, 1j, 2, np.nan], one)), Named("bool"))
 
 
 def test_types_are_equal_to_themselves_alone():
-    """And can be keys."""
+    """Types are equal only to themselves, and are hashable."""
     own = [getattr(OURS.xp, name) for name in DTYPES]
 
     assert len({*own}) == len(DTYPES)

@@ -1,4 +1,4 @@
-"""Every function of the standard gives what array-api-strict gives, for arguments drawn for it.
+"""Every function of the standard agrees with array-api-strict for random arguments.
 
 Source: array API standard 2025.12.
 """
@@ -17,7 +17,7 @@ from xp_oracle.names import FUNCTIONS
 @effort
 @given(st.data())
 def test_a_function_agrees_with_the_oracle(path, data):
-    """In values, element type, shape and container, for whatever the standard defines it for."""
+    """Values, element type, shape and container agree for all inputs that the standard defines."""
     args, kwargs = data.draw(calls(path), path)
 
     check(path, None, *args, **kwargs)

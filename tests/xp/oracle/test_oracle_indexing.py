@@ -18,12 +18,12 @@ KEYS = {"basic": basic, "masks": masks, "any": keys}
 
 
 def get(array, key):
-    """Return what is at a key."""
+    """Return the elements at a key."""
     return array[key]
 
 
 def put(array, key, value):
-    """Assign, and return the array as it then is."""
+    """Assign, and return the array afterwards."""
     array[key] = value
     return array
 
@@ -37,7 +37,7 @@ def drawn(draw, least=0):
 @effort
 @given(st.data())
 def test_what_is_at_a_key_agrees(kind, data):
-    """In values, shape and type; one element is an array of no axes."""
+    """Values, shape and type agree; one element is a 0-dimensional array."""
     x = drawn(data.draw)
 
     check("__getitem__", get, x, data.draw(KEYS[kind](x.shape)))
@@ -55,7 +55,7 @@ def test_a_key_that_is_not_meant_ends_as_in_the_oracle(data):
 @effort
 @given(st.data())
 def test_slices_beyond_the_ends_are_cut(data):
-    """As Python's own are: the standard leaves it open."""
+    """Slices beyond the ends are clipped, as in Python: the standard leaves it open."""
     x = drawn(data.draw, 1)
     ends = st.none() | st.integers(-9, 9)
     key = slice(data.draw(ends), data.draw(ends), data.draw(st.sampled_from((None, 1, -1, 2, -3))))
@@ -67,7 +67,7 @@ def test_slices_beyond_the_ends_are_cut(data):
 @effort
 @given(st.data())
 def test_what_is_assigned_agrees(data):
-    """Scalars and arrays that broadcast to what the key selects."""
+    """Scalars and arrays that broadcast to the selection are assigned as in the oracle."""
     x = drawn(data.draw)
     key = data.draw(basic(x.shape, new_axes=False))
     shape = x.values[told(key)].shape
@@ -80,7 +80,7 @@ def test_what_is_assigned_agrees(data):
 
 
 def told(key):
-    """Return a key as NumPy takes it."""
+    """Return a key in the form that NumPy accepts."""
     if isinstance(key, tuple):
         return tuple(map(told, key))
     return key.values if isinstance(key, Arr) else key
@@ -89,7 +89,7 @@ def told(key):
 @effort
 @given(st.data())
 def test_what_is_assigned_by_a_mask_agrees(data):
-    """One value for all that is selected, or as many as there are."""
+    """A mask assigns one value to all selected elements, or one to each."""
     x = drawn(data.draw)
     mask = data.draw(masks(x.shape))
     shape = x.values[mask.values].shape
@@ -104,7 +104,7 @@ def test_what_is_assigned_by_a_mask_agrees(data):
 @effort
 @given(st.data())
 def test_an_assignment_that_is_not_meant_ends_as_in_the_oracle(data):
-    """To a wrong key, of a wrong shape, or of what is no number."""
+    """Assignments with a wrong key, a wrong shape or a value that is no number are refused."""
     x = drawn(data.draw)
     if data.draw(st.booleans()):
         key, value = data.draw(wrong_keys(x.shape)), data.draw(v.scalars(x.dtype))
@@ -116,7 +116,7 @@ def test_an_assignment_that_is_not_meant_ends_as_in_the_oracle(data):
 
 
 def test_an_array_that_must_not_be_written_is_not():
-    """An assignment and an operator in place are ValueErrors, and nothing has changed."""
+    """An assignment and an in-place operator are ValueErrors, and no element is changed."""
     memory = np.arange(3.0)
     memory.flags.writeable = False
     x = OURS.xp.from_dlpack(memory)
@@ -129,7 +129,7 @@ def test_an_array_that_must_not_be_written_is_not():
 
 
 def test_an_assignment_reaches_the_memory_that_was_imported():
-    """Import copies nothing, and neither does assignment."""
+    """Neither the import nor the assignment copies the memory."""
     memory = np.arange(6.0).reshape(2, 3)
     x = OURS.xp.from_dlpack(memory)
 
@@ -139,7 +139,7 @@ def test_an_assignment_reaches_the_memory_that_was_imported():
 
 
 def test_a_foreign_array_is_no_key_and_no_value():
-    """It is a TypeError or an IndexError, never taken for one of ours."""
+    """An array of another library as key is a TypeError or an IndexError."""
     x = OURS.xp.asarray([1.0, 2.0, 3.0])
 
     with pytest.raises((TypeError, IndexError)):

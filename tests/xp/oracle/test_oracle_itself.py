@@ -1,4 +1,4 @@
-"""The oracle sees what is wrong: namespaces with one planted fault each do not agree with it."""
+"""The oracle detects faults: namespaces with one planted fault each do not agree with it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def agree(monkeypatch):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault, agree):
-    """And said by its name."""
+    """The fault is reported under the name of the function."""
     path, function, said = FAULTS[fault]
 
     with pytest.raises(AssertionError, match=said):
@@ -94,7 +94,7 @@ def test_a_fault_is_found(fault, agree):
 
 @pytest.mark.parametrize("error", [KeyError, AssertionError, RecursionError, UnboundLocalError])
 def test_an_error_of_another_class_is_found(error, agree):
-    """Where the oracle's is a TypeError or ValueError."""
+    """An error that is not the oracle's TypeError or ValueError is detected."""
 
     def refuse(x, /, **kwargs):
         try:
@@ -107,7 +107,7 @@ def test_an_error_of_another_class_is_found(error, agree):
 
 
 def test_a_call_that_should_be_refused_is_found(agree):
-    """When something comes back all the same."""
+    """A result of a call that should be refused is detected."""
 
     def lenient(x, /, shape, **kwargs):
         try:
@@ -126,5 +126,5 @@ def test_the_oracle_agrees_with_itself(agree):
 
 
 def test_every_function_has_a_row():
-    """And no function two: what is in two chapters is the extension's."""
+    """Every function has one row; a function of two chapters has that of the extension."""
     assert len(FUNCTIONS) == len({*FUNCTIONS}) == 174

@@ -34,7 +34,7 @@ def test_the_list_of_names_is_that_of_the_oracle():
 
 @pytest.mark.parametrize(("extension", "names"), [("linalg", LINALG), ("fft", FFT)])
 def test_the_names_of_an_extension_are_those_of_the_oracle(extension, names):
-    """Those that are missing in a list of array-api-strict are there all the same."""
+    """The extensions have all names of the oracle, and those missing in its lists."""
     module = getattr(array_api_strict, extension)
 
     assert {*names} == {*module.__all__} | UNLISTED[extension]
@@ -43,7 +43,7 @@ def test_the_names_of_an_extension_are_those_of_the_oracle(extension, names):
 
 @pytest.mark.parametrize("name", [*CONSTANTS, *DTYPES, *INSPECTION, "linalg", "fft"])
 def test_the_namespace_has_the_name(name):
-    """It is in the module, and among the names that it says it has."""
+    """Each name is an attribute of the module and listed in its ``__all__``."""
     assert hasattr(OURS.xp, name)
     assert name in dir(OURS.xp)
 
@@ -73,7 +73,7 @@ def test_a_function_has_the_signature_of_the_standard(path):
 
 @pytest.mark.parametrize("path", FUNCTIONS)
 def test_a_function_knows_its_name_and_says_what_it_does(path):
-    """In a docstring that begins with a sentence."""
+    """A function has its name, and a docstring that begins with a sentence."""
     function = OURS.get(path)
     module, _, name = f"{OURS.xp.__name__}.{path}".rpartition(".")
 
@@ -83,13 +83,16 @@ def test_a_function_knows_its_name_and_says_what_it_does(path):
 
 @pytest.mark.parametrize("name", [*ATTRIBUTES, *METHODS])
 def test_an_array_has_the_attribute(name):
-    """Every attribute, method and operator of the standard's array object, on the class itself."""
+    """The class has every attribute, method and operator of the standard."""
     assert name in dir(OURS.array_type)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_takes_what_it_takes_in_the_standard(name):
-    """By names, kinds and defaults; in a method of Python itself, only by their number."""
+    """Parameters of methods agree in names, kinds and defaults.
+
+    For special methods of Python only their number is compared.
+    """
     ours = interface(getattr(OURS.array_type, name), name)
     theirs = interface(getattr(STRICT.array_type, name), name)
 
@@ -113,12 +116,12 @@ def test_the_version_is_the_one_that_is_promised():
     assert OURS.xp.__array_api_version__ == array_api_strict.__array_api_version__ == "2025.12"
 
 
-# ---------------------------------------------------------------- what an array leads to
+# ---------------------------------------------------------------- namespace of an array
 
 
 @pytest.mark.parametrize("version", [None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"])
 def test_an_array_leads_to_its_namespace(version):
-    """By whatever version is asked for; and without one."""
+    """An array returns its namespace for every supported version, and without one."""
     array = OURS.xp.asarray([1.0])
 
     assert array.__array_namespace__(api_version=version) is OURS.xp
@@ -127,7 +130,7 @@ def test_an_array_leads_to_its_namespace(version):
 
 @pytest.mark.parametrize("version", ["1999.01", "2026.12", "latest", 2025.12])
 def test_an_unknown_version_is_refused(version):
-    """With a ValueError."""
+    """An unknown version is a ValueError."""
     with pytest.raises(ValueError, match="version"):
         OURS.xp.asarray([1.0]).__array_namespace__(api_version=version)
 
@@ -153,14 +156,14 @@ def test_the_types_of_a_kind_are_those_of_the_oracle(kind):
 
 @pytest.mark.parametrize("kind", ["float", "integers", 7, ("bool", "nonsense")], ids=str)
 def test_an_unknown_kind_is_refused(kind):
-    """With a ValueError or TypeError, as the oracle does."""
+    """An unknown kind is a ValueError or TypeError, as in the oracle."""
     for world in (STRICT, OURS):
         with pytest.raises((ValueError, TypeError)):
             world.xp.__array_namespace_info__().dtypes(kind=kind)
 
 
 def test_the_default_types_are_those_of_the_oracle():
-    """By the names of the four kinds."""
+    """The default types of the four kinds agree by name."""
 
     def names(world, device):
         found = world.xp.__array_namespace_info__().default_dtypes(device=device)
@@ -178,7 +181,7 @@ def test_the_capabilities_are_those_of_the_oracle():
 
 
 def test_the_devices_are_a_tuple_with_the_default_one():
-    """On each of them arrays can be made."""
+    """The devices are a tuple with the default one, and arrays can be created on each."""
     info = OURS.xp.__array_namespace_info__()
 
     assert type(info.devices()) is tuple

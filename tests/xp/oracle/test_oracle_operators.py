@@ -42,7 +42,7 @@ def within(array):
 
 
 def scalar_beside(draw, kind, *, shifts=False):
-    """Draw an array, and a Python scalar that may stand beside it."""
+    """Draw an array, and a Python scalar that is allowed as its operand."""
     dtype = draw(v.dtypes(kind))
     array = draw(v.arrays(dtype, draw(v.shapes())))
     scalar = draw(v.scalars(dtype))
@@ -53,7 +53,7 @@ def scalar_beside(draw, kind, *, shifts=False):
 @effort
 @given(st.data())
 def test_an_operator_of_two_arrays_agrees(name, data):
-    """With the function of the same meaning in the oracle."""
+    """An operator agrees with the oracle's function of the same meaning."""
     x1, x2 = data.draw(operands(OPERATORS[name], shifts=name in SHIFTS))
 
     check(f"__{name}__", PYTHON[name], x1, x2)
@@ -63,7 +63,7 @@ def test_an_operator_of_two_arrays_agrees(name, data):
 @effort
 @given(st.data())
 def test_an_operator_takes_a_python_scalar_on_either_side(name, data):
-    """Whose type bends to the array's."""
+    """An operator accepts a Python scalar on either side, with the type of the array."""
     array, scalar = scalar_beside(data.draw, OPERATORS[name], shifts=name in SHIFTS)
     if name in SHIFTS:
         array = within(array)
@@ -73,7 +73,7 @@ def test_an_operator_takes_a_python_scalar_on_either_side(name, data):
 
 
 def in_place(name):
-    """Return what is done: the operator, and then both what it gave and what the name meant."""
+    """Return the operation: the operator, then its result and the value of the name."""
 
     def action(one, other):
         given, result = one, one
@@ -87,7 +87,7 @@ def in_place(name):
 @effort
 @given(st.data())
 def test_an_operator_in_place_changes_the_array_itself(name, data):
-    """And gives it back, its type and shape as before."""
+    """An in-place operator modifies and returns the array, with the same type and shape."""
     x1, x2 = data.draw(operands(OPERATORS[name], in_place=True, shifts=name in SHIFTS))
 
     check(f"__i{name}__", in_place(name), x1, x2)
@@ -97,7 +97,7 @@ def test_an_operator_in_place_changes_the_array_itself(name, data):
 @effort
 @given(st.data())
 def test_an_operator_in_place_takes_a_python_scalar(name, data):
-    """Unless the type would have to change."""
+    """An in-place operator accepts a Python scalar, unless the type would change."""
     array, scalar = scalar_beside(data.draw, OPERATORS[name], shifts=name in SHIFTS)
 
     check(f"__i{name}__", in_place(name), array, scalar)
@@ -107,7 +107,7 @@ def test_an_operator_in_place_takes_a_python_scalar(name, data):
 @effort
 @given(st.data())
 def test_an_operator_in_place_refuses_what_would_change_the_array(name, data):
-    """Another shape, or a type that it cannot keep."""
+    """A result of another shape, or of a type that cannot be kept, is refused."""
     x2, x1 = data.draw(operands(OPERATORS[name], shifts=False))
     if name in SHIFTS:
         x2 = within(x2)
@@ -119,7 +119,7 @@ def test_an_operator_in_place_refuses_what_would_change_the_array(name, data):
 @effort
 @given(st.data())
 def test_a_comparison_agrees(name, data):
-    """Between arrays, and with a Python scalar on either side."""
+    """Comparisons agree, between arrays and with a Python scalar on either side."""
     kind = COMPARISONS[name]
     if data.draw(st.booleans()):
         pair = data.draw(operands(kind))
@@ -143,7 +143,7 @@ def test_an_operator_of_one_array_agrees(name, data):
 @effort
 @given(st.data())
 def test_matmul_agrees(data):
-    """Of matrices, stacks of them and vectors, plain and in place."""
+    """`matmul` agrees for matrices, stacks and vectors, plain and in place."""
     one, other = data.draw(st.sampled_from([("float64", "float32"), ("int8", "int8")]))
     rows, inner, columns = (data.draw(st.integers(0, 3)) for _ in range(3))
     lead = data.draw(v.shapes(0, 1))
@@ -156,7 +156,7 @@ def test_matmul_agrees(data):
 @effort
 @given(st.data())
 def test_matmul_in_place_agrees(data):
-    """When the product has the shape of the first factor."""
+    """In-place `matmul` agrees if the product has the shape of the first factor."""
     rows, inner = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
     x1 = data.draw(v.arrays("float64", (rows, inner), "tame"))
     x2 = data.draw(v.arrays("float64", (inner, inner), "tame"))
@@ -172,7 +172,7 @@ def test_matmul_in_place_agrees(data):
 @effort
 @given(st.data())
 def test_an_operator_for_which_a_type_is_not_meant(name, data):
-    """Is refused, or gives what NumPy gives."""
+    """The operator is refused, or agrees with NumPy."""
     kind = {**OPERATORS, **COMPARISONS, **SIGNS}[name]
     others = [d for d in KINDS["all"] if d not in KINDS[kind]]
     if not others:
@@ -184,7 +184,7 @@ def test_an_operator_for_which_a_type_is_not_meant(name, data):
     check(f"__{name}__", act, *many)
 
 
-# ---------------------------------------------------------------- what is no operand
+# ---------------------------------------------------------------- invalid operands
 
 ANY_OPERATOR = [
     *PYTHON.items(),
@@ -195,7 +195,7 @@ ANY_OPERATOR = [
 
 @pytest.mark.parametrize(("name", "act"), ANY_OPERATOR, ids=[name for name, _ in ANY_OPERATOR])
 def test_an_array_of_another_library_is_refused_on_either_side(name, act):
-    """With a TypeError that names `asarray`, not answered in that library's way."""
+    """Arrays of other libraries are a TypeError that names `asarray`, on either side."""
     ours, theirs = OURS.xp.asarray([1, 2]), np.asarray([1, 2])
 
     with pytest.raises(TypeError, match=r"`asarray\(x\)`"):
@@ -210,17 +210,17 @@ def test_an_array_of_another_library_is_refused_on_either_side(name, act):
 )
 @pytest.mark.parametrize("name", OPERATORS)
 def test_what_is_neither_array_nor_number_is_a_type_error(name, other):
-    """On either side."""
+    """An operand that is neither array nor number is a TypeError on either side."""
     ours = OURS.xp.asarray([1, 2])
 
     for pair in ((ours, other), (other, ours)):
         if isinstance(pair[0], str) and name == "mod":
-            continue  # Python formats a text with whatever has keys
+            continue  # Python formats a string with any object that has keys
         with pytest.raises(TypeError):
             PYTHON[name](*pair)
 
 
 def test_an_array_has_no_hash():
-    """Since its comparisons give arrays."""
+    """An array has no hash, since its comparisons return arrays."""
     with pytest.raises(TypeError):
         hash(OURS.xp.asarray([1.0]))

@@ -1,6 +1,6 @@
-"""A call that array-api-strict refuses is refused with an error of a class that stands for its own.
+"""A call that array-api-strict refuses is refused with an equivalent error class.
 
-Source: array API standard 2025.12; what may differ is written in `xp_oracle.differences`.
+Source: array API standard 2025.12; accepted differences are in `xp_oracle.differences`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ ARRAY_PARAMETERS = [
 @effort
 @given(st.data())
 def test_a_wrong_argument_ends_as_in_the_oracle(path, data):
-    """Types, shapes, axes and words that a function does not take."""
+    """Types, shapes, axes and names that a function does not accept are refused."""
     (args, kwargs), by_type = data.draw(spoilt_calls(path), path)
 
     check(path, None, *args, **kwargs, refusable=by_type)
 
 
 def refused(path, *args, **kwargs):
-    """Call a function of ours, which must raise a TypeError, and return what it says."""
+    """Call a function of ours, which must raise a TypeError, and return the message."""
     with pytest.raises(TypeError) as caught:
         OURS.get(path)(*map(OURS.take, args), **{k: OURS.take(v) for k, v in kwargs.items()})
     return str(caught.value)
@@ -51,7 +51,7 @@ def refused(path, *args, **kwargs):
 
 @pytest.mark.parametrize("path", FUNCTIONS)
 def test_an_unknown_keyword_is_a_type_error(path):
-    """Beside arguments that would do."""
+    """An unknown keyword with otherwise valid arguments is a TypeError."""
     args, kwargs = arranged(path, example(path))
 
     refused(path, *args, **kwargs, nonsense=1)
@@ -59,7 +59,7 @@ def test_an_unknown_keyword_is_a_type_error(path):
 
 @pytest.mark.parametrize("path", COUNTED)
 def test_an_argument_too_many_is_a_type_error(path):
-    """Above all one that is only taken by keyword."""
+    """A surplus positional argument is a TypeError, also for keyword-only parameters."""
     given = example(path)
     args = [
         given.get(p.name) for p in signature(path).parameters.values() if p.kind < p.KEYWORD_ONLY
@@ -70,7 +70,7 @@ def test_an_argument_too_many_is_a_type_error(path):
 
 @pytest.mark.parametrize("path", FUNCTIONS)
 def test_a_positional_argument_by_keyword_is_a_type_error(path):
-    """For every parameter whose name is not part of the interface."""
+    """A positional-only parameter passed by keyword is a TypeError."""
     given = example(path)
     for name, parameter in signature(path).parameters.items():
         if parameter.kind is parameter.POSITIONAL_ONLY and name in given:
@@ -82,13 +82,13 @@ def test_a_positional_argument_by_keyword_is_a_type_error(path):
 
 @pytest.mark.parametrize("path", COUNTED)
 def test_a_missing_argument_is_a_type_error(path):
-    """When nothing is given at all: every function but those that take any number needs some."""
+    """A call without arguments is a TypeError, except for functions of any number of arrays."""
     refused(path)
 
 
 @pytest.mark.parametrize(("path", "name"), ARRAY_PARAMETERS)
 def test_a_foreign_array_is_a_type_error_that_names_asarray(path, name):
-    """In the place of any array: nothing is converted unasked."""
+    """An array of another library is refused for every array parameter: nothing is converted."""
     given = example(path)
     own = given[name]
     foreign = Foreign() if isinstance(own, Arr) else (Foreign(), *own[1:])
@@ -100,13 +100,13 @@ def test_a_foreign_array_is_a_type_error_that_names_asarray(path, name):
 @pytest.mark.parametrize("path", ["concat", "stack"])
 @pytest.mark.parametrize("nothing", [[], ()], ids=lambda x: repr(x).partition(" at 0x")[0])
 def test_nothing_cannot_be_joined(path, nothing):
-    """There is no type or shape that it could have."""
+    """Joining no arrays is refused, since the result has no type and no shape."""
     check(path, None, nothing)
 
 
 @pytest.mark.parametrize("path", sorted(TAKE_ANYTHING))
 def test_a_foreign_array_is_taken_where_it_is_asked_for(path):
-    """By `asarray` and `from_dlpack`, with its values."""
+    """`asarray` and `from_dlpack` import a foreign array with its values."""
     foreign = np.arange(6.0).reshape(2, 3)
 
     assert np.asarray(OURS.get(path)(foreign)).tolist() == foreign.tolist()

@@ -29,7 +29,10 @@ def same(one, other, close):
 @pytest.mark.parametrize("dtype", ROUND)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_special_case_is_as_the_standard_says(case, dtype):
-    """In arrays of one element and of many, which NumPy computes in different ways."""
+    """Special cases hold in arrays of one element and of many.
+
+    NumPy computes these in different ways.
+    """
     path, *given, expected = case
     for shape in ((), (9,)):
         arrays = [Arr(np.full(shape, one, dtype)) for one in given]
@@ -48,7 +51,7 @@ def test_a_reduction_of_nothing_is_as_the_standard_says(path):
 
 @pytest.mark.parametrize("path", OF_A_NAN)
 def test_one_nan_makes_a_reduction_nan(path):
-    """Wherever it stands."""
+    """One NaN makes a reduction NaN, at any position."""
     for place in range(3):
         values = np.ones(3)
         values[place] = np.nan
@@ -67,7 +70,7 @@ GRID = [complex(real, imaginary) for real in PARTS for imaginary in PARTS]
 
 
 def by_python(path, number):
-    """Return what `cmath` gives, nothing where it raises."""
+    """Return the result of `cmath`, or nothing if it raises."""
     try:
         return getattr(cmath, path)(number)
     except (ValueError, OverflowError):
@@ -75,7 +78,7 @@ def by_python(path, number):
 
 
 def parts_agree(one, other):
-    """Whether two parts are the same number, whatever its sign where C99 leaves it open."""
+    """Whether two parts are the same number, ignoring the sign where C99 leaves it open."""
     if math.isnan(other) or math.isnan(one):
         return math.isnan(other) and math.isnan(one)
     return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-15)
@@ -83,7 +86,10 @@ def parts_agree(one, other):
 
 @pytest.mark.parametrize("path", COMPLEX)
 def test_a_function_of_complex_numbers_is_as_in_c99(path):
-    """On a grid of zeros, ones, infinities and NaN; where NumPy is not, as NumPy is."""
+    """Complex functions agree with C99 on a grid of zeros, ones, infinities and NaN.
+
+    Where NumPy does not, they agree with NumPy.
+    """
     for number in GRID:
         x = Arr(np.asarray(number))
         theirs, ours = (world.call(path, x).value.values.item() for world in (STRICT, OURS))
@@ -100,7 +106,7 @@ def test_a_function_of_complex_numbers_is_as_in_c99(path):
 
 @pytest.mark.parametrize("path", COMPLEX)
 def test_a_function_of_complex_numbers_keeps_to_its_symmetry(path):
-    """What it gives for a conjugate is the conjugate of what it gives."""
+    """The result for a conjugate is the conjugate of the result."""
     for number in GRID:
         if not cmath.isfinite(number) or not number.imag:
             continue

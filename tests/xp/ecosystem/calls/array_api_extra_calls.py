@@ -77,7 +77,7 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
         "tagged(testing.lazy_xp_function, testing.patch_lazy_xp_functions, xp, h)",
     )
 }
-"""No place of its own -> what is called there."""
+"""Section (there is only one, unnamed) -> calls."""
 
 
 def refusal(function: Callable[..., Any], *arrays: Any) -> str:
@@ -90,7 +90,7 @@ def refusal(function: Callable[..., Any], *arrays: Any) -> str:
 
 
 def tagged(tag: Callable[..., Any], patch: Callable[..., Any], xp: ModuleType, x: Any) -> Any:
-    """Return what a function gives that was tagged for lazy libraries, while they are watched."""
+    """Return the result of a function tagged for lazy libraries, while the calls are monitored."""
     module = SimpleNamespace(doubled=lambda x: x * 2)
     tag(module.doubled)
     with patch(SimpleNamespace(module=module), xp=xp):
@@ -98,4 +98,4 @@ def tagged(tag: Callable[..., Any], patch: Callable[..., Any], xp: ModuleType, x
 
 
 HELPERS: Final = {"refusal": refusal, "tagged": tagged}
-"""What the calls use beside array-api-extra."""
+"""Names that the calls use besides array-api-extra."""

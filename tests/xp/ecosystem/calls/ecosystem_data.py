@@ -1,6 +1,6 @@
-"""The arrays of the written calls: one name each, made anew from one seed whenever asked.
+"""The arrays of the written calls: one name each, created from one seed at each request.
 
-The names are chosen so that none is a function of the libraries called.
+The names differ from those of all functions of the called libraries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def make() -> dict[str, np.ndarray]:
-    """Return name -> array; the arrays of two calls share nothing."""
+    """Return name -> array; the arrays of two calls share no memory."""
     return {**_plain(), **_signals(), **_images(), **_samples(), **_classes()}
 
 
@@ -39,7 +39,7 @@ def _plain() -> dict[str, np.ndarray]:
 
 
 def _signals() -> dict[str, np.ndarray]:
-    """Return what is filtered and transformed, and what it is filtered with."""
+    """Return signals to filter and transform, and filter coefficients."""
     rng = np.random.default_rng(1)
     times = np.linspace(0, 1, 64, endpoint=False)
     signal = np.sin(12 * times) + 0.1 * rng.normal(size=64)
@@ -91,7 +91,7 @@ def _samples() -> dict[str, np.ndarray]:
 
 
 def _classes() -> dict[str, np.ndarray]:
-    """Return a table of features, what is to be learnt from it, and guesses at that."""
+    """Return a feature table, its targets, and predictions of them."""
     rng = np.random.default_rng(4)
     labels = np.arange(40) % 3
     features = rng.normal(size=(40, 5)) + labels[:, None]
@@ -142,4 +142,4 @@ LAYOUTS: Final[dict[str, Callable[[np.ndarray], np.ndarray]]] = {
     "read-only": _read_only,
     "strided": _strided,
 }
-"""Ways to give the arrays, none of which may change what a call returns."""
+"""Layouts of the arrays, none of which may change the result of a call."""

@@ -1,8 +1,7 @@
-"""What is said of one call: does it give what NumPy gives, in whose arrays, or what it raises.
+"""Verdicts on a call: whether the result equals NumPy's, its array type, or the error raised.
 
-A call is *wrong* when it returns without an error and anything of the result
-is not NumPy's: values, shape, element type, the dtype or device that an array says it has, or the
-inputs afterwards.
+A call is *wrong* if it returns without an error and any part of the result differs from NumPy's:
+values, shape, element type, the dtype or device that an array reports, or the inputs afterwards.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _OF_A_LATER_RELEASE = re.compile(
 
 
 class WrongError(Exception):
-    """What is not as it is with NumPy."""
+    """A difference from NumPy."""
 
 
 def judge(
     call: str, names: Mapping[str, Any], xp: ModuleType, give: Callable[..., Any] | None = None
 ) -> tuple[str, str]:
-    """Return a verdict on a call, and what there is to say about it.
+    """Return a verdict on a call, and an explanation.
 
     ``ok``: as NumPy, in arrays of `xp` (or in scalars, as NumPy).  ``numpy``: as NumPy, and some
     of it in arrays or scalars of NumPy.  ``wrong``: see above.  ``raised``: an error.
@@ -54,7 +53,7 @@ def judge(
         given = {name: give(array) for name, array in ecosystem_data.make().items()}
         try:
             found = _evaluate(call, names, xp, given)
-        except Exception as error:  # noqa: BLE001 - whatever a library raises is the verdict
+        except Exception as error:  # noqa: BLE001 - any error of a library is a verdict
             return "raised", f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
         try:
             places = {xp.asarray(0.0).device, *(array.device for array in given.values())}
@@ -62,19 +61,19 @@ def judge(
             _compare_inputs(known, given)
         except WrongError as error:
             return "wrong", str(error)
-        except Exception as error:  # noqa: BLE001 - what nobody can read is no result
+        except Exception as error:  # noqa: BLE001 - an unreadable result is no result
             return "wrong", f"the result cannot be read: {error!r}"
     return ("numpy", "") if foreign else ("ok", "")
 
 
 def _evaluate(call: str, names: Mapping[str, Any], xp: ModuleType, arrays: dict[str, Any]) -> Any:
-    """Return what a call gives with arrays of one library."""
+    """Return the result of a call with arrays of one library."""
     scope = {**names, "__builtins__": builtins, "xp": xp, "np": np, **arrays}
     return eval(call, scope)  # noqa: S307 - the calls are written beside this file
 
 
 def _pairs(where: str, truth: Any, found: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every part of a result that has no parts, with what it should be."""
+    """Yield every leaf of a result, with its expected value."""
     if type(truth).__module__.startswith(("scipy.", "sklearn.")) and not isinstance(
         truth, Iterable
     ):
@@ -129,7 +128,7 @@ def _compare_values(where: str, truth: np.ndarray, found: np.ndarray) -> None:
 
 
 def _compare_words(where: str, found: Any, xp: ModuleType, places: set[Any]) -> None:
-    """Refuse an array that says of itself what is not so."""
+    """Refuse an array whose attributes are wrong."""
     array = _read(found)
     says = (found.dtype, found.shape)
     is_so = (getattr(xp, array.dtype.name), array.shape)
@@ -138,12 +137,12 @@ def _compare_words(where: str, found: Any, xp: ModuleType, places: set[Any]) -> 
 
 
 def _read(found: Any) -> np.ndarray:
-    """Return an array, or a number, as NumPy's, from wherever it is."""
+    """Return an array, or a number, of any library as NumPy's."""
     is_elsewhere = hasattr(found, "__dlpack_device__") and found.__dlpack_device__()[0] != _HOST
     return np.asarray(found.to_device("cpu") if is_elsewhere else found)
 
 
 def _compare_inputs(known: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> None:
-    """Refuse a call that wrote into what it was given, unless it does so with NumPy."""
+    """Refuse a call that modified its inputs, unless it does so with NumPy."""
     for name, array in known.items():
         _compare_values(f"{name} afterwards", array, _read(given[name]))

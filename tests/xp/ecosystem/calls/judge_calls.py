@@ -1,8 +1,8 @@
 """Judges every written call of one library with the arrays of one namespace, and prints JSON.
 
-``python judge_calls.py scipy interchange.xp as-is numpy``: the library, the
-namespace, a layout of `ecosystem_data`, and who computes behind interchange.  It is run as a child
-process, since SciPy decides at its import whether it takes such arrays.
+``python judge_calls.py scipy interchange.xp as-is numpy``: the library, the namespace, a layout of
+`ecosystem_data`, and the backend of interchange.  It is run as a child process, since SciPy decides
+at its import whether it accepts other arrays.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _release(library: ModuleType) -> str:
 
 
 def _dispatching(library: str) -> contextlib.AbstractContextManager[object]:
-    """Return the block in which scikit-learn takes such arrays."""
+    """Return the context manager in which scikit-learn accepts other arrays."""
     if library != "sklearn":
         return contextlib.nullcontext()
     return importlib.import_module("sklearn").config_context(array_api_dispatch=True)

@@ -1,7 +1,7 @@
 """The written calls of SciPy: chapter -> calls, in the names of `ecosystem_data`.
 
-Source: SciPy, "Support for the array API standard", and its reference.  Functions that SciPy gives
-to NumPy alone are in it, too: what they do with other arrays must not be silently wrong.
+Source: SciPy, "Support for the array API standard", and its reference.  Functions that SciPy
+supports for NumPy only are included: their results with other arrays must not be silently wrong.
 """
 
 from __future__ import annotations
@@ -281,4 +281,4 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
         "hessian(lambda x: x[0, ...] ** 2 * x[1, ...], r[:2]).ddf",
     ),
 }
-"""Place in SciPy -> what is called there."""
+"""Module of SciPy -> calls."""

@@ -1,7 +1,7 @@
 """The written calls of scikit-learn: module -> calls, in the names of `ecosystem_data`.
 
-Source: scikit-learn, "Array API support", and its reference.  Estimators that scikit-learn gives to
-NumPy alone are in it, too: what they do with other arrays must not be silently wrong.
+Source: scikit-learn, "Array API support", and its reference.  Estimators that scikit-learn supports
+for NumPy only are included: their results with other arrays must not be silently wrong.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "utils.class_weight": ("compute_class_weight('balanced', classes=xp.asarray([0, 1, 2]), y=y)",),
 }
-"""Module of scikit-learn -> what is called there."""
+"""Module of scikit-learn -> calls."""
 
 HELPERS: Final[dict[str, Any]] = {
     "GaussianNB": "sklearn.naive_bayes.GaussianNB",
@@ -184,4 +184,4 @@ HELPERS: Final[dict[str, Any]] = {
     "words": np.array(["no", "perhaps", "yes"]),
     "StandardScaler": "sklearn.preprocessing.StandardScaler",
 }
-"""What the calls use beside the arrays, and from other modules."""
+"""Names that the calls use besides the arrays, also from other modules."""

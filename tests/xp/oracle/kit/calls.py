@@ -1,7 +1,7 @@
-"""Whole calls of a function: arguments drawn by its signature, right ones and wrong ones.
+"""Random calls of a function: valid and invalid arguments drawn by its signature.
 
 Source: array API standard 2025.12.  Signatures are those of array-api-strict; optional parameters
-are left out half of the time, and what may be given either way is given by position or by keyword.
+are omitted half of the time, and parameters of both kinds are passed by position or by keyword.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
 
 @cache
 def _plain(path: str) -> dict[str, Any]:
-    """Return ones of a type and shape that the function takes, for each of its arrays."""
+    """Return arrays of ones of a valid type and shape, for each array parameter."""
     row = FUNCTIONS[path]
     dtype = KINDS[row.kind][0]
     shaped = {"vector": np.ones(2), "square": np.eye(2), "matrix": np.eye(2)}

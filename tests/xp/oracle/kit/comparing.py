@@ -1,4 +1,4 @@
-"""When two outcomes agree, and which errors stand for each other.
+"""When two outcomes agree, and which error classes are equivalent.
 
 Source: array API standard 2025.12, "Accuracy": integers, booleans, shapes and types exactly, floats
 closely, NaN where NaN is, the sign of zero kept.  Which class an error has is mostly left open; the
@@ -26,7 +26,7 @@ _SIGNLESS: Final = ("linalg.", "fft.", "matmul", "tensordot", "vecdot", "cumulat
 
 
 def built_in(error: Exception) -> set[type]:
-    """Return the nearest built-in classes of an error: `IndexError` and `ValueError`, say."""
+    """Return the nearest built-in classes of an error, such as `IndexError` and `ValueError`."""
     found: set[type] = set()
     for one in type(error).__mro__:
         named = getattr(builtins, one.__name__, None) is one
@@ -45,7 +45,7 @@ def stands_for(path: str, strict: Exception, ours: Exception) -> bool:
 
 
 def in_order(path: str, told: Any) -> Any:
-    """Sort what a ``unique_`` function gave by its values: their order is not specified."""
+    """Sort the result of a ``unique_`` function by its values: their order is not specified."""
     if not path.startswith("unique_") or not (isinstance(told, Fact) or told[1]):
         return told
     if isinstance(told, Fact):
@@ -66,7 +66,7 @@ def in_order(path: str, told: Any) -> Any:
 
 
 def unlike(path: str, one: Any, other: Any) -> str:
-    """Return what differs between two told results, nothing where they agree."""
+    """Return the difference of two results, empty if they agree."""
     return next(_unlike(path, one, other), "")
 
 
@@ -91,7 +91,7 @@ def _unlike(path: str, one: Any, other: Any) -> Iterator[str]:
 
 
 def _dicts_unlike(path: str, one: Any, other: Any) -> Iterator[str]:
-    """Yield every difference of two things told by the names of their parts."""
+    """Yield every difference of two results with the names of the parts."""
     if one.keys() != other.keys():
         yield f"names: {[*one]}, not {[*other]}"
     for name in one.keys() & other.keys():
@@ -105,7 +105,7 @@ def _arrays_unlike(path: str, one: Fact, other: Fact) -> Iterator[str]:
     elif one.values.shape != other.values.shape:
         yield f"shapes: {one.values.shape}, not {other.values.shape}"
     elif path.startswith("empty"):
-        return  # what is in it is nobody's business
+        return  # the elements are unspecified
     elif one.values.dtype.kind not in "fc":
         if not np.array_equal(one.values, other.values):
             yield f"values: {one.values.tolist()}, not {other.values.tolist()}"
@@ -133,17 +133,18 @@ def _floats_unlike(path: str, one: Fact, other: Fact) -> Iterator[str]:
 
 
 def verdict(path: str, strict: Outcome, ours: Outcome, numpy: Callable[[], Outcome] | None) -> str:
-    """Return what is wrong with our outcome beside the other one, nothing where it will do.
+    """Return what is wrong with our outcome compared with the other one, empty if it is accepted.
 
     Parameters
     ----------
     path : str
-        What was called.
+        The function that was called.
     strict, ours : Outcome
         How it ended.
     numpy : callable, optional
-        Does the same with NumPy: what comes back where array-api-strict refuses what the standard
-        leaves open must be at least that.
+        Does the same with NumPy: where array-api-strict refuses a call that the standard leaves
+    open,
+        our result must agree with it.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def verdict(path: str, strict: Outcome, ours: Outcome, numpy: Callable[[], Outco
 
 
 def _is_elsewhere(path: str, args: Any, kwargs: Any) -> bool:
-    """Whether array-api-strict is no oracle for a call."""
+    """Whether array-api-strict is not an oracle for a call."""
     return any(path == row.paths and row.when(args, kwargs) for row in differences.INSTEAD)
 
 
@@ -194,14 +195,14 @@ def check(
     Parameters
     ----------
     path : str
-        Name of what is done, by which the tables of differences know it.
+        Name of the operation, by which the tables of differences refer to it.
     action : callable, optional
-        Takes the arguments; calls the function at `path` when left out.
+        Is called with the arguments; calls the function at `path` when left out.
     *args, **kwargs
         Descriptions of the arguments.
     refusable : bool, default False
-        An argument is of a type that its parameter does not take: a TypeError of ours is right,
-        whatever the oracle makes of it.
+        An argument has a type that its parameter does not accept: a TypeError of ours is right,
+        whatever the oracle does.
     """
     todo = path if action is None else action
     oracle = differences.by_numpy if _is_elsewhere(path, args, kwargs) else _by_strict

@@ -1,4 +1,4 @@
-"""What may differ from array-api-strict, each with its reason.
+"""Accepted differences from array-api-strict, each with its reason.
 
 Source: array API standard 2025.12.  Errors of another class; calls that array-api-strict refuses
 although the standard leaves them open; calls that we refuse; calls for which it is no oracle.
@@ -26,17 +26,17 @@ class Row(NamedTuple):
     Parameters
     ----------
     paths : str
-        Patterns of the calls that it is about, as of `fnmatch`.
+        Patterns of the calls that it applies to, as of `fnmatch`.
     theirs : type or tuple of types
-        What array-api-strict raises, where it raises.
+        The class that array-api-strict raises, if it raises.
     says : str
-        Part of what that error says.
+        Part of that error's message.
     reason : str
         Why it is accepted.
     ours : type or tuple of types
-        What we raise, where we raise.
+        The class that we raise, if we raise.
     as_numpy : bool
-        Where we give a value: whether it must be the one that NumPy gives.
+        If we return a value: whether it must equal NumPy's.
     """
 
     paths: str
@@ -47,7 +47,7 @@ class Row(NamedTuple):
     as_numpy: bool = True
 
     def covers(self, path: str, theirs: Exception) -> bool:
-        """Whether the row is about that call, and about what is said against it."""
+        """Whether the row applies to the call and to the difference."""
         about = any(fnmatchcase(path, one) for one in self.paths.split())
         return about and isinstance(theirs, self.theirs) and self.says in str(theirs)
 
@@ -330,7 +330,7 @@ LENIENT: Final = (
 
 
 class RefusalRow(NamedTuple):
-    """Calls that array-api-strict takes and that we refuse."""
+    """Calls that array-api-strict accepts and that we refuse."""
 
     paths: str
     when: Callable[[Any, Any], bool]
@@ -444,7 +444,7 @@ _NUMPY_NAMES: Final = {"linalg.cross": "cross"}
 
 
 def _plain(thing: Any) -> Any:
-    """Turn a description into what NumPy takes."""
+    """Turn a description into an object that NumPy accepts."""
     if isinstance(thing, Arr):
         return thing.fresh()
     if isinstance(thing, slice):
@@ -476,5 +476,5 @@ def by_numpy(path: str, action: Any, args: Any, kwargs: Any) -> Outcome:
         try:
             todo = action or attrgetter(_NUMPY_NAMES.get(path, path))(np)
             return Outcome(_told(todo(*given, **named)))
-        except Exception as error:  # noqa: BLE001 - it is what is reported
+        except Exception as error:  # noqa: BLE001 - any error is reported
             return Outcome(error=error)

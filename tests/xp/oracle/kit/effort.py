@@ -1,7 +1,7 @@
-"""How many examples are tried: a quarter of what the profile asks for, or what is asked for here.
+"""The number of examples: a quarter of the profile's, or the number requested here.
 
-``INTERCHANGE_ORACLE_EXAMPLES=200`` asks for as many as the suite of the
-standard's own project is usually run with; ``HYPOTHESIS_PROFILE=ci`` makes a run repeatable.
+``INTERCHANGE_ORACLE_EXAMPLES=200`` requests the number that the suite of the standard's own project
+is usually run with; ``HYPOTHESIS_PROFILE=ci`` makes a run repeatable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where names and signatures of array-api-strict are not those of the standard, or not ours.
+"""Names and signatures of array-api-strict that differ from those of the standard, or from ours.
 
-Source: array API standard 2025.12; `interchange.from_dlpack` for what stands beside it.
+Source: array API standard 2025.12; `interchange.from_dlpack` for additional parameters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNLISTED: Final = {
     "linalg": {"eig", "eigvals"},  # new in 2025.12: defined there, but not in its __all__
     "fft": set(),
 }
-"""Where the lists of array-api-strict are not those of the standard."""
+"""Corrections of array-api-strict's lists, where they differ from the standard."""
 
 SIGNATURES: Final = {
     ("astype", "device"): None,
@@ -29,7 +29,7 @@ SIGNATURES: Final = {
     ("__dlpack__", "dl_device"): None,
     ("__dlpack__", "copy"): None,
 }
-"""Defaults of the standard where array-api-strict has a mark of its own for "not given"."""
+"""Defaults of the standard where array-api-strict uses its own sentinel for "not given"."""
 
 BESIDE: Final = {
     "from_dlpack": {"stream", "assume_writable"},  # as of interchange.from_dlpack

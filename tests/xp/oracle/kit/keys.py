@@ -1,4 +1,4 @@
-"""Strategies for the keys of arrays: what the standard indexes with, and what it does not.
+"""Strategies for the keys of arrays: those that the standard defines, and others.
 
 Source: array API standard 2025.12, "Indexing".
 """
@@ -42,7 +42,7 @@ def _single(draw: st.DrawFn, length: int) -> Any:
 def basic(draw: st.DrawFn, shape: v.Shape, *, new_axes: bool = True) -> Any:
     """Draw ints and slices for all axes or, with an ellipsis, some; and new axes among them."""
     keys = [draw(_single(n)) for n in shape]
-    if any(isinstance(key, Arr) for key in keys):  # those stand beside integers alone
+    if any(isinstance(key, Arr) for key in keys):  # those are combined with integers only
         keys = [key if not isinstance(key, slice) else None for key in keys]
         keys = [0 if key is None and n else key for key, n in zip(keys, shape, strict=True)]
         if None in keys:

@@ -166,7 +166,7 @@ FUNCTIONS: Final = {
     **{f"linalg.{name}": row for name, row in LINALG.items()},
     **{f"fft.{name}": row for name, row in FFT.items()},
 }
-"""Every function of the standard, by the path to it from the namespace."""
+"""Every function of the standard, by its path in the namespace."""
 
 OPERATORS: Final = {
     "add": "numeric",
@@ -182,7 +182,7 @@ OPERATORS: Final = {
     "lshift": "integer",
     "rshift": "integer",
 }
-"""Those that come in three forms: plain, reflected, in place (`matmul` has tests of its own)."""
+"""Operators with three forms: plain, reflected, in place (`matmul` has its own tests)."""
 
 COMPARISONS: Final = {
     "eq": "all",

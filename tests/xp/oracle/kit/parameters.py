@@ -1,7 +1,7 @@
 """Strategies for the parameters of the standard's functions: each by its name, or path and name.
 
-Source: array API standard 2025.12, the "Parameters" sections.  A drawer takes what is drawn from
-and the call so far, whose earlier parameters it may look at; `OMIT` leaves the parameter out.
+Source: array API standard 2025.12, the "Parameters" sections.  A strategy receives the drawing
+function and the call so far, with its earlier parameters; `OMIT` leaves the parameter out.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _x2(draw: st.DrawFn, call: Call) -> Any:
         scalar = draw(v.scalars(first.dtype, call.row.values))
         return abs(scalar) % 70 if shifts else scalar
     array = draw(v.arrays(call.memo["dtype"], call.memo["shape"], call.row.values))
-    if shifts:  # the standard defines them for what is not negative
+    if shifts:  # the standard defines them for non-negative values
         within = np.asarray(array.values % 64, array.dtype)  # no sign is left: 64 is positive
         return Arr(within, array.layout)
     return array

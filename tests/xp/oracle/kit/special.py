@@ -1,7 +1,7 @@
 """The special cases of the standard's functions of real numbers, as a table.
 
 Source: array API standard 2025.12, the "Special cases" of each function.  A row is the function,
-its arguments and the result; zeros are told apart by their sign.
+its arguments and the result; zeros are compared with their sign.
 """
 
 from __future__ import annotations

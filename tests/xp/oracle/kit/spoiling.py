@@ -1,7 +1,7 @@
-"""Calls with one argument spoilt: a type, a shape, an axis or a word that will not do.
+"""Calls with one invalid argument: a type, a shape, an axis or a name.
 
-Source: array API standard 2025.12.  Whether such a call must fail is for the oracle to say: where
-it takes the argument after all, so must we.
+Source: array API standard 2025.12.  The oracle decides whether such a call must fail: if it accepts
+the argument, so must we.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _other_kind(draw: st.DrawFn, path: str, array: Arr) -> Arr:
 def _other_shape(draw: st.DrawFn, path: str, array: Arr) -> Arr:
     """Spoil an array by more axes, longer ones, or none."""
     some = ((), (5,), (7, 5), (*array.shape, 5), (5, *array.shape), (0,))
-    if path.startswith("fft."):  # NumPy gives uninitialised memory for n=1 of nothing
+    if path.startswith("fft."):  # NumPy returns uninitialised memory for n=1 of an empty array
         some = some[:-1]
     shape = draw(st.sampled_from(some))
     return draw(v.arrays(array.dtype, shape, "tame"))

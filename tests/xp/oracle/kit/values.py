@@ -97,7 +97,7 @@ def below(draw: st.DrawFn, shape: Shape) -> Shape:
 
 @st.composite
 def scalars(draw: st.DrawFn, dtype: str, values: str = "wild") -> Any:
-    """Draw a Python scalar that the standard lets stand beside an array of that type."""
+    """Draw a Python scalar that the standard allows next to an array of that type."""
     element = draw(st.sampled_from(pool(dtype, values).tolist()))
     if dtype in REAL + COMPLEX and draw(st.integers(0, 3)) == 3:
         return draw(st.sampled_from((0, 1, -1, 2, 3)))
@@ -108,7 +108,7 @@ def scalars(draw: st.DrawFn, dtype: str, values: str = "wild") -> Any:
 
 @st.composite
 def axes(draw: st.DrawFn, ndim: int) -> int:
-    """Draw an axis of an array, counted from either end; none is within when there is none."""
+    """Draw an axis of an array, counted from either end; invalid if the array has none."""
     if not ndim:
         return draw(st.sampled_from((0, -1)))
     return draw(st.integers(-ndim, ndim - 1))

@@ -1,7 +1,7 @@
-"""The two namespaces, and how one description of a call is carried out in each of them.
+"""The two namespaces, and how one description of a call is executed in each of them.
 
-Source: array API standard 2025.12.  Arguments are drawn without any library: `Arr` and `Named` say
-what is meant; a `World` turns them into its own objects and what comes back into plain facts.
+Source: array API standard 2025.12.  Arguments are drawn without any library: `Arr` and `Named`
+describe them; a `World` converts them to its own objects and results to plain Python values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LIMITS: Final = ("bits", "eps", "max", "min", "smallest_normal", "dtype")
 
 @dataclass(frozen=True, eq=False)
 class Arr:
-    """An array that both sides shall have: its values, and how they lie in memory."""
+    """An array for both sides: its values, and its layout in memory."""
 
     values: np.ndarray
     layout: str = "c"
@@ -65,7 +65,7 @@ class Arr:
 
 @dataclass(frozen=True)
 class Named:
-    """What a namespace has under a name: a dtype, ``"device"`` for its default device."""
+    """A named object of a namespace: a dtype, ``"device"`` for its default device."""
 
     name: str
 
@@ -82,7 +82,7 @@ class Foreign:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """How a call ended: with a value, told in plain facts, or with an error."""
+    """The outcome of a call: a value, as plain Python values, or an error."""
 
     value: Any = None
     error: Exception | None = None
@@ -104,7 +104,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class World:
-    """A namespace, and the plain view of what is in it."""
+    """A namespace, and conversions of its objects to plain values."""
 
     name: str
     xp: Any
@@ -116,7 +116,7 @@ class World:
 
     @cached_property
     def device(self) -> Any:
-        """Its default device."""
+        """The default device of the namespace."""
         return self.xp.__array_namespace_info__().default_device()
 
     @cached_property
@@ -134,11 +134,11 @@ class World:
         return self.dtypes.get(dtype) or str(dtype.name)
 
     def get(self, path: str) -> Any:
-        """Return what a dotted path leads to."""
+        """Return the object at a dotted path."""
         return attrgetter(path)(self.xp)
 
     def take(self, thing: Any) -> Any:
-        """Turn a description into objects of this namespace; anything else stays as it is."""
+        """Convert a description to objects of this namespace; anything else is unchanged."""
         if isinstance(thing, Arr):
             return self.xp.asarray(thing.fresh())
         if isinstance(thing, Named):
@@ -157,7 +157,7 @@ class World:
             return self._fact(result)
         if isinstance(result, self.dtype_type):
             return Named(self.name_of(result))
-        if hasattr(result, "bits"):  # of finfo or iinfo: only what the standard says it has
+        if hasattr(result, "bits"):  # of finfo or iinfo: only the standard's attributes
             words = [word for word in _LIMITS if hasattr(result, word)]
             return {word: self.tell(getattr(result, word)) for word in words}
         if isinstance(result, tuple):
@@ -172,7 +172,7 @@ class World:
         return result
 
     def _fact(self, array: Any) -> Fact:
-        """Return the values of an array, having seen that its own words agree with them."""
+        """Return the values of an array, after checking that its attributes agree with them."""
         values = np.array(np.asarray(array))
         dtype = self.name_of(array.dtype)
         said = (array.shape, array.ndim, dtype, array.device)
@@ -193,7 +193,7 @@ class World:
                     result = action(*own, **named)
                 else:
                     result = self.get(action)(*own, **named)
-            except Exception as error:  # noqa: BLE001 - which one is what is compared
+            except Exception as error:  # noqa: BLE001 - the class is compared
                 return Outcome(error=error)
             return Outcome(self.tell(result))
 
