@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-LEFT = {"conformance": 255, "docs": 5, "src": 320, "tests": 1360}
+LEFT = {"conformance": 28, "docs": 4, "src": 1, "tests": 852}
 """Folder -> maximum count of words of ``docs/_ext/words_left.txt``, which may only decrease."""
 ENDINGS = {".c", ".h", ".md", ".py", ".toml"}
 OTHERS = {"_build", "_generated", "build", "changelog.md", "changes", "words.md"}
