@@ -11,6 +11,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -43,14 +44,20 @@ def fingerprint(library: str) -> str:
 
 
 def _code_of(text: str) -> str:
-    """Return a module without its docstrings and comments."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+    """Return a module without its docstrings and comments, the same in every Python."""
+    lines = [line.encode() for line in text.splitlines(keepends=True)]
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
             node
         ):
-            node.body[0] = ast.Pass()
-    return ast.unparse(tree)
+            first, last = node.body[0].lineno, node.body[0].end_lineno or 0
+            lines[first - 1 : last] = [b""] * (last - first + 1)
+    for token in tokenize.generate_tokens(iter(text.splitlines(keepends=True)).__next__):
+        if token.type == tokenize.COMMENT:
+            line, start = token.start
+            kept = text.splitlines()[line - 1][:start].rstrip().encode()
+            lines[line - 1] = kept + b"\n" if lines[line - 1] else b""
+    return b"".join(line for line in lines if line.strip()).decode()
 
 
 def ask(library: str, namespace: str) -> dict[str, Any]:

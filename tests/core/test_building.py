@@ -198,7 +198,7 @@ def test_the_wheel_holds_the_package_and_the_extension_and_no_sources_of_it(whee
         for path in (folder / "interchange").rglob("*")
         if path.is_file() and path.suffix not in {".pyc", ".so"}
     }
-    sources = {name for name in files if re.fullmatch(rf"{NATIVE}/\w+\.[ch]", name)}
+    sources = {name for name in files if re.fullmatch(rf"{NATIVE}/(\w+\.[ch]|layers\.txt)", name)}
 
     assert names_in(wheel) == files - sources | {BUILT}
 
