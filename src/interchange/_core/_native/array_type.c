@@ -211,7 +211,7 @@ static PyMemberDef array_members[] = {
 static PyMethodDef array_methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "Return a fresh capsule of the memory, as the standard describes."},
+     "Return a new capsule of the memory, as the standard describes."},
     {"__dlpack_device__", array_dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nReturn device type and id."},
     {NULL, NULL, 0, NULL},
