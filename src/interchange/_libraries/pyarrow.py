@@ -52,8 +52,8 @@ def _explain_refusal(x: Any) -> Loss | None:
         return describe_nulls(nulls, x)
     kind = str(getattr(x, "type", ""))
     if kind == "bool":
-        hint = "pass `x.cast('uint8')`, or `copy=True`"
-        return "the elements are bits", "DLP-DTYPE-5", hint
+        as_bytes = "pass `x.cast('uint8')`, or `copy=True`"
+        return "the elements are bits", "DLP-DTYPE-5", as_bytes
     hint = next((hint for start, hint in _HINTS.items() if kind.startswith(start)), "")
     return (f"the elements are {kind}", "DLP-DTYPE-3", hint) if hint else None
 
