@@ -151,7 +151,7 @@ def layers() -> list[Layer]:
 
 def layers_figure() -> str:
     """Return the figure of the layers and their properties."""
-    left, step, top = 250, 103, 42
+    left, step, top = 245, 95, 42
     middles = [left + step * place + step / 2 for place in range(len(PROPERTIES))]
     parts = [
         words(x, 18, name, "small head", "middle")
