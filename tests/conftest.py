@@ -13,16 +13,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import interchange
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import ModuleType
 
 collect_ignore_glob = ["isolated/scripts/*"]  # run by children, not collected
 
@@ -42,7 +37,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 @functools.cache
-def _load(path: Path) -> ModuleType:
+def _load(path):
     """Import a file of the tests that is in no package."""
     spec = importlib.util.spec_from_file_location(f"interchange_tests_{path.stem}", path)
     if spec is None or spec.loader is None:
@@ -52,13 +47,13 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     """Add ``--write-log``."""
     words = "write versions, commit, machine and counts of this run to a file of JSON"
     parser.addoption("--write-log", metavar="FILE", type=Path, help=words)
 
 
-def _let_children_compile_once(config: pytest.Config) -> None:
+def _let_children_compile_once(config):
     """Set a folder for bytecode, if none may be written into the clone.
 
     Otherwise each of thousands of processes would compile the whole package.
@@ -72,7 +67,7 @@ def _let_children_compile_once(config: pytest.Config) -> None:
         config.add_cleanup(patch.undo)
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Keep a log of the run if requested, in the process that receives the results of all tests."""
     _let_children_compile_once(config)
     path = config.getoption("--write-log")
@@ -82,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(run_log.RunLog(path, config), "run_log")
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     """Run tests with the fixture `taking` with every public function that takes an array.
 
     The functions are those of taking.py.  ``taking_stream`` is every function with the keyword
@@ -96,42 +91,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(name, found, ids=lambda one: one.name)
 
 
-def pytest_report_header() -> str:
+def pytest_report_header():
     """Print the core under test."""
     return f"interchange: {interchange.core_name} core in use, tested: {', '.join(_cores())}"
 
 
-def _demanded(name: str) -> bool:
+def _demanded(name):
     """Whether this run must fail, not skip, if `name` is missing."""
     return name in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(",")
 
 
-class RunIsolated(Protocol):
-    """Runs a script in a child process and returns its output."""
-
-    def __call__(
-        self,
-        script: str,
-        *args: object,
-        python: str | None = None,
-        env: Mapping[str, str] | None = None,
-        warnings: str = "error",
-        timeout: float = _TIME,
-    ) -> str:
-        """Run `script`, a file in ``isolated/scripts`` or, with a newline in it, program text."""
-        ...
-
-
-def _run_isolated(
-    script: str,
-    *args: object,
-    python: str | None = None,
-    env: Mapping[str, str] | None = None,
-    warnings: str = "error",
-    timeout: float = _TIME,
-) -> str:
+def _run_isolated(script, *args, **options):
     """Run a script, require a clean end (code 0, nothing on stderr) and return its stdout."""
-    done = run_child(script, *args, python=python, env=env, warnings=warnings, timeout=timeout)
+    done = run_child(script, *args, **options)
     assert (done.returncode, done.stderr) == (0, ""), (
         f"{script.strip().splitlines()[0]} {args} ended with code {done.returncode}\n"
         f"--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}"
@@ -139,15 +111,8 @@ def _run_isolated(
     return done.stdout
 
 
-def run_child(
-    script: str,
-    *args: object,
-    python: str | None = None,
-    env: Mapping[str, str] | None = None,
-    warnings: str = "error",
-    timeout: float = _TIME,
-) -> subprocess.CompletedProcess[str]:
-    """Run a script and return its result, successful or not."""
+def run_child(script, *args, python=None, env=None, warnings="error", timeout=_TIME):
+    """Run a file in ``isolated/scripts``, or program text, and return its result, good or bad."""
     program = ["-c", script] if "\n" in script else [str(SCRIPTS / script)]
     command = [python or sys.executable, "-X", "faulthandler", "-W", warnings, *program]
     paths = [*map(str, (_SOURCE, SCRIPTS, _MUTANTS)), os.environ.get("PYTHONPATH", "")]
@@ -162,31 +127,31 @@ def run_child(
 
 
 @pytest.fixture(scope="session")
-def public_calls() -> ModuleType:
+def public_calls():
     """Return the module that defines how each public function is called with an array."""
     return _load(_TAKING)
 
 
 @pytest.fixture(scope="session")
-def has_gil() -> bool:
+def has_gil():
     """Return whether one thread at a time runs Python code here."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 @pytest.fixture(scope="session")
-def run_isolated() -> RunIsolated:
+def run_isolated():
     """Return the runner: it fails the test unless the child ends with code 0 and no output."""
     return _run_isolated
 
 
 @pytest.fixture(scope="session", name="run_child")
-def _run_child() -> object:
+def _run_child():
     """Return the runner for children that are expected to fail."""
     return run_child
 
 
 @pytest.fixture(scope="session")
-def arrow_zoo() -> None:
+def arrow_zoo():
     """Skip where the producers of Arrow cannot be built: their callbacks are C."""
     from interchange_conformance.emucuda.building import CannotBuildError
     from interchange_conformance.zoo import arrow
@@ -197,7 +162,7 @@ def arrow_zoo() -> None:
         pytest.skip(str(error))
 
 
-def _is_built(name: str) -> bool:
+def _is_built(name):
     """Whether a core can be imported; the package of the native one is there in any case."""
     try:
         importlib.import_module(f"interchange._core.{name}")
@@ -208,25 +173,25 @@ def _is_built(name: str) -> bool:
     return True
 
 
-def _cores() -> list[str]:
+def _cores():
     """Return the cores that are built here, and those that were required."""
     return [name for name in ("ctypes", "native") if _demanded(name) or _is_built(f"_{name}")]
 
 
 @pytest.fixture(scope="session")
-def c_api() -> ModuleType:
+def c_api():
     """Return the mirror of the C API in ctypes; the API is there where the native core is."""
     return _load(SCRIPTS / "c_api.py")
 
 
 @pytest.fixture(scope="session", params=_cores())
-def core(request: pytest.FixtureRequest) -> ModuleType:
+def core(request):
     """Return every core in turn; one that was required and is not built fails."""
     return importlib.import_module(f"interchange._core._{request.param}")
 
 
 @pytest.fixture(scope="session")
-def cores() -> dict[str, ModuleType]:
+def cores():
     """Return both cores, ctypes first; skips if there is one, and fails if one was required."""
     names = _cores()
     if len(names) < 2:
@@ -235,26 +200,26 @@ def cores() -> dict[str, ModuleType]:
 
 
 @pytest.fixture(params=_cores())
-def core_env(request: pytest.FixtureRequest) -> dict[str, str]:
+def core_env(request):
     """Return the environment in which a child uses one core, each in turn."""
     return {"INTERCHANGE_CORE": request.param}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Mark whose child processes use each core in turn, independent of the core in use here."""
     for item in items:
         if item.get_closest_marker("isolated") and "core_env" in item.fixturenames:
             item.add_marker("both_cores")
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_setup(item):
     """Skip tests of the ctypes core's internals if another core is in use."""
     if item.get_closest_marker("readable") and interchange.core_name != "ctypes":
         pytest.skip("of the ctypes core: runs with INTERCHANGE_CORE=ctypes")
 
 
 @pytest.fixture
-def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_driver(monkeypatch):
     """Remove the drivers, which an earlier test of this process may have loaded."""
     from interchange._streams import driver
 
@@ -265,10 +230,10 @@ def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def need() -> object:
+def need():
     """Return a function that skips a test where a library is missing, or fails where demanded."""
 
-    def need_library(name: str) -> None:
+    def need_library(name):
         top = name.partition(".")[0]
         if importlib.util.find_spec(top) is None or importlib.util.find_spec(name) is None:
             if _demanded(top):

@@ -17,13 +17,12 @@ from collections import Counter
 from datetime import datetime, timezone
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any, Final
 
 import pytest
 
-ROOT: Final = Path(__file__).parents[1]
-OPTION: Final = "--write-log"
-LIBRARIES: Final = (
+ROOT = Path(__file__).parents[1]
+OPTION = "--write-log"
+LIBRARIES = (
     "array-interchange",
     "cuda-bindings",
     "cuda-core",
@@ -34,8 +33,8 @@ LIBRARIES: Final = (
     "torch",
 )
 """Distributions whose release is written down, where they are installed."""
-_CUPY: Final = re.compile(r"cupy-(?:cuda|rocm).*")
-_WORST: Final = ("failed", "error", "xfailed", "skipped", "passed")
+_CUPY = re.compile(r"cupy-(?:cuda|rocm).*")
+_WORST = ("failed", "error", "xfailed", "skipped", "passed")
 
 
 class RunLog:
@@ -49,38 +48,38 @@ class RunLog:
         Of the run.
     """
 
-    def __init__(self, path: Path, config: pytest.Config) -> None:
+    def __init__(self, path, config):
         self.path, self.config = path, config
         self.began = datetime.now(timezone.utc)
-        self.selected: set[str] = set()
-        self.outcomes: dict[str, tuple[str, str]] = {}
+        self.selected = set()
+        self.outcomes = {}
 
     # ------------------------------------------------------------ hooks
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_collection_finish(self, session):
         """Record the tests that were selected in this process."""
         self.selected |= {item.nodeid for item in session.items}
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+    def pytest_xdist_node_collection_finished(self, ids):
         """Record a worker's selected tests: all workers select the same."""
         self.selected |= set(ids)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report):
         """Record the outcome of a phase of a test; a test has the worst outcome of its phases."""
         found = _outcome(report)
         known = self.outcomes.get(report.nodeid)
         if known is None or _WORST.index(found[0]) < _WORST.index(known[0]):
             self.outcomes[report.nodeid] = found
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self):
         """Write the log."""
         text = json.dumps(self.content(), indent=1, ensure_ascii=False)
         self.path.write_text(text + "\n", encoding="utf-8")
 
     # ------------------------------------------------------------ contents of the log
 
-    def content(self) -> dict[str, Any]:
+    def content(self):
         """Return the log."""
         counts = Counter(outcome for outcome, _ in self.outcomes.values())
         skipped = Counter(why for outcome, why in self.outcomes.values() if outcome == "skipped")
@@ -104,7 +103,7 @@ class RunLog:
         }
 
 
-def _outcome(report: pytest.TestReport) -> tuple[str, str]:
+def _outcome(report):
     """Return what became of a part of a test, and why it was skipped if it was."""
     if report.failed:
         return ("failed" if report.when == "call" else "error"), ""
@@ -116,7 +115,7 @@ def _outcome(report: pytest.TestReport) -> tuple[str, str]:
     return "skipped", reason.removeprefix("Skipped: ")
 
 
-def _without_paths(arguments: list[str]) -> list[str]:
+def _without_paths(arguments):
     """Return the arguments without the log's own, and without folders of this machine."""
     kept, skip = [], False
     for one in arguments:
@@ -126,7 +125,7 @@ def _without_paths(arguments: list[str]) -> list[str]:
     return kept
 
 
-def _git(*arguments: str) -> str | None:
+def _git(*arguments):
     """Return the output of git about the repository; None outside of one."""
     command = ["git", "-C", str(ROOT), *arguments]
     try:
@@ -136,7 +135,7 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _versions() -> dict[str, str]:
+def _versions():
     """Return the releases of Python and of the used packages, by name."""
     found = {"python": platform.python_version()}
     for one in distributions():
@@ -147,7 +146,7 @@ def _versions() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _machine(driver: str) -> dict[str, Any]:
+def _machine(driver):
     """Return the environment of the tests: the system, the driver, and its devices."""
     devices, cuda = _devices()
     return {
@@ -160,7 +159,7 @@ def _machine(driver: str) -> dict[str, Any]:
     }
 
 
-def _kernel_driver() -> str | None:
+def _kernel_driver():
     """Return the release of NVIDIA's kernel module, None if there is none."""
     try:
         text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
@@ -170,7 +169,7 @@ def _kernel_driver() -> str | None:
     return match[0] if match else None
 
 
-def _devices() -> tuple[list[str], str | None]:
+def _devices():
     """Return the names of the devices, and which CUDA their driver is of."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")

@@ -58,7 +58,7 @@ print(ix.core_name)
 """Leaks a struct of ours, to test the detection."""
 
 
-def libraries() -> str:
+def libraries():
     """Return the libraries to preload."""
     compiler = shlex.split(os.environ.get("CC", "gcc"))
     names = ("libasan.so", "libubsan.so")
@@ -71,12 +71,12 @@ def libraries() -> str:
     return os.pathsep.join(found)
 
 
-def joined(options: dict[str, object]) -> str:
+def joined(options):
     """Return options as the sanitizers read them."""
     return ":".join(f"{key}={value}" for key, value in options.items())
 
 
-def run(folder: Path, command: list[str], *, leaks: bool) -> int:
+def run(folder, command, *, leaks):
     """Run a command under the sanitizers, which write to files in a folder."""
     memory = MEMORY | {"log_path": folder / "asan", "detect_leaks": int(leaks)}
     if leaks:
@@ -92,7 +92,7 @@ def run(folder: Path, command: list[str], *, leaks: bool) -> int:
     return subprocess.run(command, env=environment, check=False).returncode
 
 
-def troubles(folder: Path) -> list[str]:
+def troubles(folder):
     """Return the sanitizers' reports of errors, and of leaks of ours."""
     found = []
     for path in sorted(folder.iterdir()):
@@ -104,19 +104,19 @@ def troubles(folder: Path) -> list[str]:
     return found
 
 
-def is_ours(leak: str) -> bool:
+def is_ours(leak):
     """Whether the native core is in the stack of a leak that is not caused by another one."""
     return any(word in leak for word in OURS) and not any(word in leak for word in ONCE)
 
 
-def step(command: list[str], *, leaks: bool) -> tuple[int, list[str]]:
+def step(command, *, leaks):
     """Run a command, and return its exit code and its errors."""
     with tempfile.TemporaryDirectory() as folder:
         code = run(Path(folder), [sys.executable, *command], leaks=leaks)
         return code, troubles(Path(folder))
 
 
-def is_sanitized() -> bool:
+def is_sanitized():
     """Whether the native core that would be imported is built for the address sanitizer."""
     package = find_spec("interchange")  # it is not imported: without the library it would abort
     folders = [Path(folder) for folder in package.submodule_search_locations] if package else []
@@ -124,7 +124,7 @@ def is_sanitized() -> bool:
     return any(b"__asan_" in path.read_bytes() for path in built)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments):
     """Run the tests, then look for leaks; print the findings."""
     if not is_sanitized():
         print("the native core is not built with -fsanitize=address,undefined: see `tox -e asan`")

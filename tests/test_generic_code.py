@@ -5,15 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import interchange
 from interchange._types.library import UNKNOWN, all_names, library_named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(interchange.__file__).parent
 GENERIC = frozenset({"cuda", "interchange", "numpy", "warp"})
@@ -39,7 +35,7 @@ ALLOWED = {
 """File or folder that names libraries -> why."""
 
 
-def named(path: Path) -> Iterator[str]:
+def named(path):
     """Yield identifiers and strings of a module that name a library; docstrings do not count."""
     tree = ast.parse(path.read_text("utf-8"))
     prose = {
@@ -53,7 +49,7 @@ def named(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', '?')}: {word}"
 
 
-def is_allowed(path: Path, place: str) -> bool:
+def is_allowed(path, place):
     """Whether a module is a file of `ALLOWED`, or in one of its folders."""
     return path == ROOT / place or ROOT / place in path.parents
 

@@ -16,7 +16,7 @@ FILES = {
 }
 
 
-def absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
+def absolute(node, name, path):
     """Return the whole name of the module that is imported from."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for _ in range(node.level - 1):
@@ -25,7 +25,7 @@ def absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
     return ".".join([*parts, *([node.module] if node.module else [])])
 
 
-def imported(name: str, path: Path) -> set[str]:
+def imported(name, path):
     """Return the modules of ours that a module imports: for types, and in functions, too."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -61,7 +61,7 @@ def test_no_module_imports_itself_by_way_of_others():
 def test_no_package_imports_its_neighbour_and_is_imported_by_it(package):
     """Modules of a folder, each with all that is in it, are in one order, too."""
     depth = package.count(".") + 2
-    siblings: dict[str, set[str]] = {}
+    siblings = {}
     for name, targets in GRAPH.items():
         if name.startswith(package + "."):
             own = ".".join(name.split(".")[:depth])
@@ -88,7 +88,7 @@ BY_NAME = {
 """Module that computes the name of an import -> the names; no other module may."""
 
 
-def computed_imports(path: Path) -> list[str]:
+def computed_imports(path):
     """Return the arguments of ``import_module`` in a module, without names of other libraries."""
     calls = [
         node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)

@@ -35,7 +35,7 @@ Said = dict[tuple[str, int], set[str]]
 # ---------------------------------------------------------------- the programs
 
 
-def imported_by(program: Path) -> set[str]:
+def imported_by(program):
     """Return the top-level modules that a program imports, less those of Python."""
     names = set()
     for node in ast.walk(ast.parse(program.read_text("utf-8"))):
@@ -46,7 +46,7 @@ def imported_by(program: Path) -> set[str]:
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names
 
 
-def is_installed(module: str) -> bool:
+def is_installed(module):
     """Return whether a module can be imported, as far as can be determined without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
@@ -54,9 +54,9 @@ def is_installed(module: str) -> bool:
         return False
 
 
-def expected(programs: list[Path], checker: str) -> Said:
+def expected(programs, checker):
     """Return the errors that a checker must report for programs, by their marks."""
-    said: Said = {}
+    said = {}
     for program in programs:
         for number, line in enumerate(program.read_text("utf-8").splitlines(), 1):
             mark = MARK.search(line)
@@ -65,7 +65,7 @@ def expected(programs: list[Path], checker: str) -> Said:
     return said
 
 
-def differences(wanted: Said, found: Said) -> list[str]:
+def differences(wanted, found):
     """Return where a checker's errors differ from the expected ones."""
     said = [
         (place, sorted(wanted.get(place, ())), sorted(found.get(place, ())))
@@ -81,7 +81,7 @@ def differences(wanted: Said, found: Said) -> list[str]:
 # ---------------------------------------------------------------- libraries that are absent
 
 
-def named_by_convert() -> dict[str, set[str]]:
+def named_by_convert():
     """Return the classes that overloads of `convert` name, by the modules that they are from."""
     tree = ast.parse(CONVERT.read_text("utf-8"))
     modules = {
@@ -90,7 +90,7 @@ def named_by_convert() -> dict[str, set[str]]:
         if isinstance(node, ast.Import)
         for alias in node.names
     }
-    found: dict[str, set[str]] = {}
+    found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == "convert":
             given = node.returns
@@ -102,7 +102,7 @@ def named_by_convert() -> dict[str, set[str]]:
     return found
 
 
-def stand_in(folder: Path) -> None:
+def stand_in(folder):
     """Write stubs of the libraries that are not installed, with the classes that we name."""
     for module, classes in named_by_convert().items():
         if not is_installed(module):
@@ -119,7 +119,7 @@ def stand_in(folder: Path) -> None:
 # ---------------------------------------------------------------- the checkers
 
 
-def run(command: list[str], stubs: Path) -> str:
+def run(command, stubs):
     """Return the output of a checker; it raises an error if the checker cannot run."""
     paths = [os.environ.get("PYTHONPATH"), str(stubs)]
     env = os.environ | {
@@ -132,11 +132,11 @@ def run(command: list[str], stubs: Path) -> str:
     return done.stdout
 
 
-def said_by_mypy(programs: list[Path], stubs: Path) -> Said:
+def said_by_mypy(programs, stubs):
     """Return the errors of mypy for programs."""
     mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--output=json"]
     mypy += ["--explicit-package-bases"]
-    said: Said = {}
+    said = {}
     for line in run([*mypy, *map(str, programs)], stubs).splitlines():
         error = json.loads(line)
         if error["severity"] == "error":
@@ -145,15 +145,15 @@ def said_by_mypy(programs: list[Path], stubs: Path) -> Said:
     return said
 
 
-def pyright(*arguments: str, stubs: Path) -> dict[str, object]:
+def pyright(*arguments, stubs):
     """Return the report of pyright."""
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson"]
     return json.loads(run([*command, *arguments], stubs))
 
 
-def said_by_pyright(programs: list[Path], stubs: Path) -> Said:
+def said_by_pyright(programs, stubs):
     """Return the errors of pyright for programs."""
-    said: Said = {}
+    said = {}
     for found in pyright(*map(str, programs), stubs=stubs)["generalDiagnostics"]:
         if found["severity"] == "error":
             number = found["range"]["start"]["line"] + 1
@@ -162,7 +162,7 @@ def said_by_pyright(programs: list[Path], stubs: Path) -> Said:
     return said
 
 
-def incomplete(package: str, stubs: Path) -> list[str]:
+def incomplete(package, stubs):
     """Return the public names of a package of which pyright would have to guess the type."""
     found = pyright("--verifytypes", package, "--ignoreexternal", stubs=stubs)["typeCompleteness"]
     print(f"{package}: {found['completenessScore']:.2%} of the public names have a known type")
@@ -173,7 +173,7 @@ def incomplete(package: str, stubs: Path) -> list[str]:
     ]
 
 
-def main() -> int:
+def main():
     """Run both checkers, print the differences, and return whether there are any."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
@@ -185,7 +185,7 @@ def main() -> int:
         others = imported_by(program) - ALWAYS
         if others or not alone:
             (programs if all(map(is_installed, others)) else left).append(program)
-    found: list[str] = []
+    found = []
     for program in left:
         print(f"not checked, for want of a library: {program.relative_to(HERE)}")
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,11 +12,6 @@ from interchange._functions.targets import TARGETS
 from interchange._libraries.target import Target
 from interchange.cli import main
 from interchange_conformance.matrix import tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.subject import Kind
 
 
 @dataclass(frozen=True)
@@ -30,10 +24,10 @@ class Done:
 
 
 @pytest.fixture
-def run_cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+def run_cli(capsys):
     """Return a function that runs the command in this process."""
 
-    def run(*arguments: object) -> Done:
+    def run(*arguments):
         capsys.readouterr()
         try:
             code = main([str(argument) for argument in arguments])
@@ -45,22 +39,20 @@ def run_cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 
 
 @pytest.fixture
-def kind_named() -> Callable[[str], Kind]:
+def kind_named():
     """Return a function that finds a row of the table."""
 
-    def find(name: str) -> Kind:
+    def find(name):
         return next(kind for kind in tables.kinds_of("cpu") if kind.name == name)
 
     return find
 
 
 @pytest.fixture
-def add_liar(
-    monkeypatch: pytest.MonkeyPatch, kind_named: Callable[[str], Kind]
-) -> Callable[..., Kind]:
+def add_liar(monkeypatch, kind_named):
     """Return a function that registers a library of NumPy arrays with a given import function."""
 
-    def add(take: Callable[[Any, Any], Any], **options: Any) -> Kind:
+    def add(take, **options):
         monkeypatch.setitem(sys.modules, "liar", ModuleType("liar"))
         monkeypatch.setitem(
             TARGETS, "liar", Target("liar", take, **{"keeps_readonly": True, **options})

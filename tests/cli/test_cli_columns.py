@@ -9,7 +9,6 @@ import sys
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,11 +17,6 @@ import interchange
 from interchange.abi import RULES
 from interchange_conformance.matrix import columns
 from interchange_conformance.matrix.samples import load, make_sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.matrix.exchanging import Cell
 
 LIBRARIES = {
     "in": ("pyarrow", "polars", "pandas", "duckdb", "nanoarrow"),
@@ -55,7 +49,7 @@ isolated = pytest.mark.isolated
 
 
 @lru_cache
-def _run(direction: str, dtype: str = "float32") -> dict[str, Any]:
+def _run(direction, dtype="float32"):
     """Run a matrix in its own process, with those of the libraries that are installed."""
     known = {name for names in LIBRARIES.values() for name in names}
     only = ",".join(sorted(name for name in known if find_spec(name)))
@@ -72,7 +66,7 @@ def _run(direction: str, dtype: str = "float32") -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def _cell(direction: str, producer: str, consumer: str) -> dict[str, Any]:
+def _cell(direction, producer, consumer):
     return next(
         cell
         for cell in _run(direction)["cells"]
@@ -88,9 +82,7 @@ def _cell(direction: str, producer: str, consumer: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", SHARED_IN)
 @pytest.mark.parametrize("taker", TAKERS_IN)
 @pytest.mark.parametrize("library", LIBRARIES["in"])
-def test_a_column_is_shared(
-    need: Callable[[str], None], library: str, taker: str, kind: str
-) -> None:
+def test_a_column_is_shared(need, library, taker, kind):
     """The array has the address that the column's library reports."""
     need(library)
     need(TAKERS_IN[taker])
@@ -105,9 +97,7 @@ def test_a_column_is_shared(
 @isolated
 @pytest.mark.parametrize("kind", ["a slice", "tensors", "bool8"])
 @pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "nanoarrow"])
-def test_slices_and_extensions_are_shared(
-    need: Callable[[str], None], library: str, kind: str
-) -> None:
+def test_slices_and_extensions_are_shared(need, library, kind):
     """The array begins where the slice does, and has the axes of the tensors."""
     need(library)
     need("numpy")
@@ -121,9 +111,7 @@ def test_slices_and_extensions_are_shared(
 @isolated
 @pytest.mark.parametrize("kind", RULE_OF)
 @pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "nanoarrow"])
-def test_what_is_not_shared_says_the_rule(
-    need: Callable[[str], None], library: str, kind: str
-) -> None:
+def test_what_is_not_shared_says_the_rule(need, library, kind):
     """Nulls are refused, and bits and several chunks are copied."""
     need(library)
 
@@ -139,9 +127,7 @@ def test_what_is_not_shared_says_the_rule(
 @pytest.mark.parametrize("kind", SHARED_OUT)
 @pytest.mark.parametrize("taker", TAKERS_OUT)
 @pytest.mark.parametrize("library", LIBRARIES["out"])
-def test_an_array_is_shared(
-    need: Callable[[str], None], library: str, taker: str, kind: str
-) -> None:
+def test_an_array_is_shared(need, library, taker, kind):
     """The column has the array's address, as its library reports."""
     need(library)
     need(TAKERS_OUT[taker])
@@ -156,7 +142,7 @@ def test_an_array_is_shared(
 @isolated
 @pytest.mark.parametrize("direction", LIBRARIES)
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
-def test_every_refusal_has_a_rule_and_nothing_fails(direction: str, dtype: str) -> None:
+def test_every_refusal_has_a_rule_and_nothing_fails(direction, dtype):
     """Every refusal has a rule and no cell fails, for every element type."""
     told = _run(direction, dtype)
     unshared = [cell for cell in told["cells"] if cell["verdict"] != "zero-copy"]
@@ -170,11 +156,11 @@ def test_every_refusal_has_a_rule_and_nothing_fails(direction: str, dtype: str) 
 # ---------------------------------------------------------------- incorrect libraries
 
 
-def _kind(direction: str, name: str) -> Any:
+def _kind(direction, name):
     return next(one for one in columns.kinds_of_columns(direction) if one.name == name)
 
 
-def _hand_in(taker: Any, column: Any = None) -> Cell:
+def _hand_in(taker, column=None):
     """Pass a column of pyarrow to a consumer."""
     column = column or _kind("in", "pyarrow: numbers")
     load(column)
@@ -194,7 +180,7 @@ def _hand_in(taker: Any, column: Any = None) -> Cell:
     ],
     ids=["copies", "casts", "cuts", "raises"],
 )
-def test_a_lie_fails(need: Callable[[str], None], take: Callable[..., Any], reason: str) -> None:
+def test_a_lie_fails(need, take, reason):
     """A wrong result of any kind makes a failed cell."""
     need("pyarrow")
 
@@ -205,7 +191,7 @@ def test_a_lie_fails(need: Callable[[str], None], take: Callable[..., Any], reas
 
 
 @interop
-def test_a_mask_that_lies_fails(need: Callable[[str], None]) -> None:
+def test_a_mask_that_lies_fails(need):
     """Elements that are not masked must be unchanged."""
     need("pyarrow")
     other = replace(
@@ -219,13 +205,13 @@ def test_a_mask_that_lies_fails(need: Callable[[str], None]) -> None:
     assert (cell.reason or "").startswith("elements differ from what was sent, the first at [0]")
 
 
-def _with_one_null(values: list[Any], _: str) -> Any:
+def _with_one_null(values, _):
     import pyarrow as pa
 
     return pa.array([None, *values[1:]], pa.float32())
 
 
-def test_what_reads_the_memory_is_seen_to() -> None:
+def test_what_reads_the_memory_is_seen_to():
     """A consumer that reads a copy is detected; the memory is restored afterwards."""
     memory = bytearray(range(1, 9))
     kept = bytes(memory)
@@ -239,7 +225,7 @@ def test_what_reads_the_memory_is_seen_to() -> None:
     assert memory == kept
 
 
-def test_columns_are_on_the_host(run_cli: Callable[..., Any]) -> None:
+def test_columns_are_on_the_host(run_cli):
     """Another device is refused before anything runs."""
     done = run_cli("matrix", "--columns", "in", "--device", "cuda")
 
@@ -247,7 +233,7 @@ def test_columns_are_on_the_host(run_cli: Callable[..., Any]) -> None:
     assert "on the host only" in done.err
 
 
-def test_only_names_libraries_of_the_direction(run_cli: Callable[..., Any]) -> None:
+def test_only_names_libraries_of_the_direction(run_cli):
     """The error lists the libraries of the direction."""
     done = run_cli("matrix", "--columns", "in", "--only", "warp")
 
@@ -256,7 +242,7 @@ def test_only_names_libraries_of_the_direction(run_cli: Callable[..., Any]) -> N
 
 
 @pytest.mark.parametrize("direction", LIBRARIES)
-def test_every_library_is_on_its_side(direction: str) -> None:
+def test_every_library_is_on_its_side(direction):
     """All five column libraries and all three array libraries are listed, in both directions."""
     kinds = columns.kinds_of_columns(direction)
     rows = {one.library for one in kinds if one.is_sample}

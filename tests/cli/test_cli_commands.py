@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,15 +14,10 @@ import interchange as ix
 from interchange.cli import main
 from interchange_conformance.matrix import exchanging, tables
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.subject import Kind
-
 ALWAYS = "numpy,stdlib,interchange"
 
 
-def _child(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def _child(*arguments, **options):
     """Run ``python -m interchange`` in its own process."""
     return subprocess.run(
         [sys.executable, "-m", "interchange", *arguments],
@@ -38,7 +32,7 @@ def _child(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 # ---------------------------------------------------------------- exit codes
 
 
-def test_a_matrix_without_a_mistake_ends_with_0(run_cli: Callable[..., Any]) -> None:
+def test_a_matrix_without_a_mistake_ends_with_0(run_cli):
     """A matrix without failures has exit code 0, a table, and an empty standard error."""
     done = run_cli("matrix", "--only", ALWAYS)
 
@@ -46,9 +40,7 @@ def test_a_matrix_without_a_mistake_ends_with_0(run_cli: Callable[..., Any]) -> 
     assert "24 hand-overs: 24 zero-copy, 0 copied, 0 refused, 0 failed." in done.out
 
 
-def test_a_lying_library_ends_the_matrix_with_1(
-    run_cli: Callable[..., Any], add_liar: Callable[..., Kind]
-) -> None:
+def test_a_lying_library_ends_the_matrix_with_1(run_cli, add_liar):
     """One failed cell gives exit code 1, and the table shows it with the reason."""
     add_liar(lambda _, array: np.array(array))
 
@@ -72,9 +64,7 @@ def test_a_lying_library_ends_the_matrix_with_1(
         (["inspect"], "write an expression, such as"),
     ],
 )
-def test_bad_arguments_end_with_2(
-    run_cli: Callable[..., Any], arguments: list[str], said: str
-) -> None:
+def test_bad_arguments_end_with_2(run_cli, arguments, said):
     """Invalid arguments give exit code 2 and a message, and no other output."""
     if arguments[-1] == "ml_dtypes":
         pytest.importorskip("ml_dtypes", reason="a row without a column takes ml_dtypes")
@@ -85,11 +75,7 @@ def test_bad_arguments_end_with_2(
     assert said in done.err
 
 
-def test_a_library_that_was_named_and_is_not_here_ends_with_2(
-    run_cli: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    kind_named: Callable[[str], Kind],
-) -> None:
+def test_a_library_that_was_named_and_is_not_here_ends_with_2(run_cli, monkeypatch, kind_named):
     """A library named on the command line that is not installed gives exit code 2."""
     from dataclasses import replace
 
@@ -103,12 +89,10 @@ def test_a_library_that_was_named_and_is_not_here_ends_with_2(
     assert "--only names libraries that are not here: mlx (not installed)" in done.err
 
 
-def test_an_interrupt_ends_with_130(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_with_130(run_cli, monkeypatch):
     """Ctrl-C ends the command with 130, without a traceback."""
 
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(exchanging, "run", interrupt)
@@ -119,7 +103,7 @@ def test_an_interrupt_ends_with_130(
 
 
 @pytest.mark.isolated
-def test_a_reader_that_goes_away_ends_with_2() -> None:
+def test_a_reader_that_goes_away_ends_with_2():
     """A closed pipe, as after ``| head``, gives exit code 2 and no traceback."""
     command = [sys.executable, "-m", "interchange", "matrix", "--only", ALWAYS, "--json", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
@@ -133,7 +117,7 @@ def test_a_reader_that_goes_away_ends_with_2() -> None:
 
 
 @pytest.mark.isolated
-def test_the_module_runs_the_command() -> None:
+def test_the_module_runs_the_command():
     """``python -m interchange`` is the same command."""
     done = _child("inspect", "b'abc'")
 
@@ -141,12 +125,12 @@ def test_the_module_runs_the_command() -> None:
 
 
 @pytest.mark.isolated
-def test_the_exit_code_reaches_the_shell() -> None:
+def test_the_exit_code_reaches_the_shell():
     """The return value of `main` is the exit code of the process."""
     assert _child("inspect", "no_such_module_at_all:x").returncode == 2
 
 
-def test_the_version_is_told(run_cli: Callable[..., Any]) -> None:
+def test_the_version_is_told(run_cli):
     """``--version`` prints the release and nothing else."""
     done = run_cli("--version")
 
@@ -154,7 +138,7 @@ def test_the_version_is_told(run_cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.isolated
-def test_the_command_imports_nothing_heavy() -> None:
+def test_the_command_imports_nothing_heavy():
     """Parsing a command line imports neither rich nor shtab nor any array library."""
     program = (
         "import sys, interchange.cli\n"
@@ -171,7 +155,7 @@ def test_the_command_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.isolated
-def test_the_command_imports_nothing_that_judges() -> None:
+def test_the_command_imports_nothing_that_judges():
     """Of the kit only the options of ``check`` are imported, and nothing that a run needs."""
     program = (
         "import sys, interchange.cli\n"
@@ -200,9 +184,7 @@ NO_RICH = (
 
 
 @pytest.mark.parametrize("arguments", [["matrix", "--only", ALWAYS], ["--no-import"]])
-def test_tables_are_the_same_without_rich(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
+def test_tables_are_the_same_without_rich(run_cli, monkeypatch, arguments):
     """rich adds colours, and no text."""
     with_rich = run_cli(*arguments)
     for name in ("rich", "rich.console", "rich.text"):
@@ -214,7 +196,7 @@ def test_tables_are_the_same_without_rich(
 
 
 @pytest.mark.isolated
-def test_a_terminal_without_rich_gets_plain_text() -> None:
+def test_a_terminal_without_rich_gets_plain_text():
     """Without rich a terminal gets a table of its width, without colours and progress."""
     shown = _on_a_terminal("matrix", "--only", ALWAYS, program=("-c", NO_RICH))
 
@@ -231,9 +213,7 @@ def test_a_terminal_without_rich_gets_plain_text() -> None:
         ["--json", "--no-import"],
     ],
 )
-def test_no_report_takes_rich(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
+def test_no_report_takes_rich(run_cli, monkeypatch, arguments):
     """No report needs rich, or other packages that interchange does not install."""
     monkeypatch.setitem(sys.modules, "rich", None)
 
@@ -243,7 +223,7 @@ def test_no_report_takes_rich(
 # ---------------------------------------------------------------- the terminal
 
 
-def test_the_table_fits_100_columns(run_cli: Callable[..., Any]) -> None:
+def test_the_table_fits_100_columns(run_cli):
     """If the terminal width is unknown, lines have at most 100 characters."""
     done = run_cli("matrix", "--only", ALWAYS)
 
@@ -251,9 +231,7 @@ def test_the_table_fits_100_columns(run_cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("width", [30, 60, 200])
-def test_the_table_fits_the_terminal(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_the_table_fits_the_terminal(run_cli, monkeypatch, width):
     """Columns that do not fit are in a table below, and no row is cut."""
     monkeypatch.setenv("COLUMNS", str(width))
 
@@ -265,7 +243,7 @@ def test_the_table_fits_the_terminal(
 
 
 @pytest.mark.isolated
-def test_an_encoding_without_symbols_gets_ascii() -> None:
+def test_an_encoding_without_symbols_gets_ascii():
     """If the encoding has no other characters, the table uses ASCII."""
     done = _child(
         "matrix", "--only", "numpy,stdlib", env={**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -276,7 +254,7 @@ def test_an_encoding_without_symbols_gets_ascii() -> None:
 
 
 @pytest.mark.isolated
-def test_markdown_goes_through_an_encoding_without_symbols() -> None:
+def test_markdown_goes_through_an_encoding_without_symbols():
     """Characters that standard output cannot encode are replaced, without an error."""
     done = _child(
         *("matrix", "--only", "numpy,stdlib", "--markdown", "-"),
@@ -287,7 +265,7 @@ def test_markdown_goes_through_an_encoding_without_symbols() -> None:
     assert "zero-copy" in done.stdout
 
 
-def _on_a_terminal(*arguments: str, program: tuple[str, ...] = MODULE, **env: str) -> str:
+def _on_a_terminal(*arguments, program=MODULE, **env):
     """Return the terminal output of a command, standard output and error together."""
     import pty
 
@@ -314,7 +292,7 @@ def _on_a_terminal(*arguments: str, program: tuple[str, ...] = MODULE, **env: st
 
 
 @pytest.mark.isolated
-def test_a_terminal_sees_progress_and_colour() -> None:
+def test_a_terminal_sees_progress_and_colour():
     """A terminal gets a progress bar and coloured verdicts."""
     shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR="")
 
@@ -323,7 +301,7 @@ def test_a_terminal_sees_progress_and_colour() -> None:
 
 
 @pytest.mark.isolated
-def test_no_color_is_heeded() -> None:
+def test_no_color_is_heeded():
     """NO_COLOR leaves no colour in the table."""
     shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR="1")
 
@@ -331,9 +309,7 @@ def test_no_color_is_heeded() -> None:
     assert "\x1b[32m" not in shown
 
 
-def test_without_a_terminal_there_is_no_progress_and_no_colour(
-    run_cli: Callable[..., Any],
-) -> None:
+def test_without_a_terminal_there_is_no_progress_and_no_colour(run_cli):
     """A pipe or a file gets plain text, and nothing on standard error."""
     done = run_cli("matrix", "--only", ALWAYS)
 
@@ -343,7 +319,7 @@ def test_without_a_terminal_there_is_no_progress_and_no_colour(
 # ---------------------------------------------------------------- versions
 
 
-def test_versions_name_the_core_and_the_libraries(run_cli: Callable[..., Any]) -> None:
+def test_versions_name_the_core_and_the_libraries(run_cli):
     """`versions` lists release, core, DLPack, Python, NumPy, and a row for each kind of array."""
     done = run_cli()
 
@@ -362,9 +338,7 @@ def test_versions_name_the_core_and_the_libraries(run_cli: Callable[..., Any]) -
         ("ctypes", {"native": "it is not here"}, "ctypes (it is not here)"),
     ],
 )
-def test_versions_say_why_a_better_core_is_not_in_use(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str, refused: Any, line: str
-) -> None:
+def test_versions_say_why_a_better_core_is_not_in_use(run_cli, monkeypatch, name, refused, line):
     """For the best core no reason is shown; for another one the reason is."""
     from interchange import _core
 
@@ -376,7 +350,7 @@ def test_versions_say_why_a_better_core_is_not_in_use(
 
 
 @pytest.mark.isolated
-def test_a_core_that_is_not_built_does_not_look_broken(run_isolated: Callable[..., str]) -> None:
+def test_a_core_that_is_not_built_does_not_look_broken(run_isolated):
     """One line lists what works without the native core, and what does not."""
     script = """
 import sys
@@ -392,7 +366,7 @@ main(["--no-import"])
     )
 
 
-def test_versions_as_json_tell_what_each_library_speaks(run_cli: Callable[..., Any]) -> None:
+def test_versions_as_json_tell_what_each_library_speaks(run_cli):
     """Each kind of array has one JSON entry with a value for every protocol."""
     done = run_cli("--json")
 
@@ -414,7 +388,7 @@ def test_versions_as_json_tell_what_each_library_speaks(run_cli: Callable[..., A
 
 
 @pytest.mark.isolated
-def test_no_import_imports_no_array_library() -> None:
+def test_no_import_imports_no_array_library():
     """`--no-import` finds the installed libraries without importing them."""
     program = (
         "import sys\n"
@@ -431,9 +405,7 @@ def test_no_import_imports_no_array_library() -> None:
     assert modules == "[]"
 
 
-def test_main_reads_the_arguments_of_the_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_main_reads_the_arguments_of_the_process(monkeypatch, capsys):
     """The installed command uses the arguments of the process."""
     monkeypatch.setattr(sys, "argv", ["interchange", "inspect", "b'abc'"])
 

@@ -10,14 +10,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from interchange.cli import completion, kit, parser
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PAGE = Path(__file__).parents[2] / "docs" / "api" / "commands.md"
 BASH = shutil.which("bash") or "bash"
@@ -34,10 +30,10 @@ printf '%s\\n' ${COMPREPLY[@]+"${COMPREPLY[@]}"}
 
 
 @pytest.fixture
-def written(run_cli: Callable[..., Any], tmp_path: Path) -> Callable[[str], Path]:
+def written(run_cli, tmp_path):
     """Return a function that writes the script of a shell into a file."""
 
-    def write(shell: str) -> Path:
+    def write(shell):
         done = run_cli("--print-completion", shell)
         assert (done.code, done.err) == (0, "")
         path = tmp_path / f"completion.{shell}"
@@ -48,11 +44,11 @@ def written(run_cli: Callable[..., Any], tmp_path: Path) -> Callable[[str], Path
 
 
 @pytest.fixture
-def offered(written: Callable[[str], Path], tmp_path: Path) -> Callable[[str], set[str]]:
+def offered(written, tmp_path):
     """Return a function that returns bash's completions for a command line."""
     script = written("bash")
 
-    def ask(line: str) -> set[str]:
+    def ask(line):
         words = [*shlex.split(line), ""] if line.endswith(" ") else shlex.split(line)
         done = subprocess.run(
             [BASH, "--norc", "-c", ASK, "bash", script, *words],
@@ -64,14 +60,14 @@ def offered(written: Callable[[str], Path], tmp_path: Path) -> Callable[[str], s
     return ask
 
 
-def options_of(command: str) -> set[str]:
+def options_of(command):
     """Return the options in the command's own help."""
     below = next(a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
     return {text for action in below.choices[command]._actions for text in action.option_strings}
 
 
 @pytest.mark.parametrize("shell", [one for one in completion.SHELLS if shutil.which(one)])
-def test_a_shell_can_read_its_script(written: Callable[[str], Path], shell: str) -> None:
+def test_a_shell_can_read_its_script(written, shell):
     """Each installed shell, bash at least, can parse its script."""
     done = subprocess.run(
         [shell, "-n", written(shell)], capture_output=True, text=True, timeout=60, check=False
@@ -81,7 +77,7 @@ def test_a_shell_can_read_its_script(written: Callable[[str], Path], shell: str)
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
-def test_a_script_knows_the_commands(written: Callable[[str], Path], shell: str) -> None:
+def test_a_script_knows_the_commands(written, shell):
     """A script has the commands and their options."""
     text = written(shell).read_text(encoding="utf-8")
 
@@ -109,16 +105,14 @@ def test_a_script_knows_the_commands(written: Callable[[str], Path], shell: str)
         ("interchange check --cuda real al", {"all"}),
     ],
 )
-def test_bash_offers_what_comes_next(
-    offered: Callable[[str], set[str]], line: str, words: set[str]
-) -> None:
+def test_bash_offers_what_comes_next(offered, line, words):
     """Commands, options, their choices, and names of libraries."""
     assert offered(line) == words
 
 
 @pytest.mark.isolated
 @pytest.mark.parametrize("command", ["inspect", "matrix", "check"])
-def test_bash_offers_every_option(offered: Callable[[str], set[str]], command: str) -> None:
+def test_bash_offers_every_option(offered, command):
     """Exactly the options of the command are completed."""
     assert offered(f"interchange {command} -") == options_of(command)
 
@@ -127,9 +121,7 @@ def test_bash_offers_every_option(offered: Callable[[str], set[str]], command: s
 @pytest.mark.parametrize(
     "line", ["matrix --html ", "check numpy --junit ", "check --expected ", "check --python "]
 )
-def test_bash_offers_files_where_a_file_is_meant(
-    offered: Callable[[str], set[str]], tmp_path: Path, line: str
-) -> None:
+def test_bash_offers_files_where_a_file_is_meant(offered, tmp_path, line):
     """bash completes the files of the folder for a file argument."""
     (tmp_path / "report.html").touch()
 
@@ -137,9 +129,7 @@ def test_bash_offers_files_where_a_file_is_meant(
 
 
 @pytest.mark.isolated
-def test_commands_of_the_kit_are_completed_without_it(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+def test_commands_of_the_kit_are_completed_without_it(monkeypatch, request):
     """Commands of the kit are completed by name without it; their options need the kit."""
     monkeypatch.setattr(kit.importlib.util, "find_spec", lambda _: None)
 
@@ -150,9 +140,7 @@ def test_commands_of_the_kit_are_completed_without_it(
     assert offered("interchange check --") == set()
 
 
-def test_without_shtab_it_says_what_to_install(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_shtab_it_says_what_to_install(run_cli, monkeypatch):
     """Without shtab the error says what to install, and all other commands work."""
     monkeypatch.setitem(sys.modules, "shtab", None)
 
@@ -166,7 +154,7 @@ def test_without_shtab_it_says_what_to_install(
     assert run_cli("inspect", "b'abc'").code == 0
 
 
-def test_a_shell_that_is_unknown_is_refused(run_cli: Callable[..., Any]) -> None:
+def test_a_shell_that_is_unknown_is_refused(run_cli):
     """The error lists the known shells."""
     done = run_cli("--print-completion", "cmd")
 
@@ -175,7 +163,7 @@ def test_a_shell_that_is_unknown_is_refused(run_cli: Callable[..., Any]) -> None
 
 
 @pytest.mark.isolated
-def test_the_page_says_how_it_is_switched_on(tmp_path: Path) -> None:
+def test_the_page_says_how_it_is_switched_on(tmp_path):
     """The lines of the page, run in a new home, enable completion in a new bash."""
     section = PAGE.read_text(encoding="utf-8").partition("\n## Completion\n")[2]
     section = section.partition("\n## ")[0]

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,9 +21,6 @@ from interchange_conformance.matrix.samples import load, make_sample
 from interchange_conformance.matrix.tables import kinds_of
 from interchange_conformance.subjects import _devices
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 HERE = "cuda.bindings,interchange,numpy"
 """The clients that are always available with the emulated driver."""
 CLIENTS = ("cuda.core view", "numba-cuda", "interchange")
@@ -32,23 +28,23 @@ PRODUCERS = ("cuda.bindings pointer", "cuda.core Buffer", *CLIENTS)
 
 
 @pytest.fixture
-def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_driver(monkeypatch):
     """Make cuda-python unavailable."""
     for name in ("cuda.bindings", "cuda.bindings.driver"):
         monkeypatch.setitem(sys.modules, name, None)
 
 
 @pytest.fixture
-def broken_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def broken_driver(monkeypatch):
     """Put a driver in its place that does not start."""
 
     class Bindings:
         class driver:  # noqa: N801 - its name
             @staticmethod
-            def cuInit(_: int) -> tuple[Any]:  # noqa: N802 - its name
+            def cuInit(_):  # noqa: N802 - its name
                 return (type("CUresult", (), {"name": "CUDA_ERROR_NO_DEVICE"})(),)
 
-    def refuse(_: str) -> None:
+    def refuse(_):
         raise NotApplicable("the CUDA driver does not start: cuInit: CUDA_ERROR_NO_DEVICE (100)")
 
     monkeypatch.setitem(sys.modules, "cuda.bindings", Bindings)
@@ -59,7 +55,7 @@ def broken_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def opened(emulator: Any, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ARG001 - the driver
+def opened(emulator, monkeypatch):  # noqa: ARG001 - the driver
     """Return the command's own hold on the emulated driver.
 
     No garbage is collected meanwhile: freeing an earlier test's memory would let the host wait.
@@ -75,7 +71,7 @@ def opened(emulator: Any, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ARG0
 
 
 @pytest.mark.usefixtures("no_driver")
-def test_without_a_driver_the_matrix_says_so(run_cli: Callable[..., Any]) -> None:
+def test_without_a_driver_the_matrix_says_so(run_cli):
     """Code 2, and the reason."""
     done = run_cli("matrix", "--device", "cuda")
 
@@ -84,7 +80,7 @@ def test_without_a_driver_the_matrix_says_so(run_cli: Callable[..., Any]) -> Non
 
 
 @pytest.mark.usefixtures("broken_driver")
-def test_a_driver_that_does_not_start_is_named(run_cli: Callable[..., Any]) -> None:
+def test_a_driver_that_does_not_start_is_named(run_cli):
     """The error has the reason that the driver gave."""
     done = run_cli("matrix", "--device", "cuda")
 
@@ -93,7 +89,7 @@ def test_a_driver_that_does_not_start_is_named(run_cli: Callable[..., Any]) -> N
 
 
 @pytest.mark.usefixtures("broken_driver")
-def test_a_driver_that_does_not_start_is_named_by_versions() -> None:
+def test_a_driver_that_does_not_start_is_named_by_versions():
     """The reason is shown in place of the version."""
     assert cuda_driver.facts() == {
         "version": None,
@@ -103,7 +99,7 @@ def test_a_driver_that_does_not_start_is_named_by_versions() -> None:
 
 
 @pytest.mark.usefixtures("no_driver")
-def test_without_a_driver_versions_say_so_and_go_on(run_cli: Callable[..., Any]) -> None:
+def test_without_a_driver_versions_say_so_and_go_on(run_cli):
     """A line, and in JSON an entry."""
     done, told = run_cli(), json.loads(run_cli("--json").out)
 
@@ -116,13 +112,13 @@ def test_without_a_driver_versions_say_so_and_go_on(run_cli: Callable[..., Any])
     }
 
 
-def test_looking_without_importing_asks_no_driver(run_cli: Callable[..., Any]) -> None:
+def test_looking_without_importing_asks_no_driver(run_cli):
     """``--no-import`` loads nothing."""
     assert "cuda_driver" not in json.loads(run_cli("--no-import", "--json").out)
     assert "CUDA  " not in run_cli("--no-import").out
 
 
-def test_names_that_are_not_on_devices_are_refused(run_cli: Callable[..., Any]) -> None:
+def test_names_that_are_not_on_devices_are_refused(run_cli):
     """``--only`` has other names there."""
     done = run_cli("matrix", "--device", "cuda", "--only", "stdlib")
 
@@ -134,7 +130,7 @@ def test_names_that_are_not_on_devices_are_refused(run_cli: Callable[..., Any]) 
 
 
 @pytest.mark.emulated
-def test_versions_name_the_driver_and_its_devices(run_cli: Callable[..., Any], opened: Any) -> None:
+def test_versions_name_the_driver_and_its_devices(run_cli, opened):
     """The CUDA version that it is of, and each device."""
     line = next(line for line in run_cli().out.splitlines() if line.startswith("CUDA  "))
 
@@ -149,9 +145,7 @@ def test_versions_name_the_driver_and_its_devices(run_cli: Callable[..., Any], o
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
 @pytest.mark.parametrize("form", ["json", "markdown", "html"])
-def test_every_report_says_that_the_driver_is_emulated(
-    run_cli: Callable[..., Any], form: str
-) -> None:
+def test_every_report_says_that_the_driver_is_emulated(run_cli, form):
     """Learnt from the name of the device, which only that driver has."""
     done = run_cli("matrix", "--device", "cuda", "--only", HERE, f"--{form}", "-")
 
@@ -164,7 +158,7 @@ def test_every_report_says_that_the_driver_is_emulated(
 
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
-def test_markdown_says_so_in_a_line_of_its_own(run_cli: Callable[..., Any]) -> None:
+def test_markdown_says_so_in_a_line_of_its_own(run_cli):
     """The line is between the table and the notes."""
     text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
 
@@ -174,14 +168,14 @@ def test_markdown_says_so_in_a_line_of_its_own(run_cli: Callable[..., Any]) -> N
 
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
-def test_the_terminal_says_so_too(run_cli: Callable[..., Any]) -> None:
+def test_the_terminal_says_so_too(run_cli):
     """Below the table, wrapped as the terminal is wide."""
     text = " ".join(run_cli("matrix", "--device", "cuda", "--only", HERE).out.split())
 
     assert "Run on the emulated CUDA driver, emucuda device 0" in text
 
 
-def test_a_real_driver_is_named_by_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_driver_is_named_by_its_device(monkeypatch):
     """The word "emulated" is not used for a real driver."""
     facts = {"version": "12.8", "names": ["NVIDIA H200"], "is_emulated": False}
     monkeypatch.setattr(reports, "opened", type("Opened", (), facts))
@@ -194,7 +188,7 @@ def test_a_real_driver_is_named_by_its_device(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
-def test_the_file_names_the_command_that_wrote_it(run_cli: Callable[..., Any]) -> None:
+def test_the_file_names_the_command_that_wrote_it(run_cli):
     """The file has the command that wrote it, with the device."""
     text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
 
@@ -203,21 +197,21 @@ def test_the_file_names_the_command_that_wrote_it(run_cli: Callable[..., Any]) -
     )
 
 
-def _sample(dtype: str) -> Any:
+def _sample(dtype):
     """Return an array of raw memory, filled on a stream."""
     producer = _kind("cuda.bindings pointer")
     load(producer)
     return make_sample(producer, dtype, "cuda")
 
 
-def _kind(name: str) -> Any:
+def _kind(name):
     return next(kind for kind in kinds_of("cuda") if kind.name == name)
 
 
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
 @pytest.mark.parametrize("consumer", ["interchange", "NumPy, on the host"])
-def test_a_matrix_whose_waits_are_lost_is_reported(emulator: Any, consumer: str) -> None:
+def test_a_matrix_whose_waits_are_lost_is_reported(emulator, consumer):
     """On a driver that loses waits, the detector reports the transfer."""
     sample = _sample("float32")
 
@@ -228,7 +222,7 @@ def test_a_matrix_whose_waits_are_lost_is_reported(emulator: Any, consumer: str)
 
 
 @pytest.mark.emulated
-def test_what_arrives_changed_fails(opened: Any) -> None:
+def test_what_arrives_changed_fails(opened):
     """Elements are compared after a copy to the host, on the consumer's stream."""
     sample, (filling, reading) = _sample("uint8"), _devices.streams()
     opened.fill(sample.address + 3, 99, 1, filling)
@@ -242,7 +236,7 @@ def test_what_arrives_changed_fails(opened: Any) -> None:
 
 
 @pytest.mark.emulated
-def test_samples_give_their_memory_back(emulator: Any, opened: Any) -> None:
+def test_samples_give_their_memory_back(emulator, opened):
     """Samples free their memory on the device and on the host."""
     opened.synchronize(_devices.streams()[0])  # made, with its context
     before = emulator.live()
@@ -258,7 +252,7 @@ def test_samples_give_their_memory_back(emulator: Any, opened: Any) -> None:
 
 
 @lru_cache
-def _run(dtype: str) -> dict[str, Any]:
+def _run(dtype):
     """Run the matrix once on the emulated driver, as CI does; reports would exit with 86."""
     done = subprocess.run(
         [
@@ -279,7 +273,7 @@ def _run(dtype: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def demand(need: Callable[[str], None]) -> None:
+def demand(need):
     """Skip where a client is missing, or fail where it was demanded."""
     for name in ("cuda.core", "numba_cuda"):
         need(name)
@@ -291,7 +285,7 @@ def demand(need: Callable[[str], None]) -> None:
 @pytest.mark.usefixtures("demand")
 @pytest.mark.parametrize("consumer", CLIENTS)
 @pytest.mark.parametrize("producer", PRODUCERS)
-def test_clients_share_device_memory(producer: str, consumer: str) -> None:
+def test_clients_share_device_memory(producer, consumer):
     """Memory arrives at the address of its producer, and no race is reported."""
     cell = _run("float32")["cells"][producer, consumer]
 
@@ -304,7 +298,7 @@ def test_clients_share_device_memory(producer: str, consumer: str) -> None:
 @pytest.mark.isolated
 @pytest.mark.usefixtures("demand")
 @pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
-def test_every_refusal_has_a_rule(dtype: str) -> None:
+def test_every_refusal_has_a_rule(dtype):
     """No cell fails for any element type, and every copy and refusal has a rule id."""
     told = _run(dtype)
 
@@ -317,7 +311,7 @@ def test_every_refusal_has_a_rule(dtype: str) -> None:
 @pytest.mark.emulated
 @pytest.mark.isolated
 @pytest.mark.usefixtures("demand")
-def test_what_is_copied_is_read_only_or_for_the_host() -> None:
+def test_what_is_copied_is_read_only_or_for_the_host():
     """There is no other reason for a copy between the clients."""
     cells = _run("float32")["cells"].values()
 
@@ -337,9 +331,7 @@ def test_what_is_copied_is_read_only_or_for_the_host() -> None:
         ("jax", "JAX", {"not installed", "finds no GPU"}),
     ],
 )
-def test_what_finds_no_gpu_is_left_out_with_the_reason(
-    library: str, name: str, reasons: set[str]
-) -> None:
+def test_what_finds_no_gpu_is_left_out_with_the_reason(library, name, reasons):
     """Libraries that bring a runtime of their own need a real device."""
     reason = _run("float32")["absent"][name]
 

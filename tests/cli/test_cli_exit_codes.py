@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
 from interchange.cli import inspecting, output, versions
 from interchange_conformance.cli import exits
 from interchange_conformance.matrix import exchanging
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KITS = "interchange check"
 """Commands whose codes are tested in the conformance kit."""
@@ -38,7 +33,7 @@ WORK = {
 """Call -> where it does its work."""
 
 
-def test_every_documented_code_is_provoked() -> None:
+def test_every_documented_code_is_provoked():
     """Every documented code is tested, and no other."""
     documented = {
         (command, code)
@@ -51,9 +46,7 @@ def test_every_documented_code_is_provoked() -> None:
 
 
 @pytest.mark.parametrize(("command", "code"), PROVOKED)
-def test_a_documented_code_is_the_real_one(
-    run_cli: Callable[..., Any], add_liar: Callable[..., Any], command: str, code: int
-) -> None:
+def test_a_documented_code_is_the_real_one(run_cli, add_liar, command, code):
     """The exit code is the documented one; only codes for results have output."""
     if (command, code) == ("interchange matrix", 1):
         add_liar(lambda _, array: np.array(array))
@@ -68,18 +61,16 @@ def test_a_documented_code_is_the_real_one(
     [["--colour"], ["inspect", "b'abc'", "--colour"], ["matrix", "--dtype"], ["check", "--colour"]],
     ids=" ".join,
 )
-def test_a_wrong_call_is_2(run_cli: Callable[..., Any], arguments: list[str]) -> None:
+def test_a_wrong_call_is_2(run_cli, arguments):
     """A wrong command line gives 2 for every command."""
     assert run_cli(*arguments).code == exits.CANNOT
 
 
 @pytest.mark.parametrize("arguments", WORK, ids=" ".join)
-def test_an_interrupt_is_130(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
+def test_an_interrupt_is_130(run_cli, monkeypatch, arguments):
     """An interrupt gives 130 for every command, without a traceback."""
 
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(*WORK[arguments], interrupt)
@@ -88,12 +79,10 @@ def test_an_interrupt_is_130(
 
 
 @pytest.mark.parametrize("arguments", WORK, ids=" ".join)
-def test_a_mistake_of_the_command_is_2(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
+def test_a_mistake_of_the_command_is_2(run_cli, monkeypatch, arguments):
     """An internal error gives 2 with a traceback, since Python's 1 would mean a finding."""
 
-    def err(*_: Any) -> None:
+    def err(*_):
         raise ZeroDivisionError("a mistake")
 
     monkeypatch.setattr(*WORK[arguments], err)
@@ -105,7 +94,7 @@ def test_a_mistake_of_the_command_is_2(
     assert done.err.startswith("Traceback")
 
 
-def test_an_expression_cannot_choose_the_code(run_cli: Callable[..., Any]) -> None:
+def test_an_expression_cannot_choose_the_code(run_cli):
     """An expression that exits gives the code for an evaluation error."""
     done = run_cli("inspect", "sys.exit(0)")
 

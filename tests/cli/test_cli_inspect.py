@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import interchange as ix
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NULL_ADDRESS = "{'shape': (2,), 'typestr': '<f4', 'data': (0, False), 'version': 3}"
 
@@ -28,7 +23,7 @@ NULL_ADDRESS = "{'shape': (2,), 'typestr': '<f4', 'data': (0, False), 'version':
         "numpy.stack([numpy.zeros(3) for _ in range(2)])",
     ],
 )
-def test_expressions_are_evaluated(run_cli: Callable[..., Any], target: str) -> None:
+def test_expressions_are_evaluated(run_cli, target):
     """A module and an expression, or an expression whose names are modules, make an array."""
     done = run_cli("inspect", target)
 
@@ -36,14 +31,12 @@ def test_expressions_are_evaluated(run_cli: Callable[..., Any], target: str) -> 
     assert "shape        (2, 3)" in done.out
 
 
-def test_the_report_is_that_of_inspect(run_cli: Callable[..., Any]) -> None:
+def test_the_report_is_that_of_inspect(run_cli):
     """The output is the report of the function."""
     assert run_cli("inspect", "builtins:b'abc'").out == f"{ix.inspect(b'abc')}\n"
 
 
-def test_a_module_of_the_current_directory_is_found(
-    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_of_the_current_directory_is_found(run_cli, tmp_path, monkeypatch):
     """A file beside the user is a module, as for ``python -m``."""
     (tmp_path / "beside_the_user.py").write_text("DATA = bytearray(5)")
     monkeypatch.chdir(tmp_path)
@@ -51,7 +44,7 @@ def test_a_module_of_the_current_directory_is_found(
     assert run_cli("inspect", "beside_the_user:DATA").code == 0
 
 
-def test_a_broken_rule_ends_with_1(run_cli: Callable[..., Any]) -> None:
+def test_a_broken_rule_ends_with_1(run_cli):
     """Violations are printed with their rules, and give exit code 1."""
     done = run_cli("inspect", NULL_ADDRESS)
 
@@ -72,9 +65,7 @@ def test_a_broken_rule_ends_with_1(run_cli: Callable[..., Any]) -> None:
         ("", "is no Python expression"),
     ],
 )
-def test_what_cannot_be_evaluated_ends_with_2(
-    run_cli: Callable[..., Any], target: str, said: str
-) -> None:
+def test_what_cannot_be_evaluated_ends_with_2(run_cli, target, said):
     """Invalid input gives exit code 2 and a message with the reason."""
     done = run_cli("inspect", target)
 
@@ -82,9 +73,7 @@ def test_what_cannot_be_evaluated_ends_with_2(
     assert said in done.err
 
 
-def test_what_a_module_lacks_is_said(
-    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_module_lacks_is_said(run_cli, tmp_path, monkeypatch):
     """A module that is there, and does not import, is not called an unknown name."""
     (tmp_path / "lacks_something.py").write_text("import no_such_module_at_all")
     monkeypatch.chdir(tmp_path)
@@ -96,14 +85,14 @@ def test_what_a_module_lacks_is_said(
 
 
 @pytest.mark.parametrize(("target", "code"), [("b'abc'", 0), (NULL_ADDRESS, 1)])
-def test_json_has_the_same_verdict(run_cli: Callable[..., Any], target: str, code: int) -> None:
+def test_json_has_the_same_verdict(run_cli, target, code):
     """JSON and exit code have the same verdict."""
     done = run_cli("inspect", target, "--json")
 
     assert (done.code, json.loads(done.out)["ok"]) == (code, code == 0)
 
 
-def test_json_has_the_words_of_the_rules(run_cli: Callable[..., Any]) -> None:
+def test_json_has_the_words_of_the_rules(run_cli):
     """A finding has its id, severity and text, so that no rule book is needed to read it."""
     told = json.loads(run_cli("inspect", NULL_ADDRESS, "--json").out)
 
@@ -118,12 +107,7 @@ def test_json_has_the_words_of_the_rules(run_cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["inspect", "--json", "-"]])
-def test_names_of_others_do_not_reach_the_terminal(
-    run_cli: Callable[..., Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: list[str],
-) -> None:
+def test_names_of_others_do_not_reach_the_terminal(run_cli, tmp_path, monkeypatch, command):
     """Control characters are written out, as `check` does."""
     code = """
 class Theirs:
@@ -145,7 +129,7 @@ Theirs.__qualname__ = "\x1b[31mTheirs"
     assert not {"\x1b", "\x07", "\u202e"} & {*done.out, *done.err}
 
 
-def test_errors_of_others_do_not_reach_the_terminal(run_cli: Callable[..., Any]) -> None:
+def test_errors_of_others_do_not_reach_the_terminal(run_cli):
     """Control characters in an expression's error are escaped."""
     done = run_cli("inspect", "builtins:int('\x1b[31m')")
     unknown = run_cli("inspect", r"builtins:type('\x1b[31m', (), {})()")

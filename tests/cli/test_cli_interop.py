@@ -8,14 +8,10 @@ import subprocess
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from interchange.abi import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = [pytest.mark.interop, pytest.mark.isolated]
 
@@ -35,7 +31,7 @@ FORGETFUL = {"PyTorch", "tvm-ffi"}
 PAIRS = [(p, c) for p in KINDS for c in KINDS if c != "NumPy read-only"]
 
 
-def _matrix(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def _matrix(*arguments, **options):
     """Run the matrix in its own process, with JSON on standard output."""
     return subprocess.run(
         [sys.executable, "-m", "interchange", "matrix", "--json", "-", *arguments],
@@ -48,7 +44,7 @@ def _matrix(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
 
 
 @lru_cache
-def _run(dtype: str) -> dict[str, Any]:
+def _run(dtype):
     """Run the matrix once, in its own process, with those of the libraries that are installed."""
     here = {library for library in KINDS.values() if find_spec(library)}
     only = ",".join(sorted(here | {"stdlib", "interchange"}))
@@ -57,7 +53,7 @@ def _run(dtype: str) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def _cell(producer: str, consumer: str) -> dict[str, Any]:
+def _cell(producer, consumer):
     return next(
         cell
         for cell in _run("float32")["cells"]
@@ -66,7 +62,7 @@ def _cell(producer: str, consumer: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("producer", "consumer"), PAIRS)
-def test_who_can_share_shares(need: Callable[[str], None], producer: str, consumer: str) -> None:
+def test_who_can_share_shares(need, producer, consumer):
     """Memory arrives at the address it was sent from, unless the consumer would forget a flag."""
     need(KINDS[producer])
     need(KINDS[consumer])
@@ -81,7 +77,7 @@ def test_who_can_share_shares(need: Callable[[str], None], producer: str, consum
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool", "complex64"])
-def test_every_refusal_has_a_rule(dtype: str) -> None:
+def test_every_refusal_has_a_rule(dtype):
     """No cell fails for any element type, and every copy and refusal has a rule id."""
     told = _run(dtype)
 
@@ -90,7 +86,7 @@ def test_every_refusal_has_a_rule(dtype: str) -> None:
     assert {cell["rule"] for cell in unshared} <= set(RULES)
 
 
-def test_nothing_but_read_only_memory_and_its_rule_stands_between_them() -> None:
+def test_nothing_but_read_only_memory_and_its_rule_stands_between_them():
     """No pair refuses float32 arrays, and only read-only memory is copied."""
     told = _run("float32")
 
@@ -99,7 +95,7 @@ def test_nothing_but_read_only_memory_and_its_rule_stands_between_them() -> None
 
 
 @pytest.mark.parametrize("library", ["torch", "jax", "warp", "pyarrow", "tvm_ffi"])
-def test_a_library_prints_nothing_of_its_own(need: Callable[[str], None], library: str) -> None:
+def test_a_library_prints_nothing_of_its_own(need, library):
     """Banners and warnings of libraries do not get between the lines of a report."""
     need(library)
 

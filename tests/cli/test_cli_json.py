@@ -9,16 +9,12 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
 import interchange as ix
 from interchange.cli import forms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 ALWAYS = "numpy,stdlib,interchange"
 RECORD = "{'shape': (2,), 'typestr': '<f4', 'data': (4096, True), 'version': 3, 'stream': 1}"
@@ -34,7 +30,7 @@ COMMANDS = {
 FORMS = (*forms.FORMS, "matrix")
 
 
-def schema_of(form: str) -> Any:
+def schema_of(form):
     """Return the JSON Schema of a document, of either distribution."""
     if form in forms.FORMS:
         return forms.schema(form)
@@ -42,11 +38,11 @@ def schema_of(form: str) -> Any:
     return json.loads((folder / f"{form}.schema.json").read_text(encoding="utf-8"))
 
 
-def form_of(words: str) -> str:
+def form_of(words):
     return words.partition(",")[0].partition(" of ")[0]
 
 
-def closed(rule: Any) -> Any:
+def closed(rule):
     """Return a schema that requires a description of every field."""
     if isinstance(rule, list):
         return [closed(one) for one in rule]
@@ -59,12 +55,12 @@ def closed(rule: Any) -> Any:
     return found
 
 
-def validate(told: Any, form: str) -> None:
+def validate(told, form):
     jsonschema.Draft202012Validator(closed(schema_of(form))).validate(told)
 
 
 @pytest.fixture
-def made(run_cli: Callable[..., Any]) -> Callable[[str], Any]:
+def made(run_cli):
     """Return a function that runs one of the commands, and reads its output."""
     return lambda words: json.loads(run_cli(*COMMANDS[words]).out)
 
@@ -73,7 +69,7 @@ def made(run_cli: Callable[..., Any]) -> Callable[[str], Any]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_schema_is_one_of_its_draft(form: str) -> None:
+def test_a_schema_is_one_of_its_draft(form):
     """A schema is valid under its draft, and has the number of the format."""
     schema = schema_of(form)
 
@@ -84,17 +80,17 @@ def test_a_schema_is_one_of_its_draft(form: str) -> None:
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_what_is_written_is_as_the_schema_says(made: Callable[[str], Any], words: str) -> None:
+def test_what_is_written_is_as_the_schema_says(made, words):
     """Field by field, and no field is without a description."""
     validate(made(words), form_of(words))
 
 
-def test_every_form_is_tried() -> None:
+def test_every_form_is_tried():
     """Every format is tested."""
     assert {form_of(words) for words in COMMANDS} == set(FORMS)
 
 
-def fields_of(rule: Any) -> Iterator[tuple[str, Any]]:
+def fields_of(rule):
     """Yield every field of a schema."""
     for name, part in rule.get("properties", {}).items():
         yield name, part
@@ -104,7 +100,7 @@ def fields_of(rule: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_field_is_described(form: str) -> None:
+def test_every_field_is_described(form):
     """Every field has a description, directly or by reference."""
     root = schema_of(form)
     silent = [
@@ -119,7 +115,7 @@ def test_every_field_is_described(form: str) -> None:
 # ---------------------------------------------------------------- types
 
 
-def test_a_record_has_real_types(made: Callable[[str], Any]) -> None:
+def test_a_record_has_real_types(made):
     """Numbers are numbers, extents are lists, absent values are null or missing."""
     assert made("inspection of a record")["fields"] == {
         "data": 4096,
@@ -132,7 +128,7 @@ def test_a_record_has_real_types(made: Callable[[str], Any]) -> None:
     }
 
 
-def test_a_capsule_has_real_types(made: Callable[[str], Any]) -> None:
+def test_a_capsule_has_real_types(made):
     """Capsules and DLTensors have the right JSON types."""
     fields = made("inspection")["parts"][0]["parts"][0]["fields"]
 
@@ -150,7 +146,7 @@ def test_a_capsule_has_real_types(made: Callable[[str], Any]) -> None:
     assert type(fields["data"]) is int
 
 
-def test_a_buffer_has_real_types(made: Callable[[str], Any]) -> None:
+def test_a_buffer_has_real_types(made):
     """The unit of strides, bytes, is stated."""
     buffer = made("inspection")["parts"][-1]
 
@@ -166,27 +162,27 @@ def test_a_buffer_has_real_types(made: Callable[[str], Any]) -> None:
 class Broken:
     """Raises on every attribute access."""
 
-    def __dlpack__(self, **_: Any) -> Any:
+    def __dlpack__(self, **_):
         raise ValueError("no capsule today")
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self):
         raise ValueError("no device today")
 
     @property
-    def __array_interface__(self) -> Any:
+    def __array_interface__(self):
         raise ValueError("no record today")
 
 
 class OddCapsule:
     """Exports a capsule of an unknown device and an unknown element type."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.memory = (ctypes.c_float * 4)()
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self):
         return (1, 0)
 
-    def __dlpack__(self, **_: Any) -> Any:
+    def __dlpack__(self, **_):
         capsule = ix.asarray(self.memory).__dlpack__()
         pointer = ix.abi.capsule_pointer(capsule, b"dltensor")
         tensor = ix.abi.DLManagedTensor.from_address(pointer).dl_tensor
@@ -195,9 +191,7 @@ class OddCapsule:
 
 
 @pytest.mark.parametrize(("cls", "said"), [(Broken, "today"), (OddCapsule, "99")])
-def test_what_goes_wrong_is_as_the_schema_says(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, cls: type, said: str
-) -> None:
+def test_what_goes_wrong_is_as_the_schema_says(run_cli, monkeypatch, cls, said):
     """Errors, unknown devices and unknown element types have a place in the form."""
     monkeypatch.setattr(ix, "value_of_the_test", cls(), raising=False)
 
@@ -218,9 +212,7 @@ ASKED = {
 
 @pytest.mark.parametrize("form", ASKED)
 @pytest.mark.parametrize("last", [["--json"], ["--json", "-"], ["--json=-"]], ids=str)
-def test_without_a_file_json_is_all_of_standard_output(
-    run_cli: Callable[..., Any], form: str, last: list[str]
-) -> None:
+def test_without_a_file_json_is_all_of_standard_output(run_cli, form, last):
     """``-`` means the same."""
     done = run_cli(*ASKED[form], *last)
 
@@ -228,9 +220,7 @@ def test_without_a_file_json_is_all_of_standard_output(
 
 
 @pytest.mark.parametrize("form", ASKED)
-def test_a_file_has_the_json_and_standard_output_the_text(
-    run_cli: Callable[..., Any], tmp_path: Path, form: str
-) -> None:
+def test_a_file_has_the_json_and_standard_output_the_text(run_cli, tmp_path, form):
     """The text output is the same with and without the option."""
     plain = run_cli(*ASKED[form]).out
 
@@ -242,9 +232,7 @@ def test_a_file_has_the_json_and_standard_output_the_text(
 
 
 @pytest.mark.parametrize("form", ASKED)
-def test_a_file_that_cannot_be_written_is_refused_before_the_work(
-    run_cli: Callable[..., Any], tmp_path: Path, form: str
-) -> None:
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(run_cli, tmp_path, form):
     """The error comes first, and standard output is empty."""
     done = run_cli(*ASKED[form], "--json", tmp_path / "missing" / "found.json")
 
@@ -252,7 +240,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     assert "there is no directory" in done.err
 
 
-def test_a_new_file_has_the_usual_permissions(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_new_file_has_the_usual_permissions(run_cli, tmp_path):
     """A report has the permissions of any other new file."""
     (tmp_path / "other").touch()
 
@@ -261,9 +249,7 @@ def test_a_new_file_has_the_usual_permissions(run_cli: Callable[..., Any], tmp_p
     assert (tmp_path / "report").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_an_existing_file_keeps_its_permissions(
-    run_cli: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_an_existing_file_keeps_its_permissions(run_cli, tmp_path):
     """A report that is overwritten keeps its permissions."""
     report = tmp_path / "report"
     report.touch(mode=0o600)
@@ -273,21 +259,19 @@ def test_an_existing_file_keeps_its_permissions(
     assert report.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_directory_is_no_file(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_directory_is_no_file(run_cli, tmp_path):
     """The name of a directory is refused."""
     done = run_cli("inspect", "b'abc'", "--json", tmp_path)
 
     assert (done.code, "it is a directory" in done.err) == (2, True)
 
 
-def test_a_file_is_written_whole_or_not_at_all(
-    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_written_whole_or_not_at_all(run_cli, tmp_path, monkeypatch):
     """If the last step fails, the old report remains, and no other file."""
     report = tmp_path / "report"
     report.write_text("old")
 
-    def fail(*_: Any) -> None:
+    def fail(*_):
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", fail)
@@ -298,7 +282,7 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert list(tmp_path.iterdir()) == [report]
 
 
-def test_a_link_stays_a_link(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_link_stays_a_link(run_cli, tmp_path):
     """The target of the link is written."""
     link, report = tmp_path / "link", tmp_path / "report"
     link.symlink_to(report)
@@ -309,7 +293,7 @@ def test_a_link_stays_a_link(run_cli: Callable[..., Any], tmp_path: Path) -> Non
     assert json.loads(report.read_text(encoding="utf-8"))["ok"]
 
 
-def test_a_pipe_is_written_to(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_pipe_is_written_to(run_cli, tmp_path):
     """A pipe is written to, and not replaced by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -324,7 +308,7 @@ def test_a_pipe_is_written_to(run_cli: Callable[..., Any], tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
-def test_a_full_device_ends_with_2(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_full_device_ends_with_2(run_cli, tmp_path):
     """A full device behind a link is written to, and the error is reported."""
     link = tmp_path / "link"
     link.symlink_to("/dev/full")
@@ -335,7 +319,7 @@ def test_a_full_device_ends_with_2(run_cli: Callable[..., Any], tmp_path: Path) 
     assert done.err.startswith(f"interchange: cannot write {link}: No space left on device")
 
 
-def test_what_the_evaluation_prints_goes_elsewhere(run_cli: Callable[..., Any]) -> None:
+def test_what_the_evaluation_prints_goes_elsewhere(run_cli):
     """Output of the evaluation goes to standard error, if JSON goes to standard output."""
     done = run_cli("inspect", "print('a banner') or b'abc'", "--json")
 
@@ -344,7 +328,7 @@ def test_what_the_evaluation_prints_goes_elsewhere(run_cli: Callable[..., Any]) 
 
 
 @pytest.mark.isolated
-def test_what_native_code_prints_goes_elsewhere() -> None:
+def test_what_native_code_prints_goes_elsewhere():
     """Output buffered by the C library, and that of child processes, is redirected as well."""
     expression = (
         "(ctypes.CDLL(None).printf(b'held back '), os.write(1, b'written '),"
@@ -362,7 +346,7 @@ def test_what_native_code_prints_goes_elsewhere() -> None:
     assert sorted(done.stderr.split()) == ["back", "child", "held", "written"]
 
 
-def test_an_expression_behind_json_is_a_file_which_is_told(run_cli: Callable[..., Any]) -> None:
+def test_an_expression_behind_json_is_a_file_which_is_told(run_cli):
     """Nothing is evaluated or written, and the error shows the right syntax."""
     done = run_cli("inspect", "--json", "numpy:zeros(3)")
 
@@ -371,12 +355,7 @@ def test_an_expression_behind_json_is_a_file_which_is_told(run_cli: Callable[...
 
 
 @pytest.mark.parametrize("arguments", [["--json", "matrix"], ["--json=-", "inspect", "b'abc'"]])
-def test_json_before_a_command_is_refused(
-    run_cli: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    arguments: list[str],
-) -> None:
+def test_json_before_a_command_is_refused(run_cli, monkeypatch, tmp_path, arguments):
     """`--json` before a command is refused: it would name a file, or have no effect."""
     monkeypatch.chdir(tmp_path)
 

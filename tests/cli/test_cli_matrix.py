@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,31 +14,24 @@ from interchange_conformance.matrix import exchanging, html, reports, table, tab
 from interchange_conformance.matrix.exchanging import Matrix
 from interchange_conformance.matrix.samples import AbsentError, load, make_sample, sample_values
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import interchange as ix
-    from interchange_conformance.matrix.exchanging import Cell
-    from interchange_conformance.subject import Kind
-
 HERE = ("numpy", "stdlib", "interchange")
 
 
-def _here() -> list[Kind]:
+def _here():
     return [kind for kind in tables.kinds_of("cpu") if kind.library in HERE]
 
 
-def _run(kinds: list[Kind]) -> Matrix:
+def _run(kinds):
     return exchanging.run(Matrix("float32"), kinds)
 
 
-def _hand_over(producer: Kind, consumer: Kind, dtype: str = "float32") -> Cell:
+def _hand_over(producer, consumer, dtype="float32"):
     load(producer)
     return exchanging.hand_over(make_sample(producer, dtype), consumer)
 
 
 @pytest.fixture(scope="module")
-def found() -> Matrix:
+def found():
     """The matrix of the libraries that are always available."""
     return _run(_here())
 
@@ -47,21 +39,21 @@ def found() -> Matrix:
 # ---------------------------------------------------------------- correct libraries
 
 
-def test_numpy_and_the_standard_library_share_with_each_other(found: Matrix) -> None:
+def test_numpy_and_the_standard_library_share_with_each_other(found):
     """Every pair shares memory; none of these libraries needs a copy."""
     verdicts = {pair: cell.verdict for pair, cell in found.cells.items()}
 
     assert verdicts == dict.fromkeys(found.cells, "zero-copy")
 
 
-def test_sharing_means_the_same_address(found: Matrix) -> None:
+def test_sharing_means_the_same_address(found):
     """A cell is shared if the array has the address that the producer's library reports."""
     assert [cell.received for cell in found.cells.values()] == [
         cell.sent for cell in found.cells.values()
     ]
 
 
-def test_the_rows_and_columns_are_all_there(found: Matrix) -> None:
+def test_the_rows_and_columns_are_all_there(found):
     """Each producer has a cell for each consumer; producer-only libraries have no column."""
     assert ([s.kind.name for s in found.samples], [s.name for s in found.consumers]) == (
         [
@@ -79,14 +71,14 @@ def test_the_rows_and_columns_are_all_there(found: Matrix) -> None:
     assert len(found.cells) == 24
 
 
-def test_samples_are_aligned(found: Matrix) -> None:
+def test_samples_are_aligned(found):
     """Samples start at a multiple of 64 bytes, so that no consumer copies for want of that."""
     assert {sample.kind.name: sample.address % 64 for sample in found.samples} == dict.fromkeys(
         (sample.kind.name for sample in found.samples), 0
     )
 
 
-def test_a_refusal_has_a_rule(kind_named: Callable[[str], Kind]) -> None:
+def test_a_refusal_has_a_rule(kind_named):
     """A transfer that not even a copy makes possible is refused with a rule id."""
     pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
 
@@ -97,9 +89,7 @@ def test_a_refusal_has_a_rule(kind_named: Callable[[str], Kind]) -> None:
     assert "[BUF-FORMAT-2]" in (cell.error or "")
 
 
-def test_a_copy_has_a_rule(
-    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
-) -> None:
+def test_a_copy_has_a_rule(add_liar, kind_named):
     """A flag that a library would drop causes a copy, and the cell keeps the refusal."""
     forgetful = add_liar(lambda _, array: array.__array__(), keeps_readonly=False)
 
@@ -113,19 +103,17 @@ def test_a_copy_has_a_rule(
     assert cell.received != cell.sent
 
 
-def test_what_only_the_capsule_cannot_say_is_shared(
-    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
-) -> None:
+def test_what_only_the_capsule_cannot_say_is_shared(add_liar, kind_named):
     """Memory that its library reports as writable is shared; the cell has the argument used."""
 
     class Old:
-        def __init__(self, values: list[float]) -> None:
+        def __init__(self, values):
             self.inner = np.array(values, np.float32)
 
-        def __dlpack__(self, *, stream: Any = None) -> Any:
+        def __dlpack__(self, *, stream=None):
             return self.inner.__dlpack__(stream=stream)
 
-        def __dlpack_device__(self) -> tuple[int, int]:
+        def __dlpack_device__(self):
             return (1, 0)
 
     numpy = kind_named("NumPy")
@@ -147,25 +135,25 @@ def test_what_only_the_capsule_cannot_say_is_shared(
 # ---------------------------------------------------------------- incorrect libraries
 
 
-def _copies(_: Any, array: ix.Array) -> Any:
+def _copies(_, array):
     return np.array(array)
 
 
-def _casts(_: Any, array: ix.Array) -> Any:
+def _casts(_, array):
     return np.asarray(array).astype(np.float64)
 
 
-def _changes(_: Any, array: ix.Array) -> Any:
+def _changes(_, array):
     view = np.asarray(array)
     view[3] = -1
     return view
 
 
-def _cuts(_: Any, array: ix.Array) -> Any:
+def _cuts(_, array):
     return np.asarray(array)[:-1]
 
 
-def _raises(_: Any, __: ix.Array) -> Any:
+def _raises(_, __):
     raise LookupError("lost it\nand more")
 
 
@@ -179,12 +167,7 @@ def _raises(_: Any, __: ix.Array) -> Any:
         (_raises, "LookupError is no refusal with a rule: lost it"),
     ],
 )
-def test_a_lie_fails(
-    add_liar: Callable[..., Kind],
-    kind_named: Callable[[str], Kind],
-    take: Callable[[Any, Any], Any],
-    reason: str,
-) -> None:
+def test_a_lie_fails(add_liar, kind_named, take, reason):
     """A wrong result of any kind makes a failed cell."""
     liar = add_liar(take, is_foreign=False)
 
@@ -193,12 +176,10 @@ def test_a_lie_fails(
     assert (cell.verdict, cell.reason) == ("failed", reason)
 
 
-def test_read_only_memory_must_arrive_so(
-    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
-) -> None:
+def test_read_only_memory_must_arrive_so(add_liar, kind_named):
     """A consumer fails if it reports the read-only flag and drops it."""
 
-    def forget(_: Any, array: ix.Array) -> Any:
+    def forget(_, array):
         alias = array.__copy__()
         alias._flags = 0
         return np.asarray(alias)
@@ -213,12 +194,10 @@ def test_read_only_memory_must_arrive_so(
     )
 
 
-def test_a_copy_that_is_none_fails(
-    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
-) -> None:
+def test_a_copy_that_is_none_fails(add_liar, kind_named):
     """A library that reports a copy, and shares, fails."""
 
-    def refuse(_: Any, __: ix.Array) -> Any:
+    def refuse(_, __):
         raise ValueError("no room")
 
     liar = add_liar(refuse, take_copy=lambda _, array: array.__array__())
@@ -228,7 +207,7 @@ def test_a_copy_that_is_none_fails(
     assert (cell.verdict, cell.reason) == ("failed", "the requested copy was not made")
 
 
-def test_one_lie_makes_the_matrix_wrong(add_liar: Callable[..., Kind]) -> None:
+def test_one_lie_makes_the_matrix_wrong(add_liar):
     """A matrix in which a cell failed is not ok, however many others went well."""
     liar = add_liar(_copies)
 
@@ -240,9 +219,7 @@ def test_one_lie_makes_the_matrix_wrong(add_liar: Callable[..., Kind]) -> None:
 # ---------------------------------------------------------------- omitted libraries
 
 
-def test_what_is_not_installed_is_left_out_with_the_reason(
-    kind_named: Callable[[str], Kind],
-) -> None:
+def test_what_is_not_installed_is_left_out_with_the_reason(kind_named):
     """A library that is not installed has neither row nor column, and the reason is kept."""
     missing = replace(kind_named("NumPy"), name="Missing", module="no_such_library")
 
@@ -253,11 +230,7 @@ def test_what_is_not_installed_is_left_out_with_the_reason(
     assert found.ok
 
 
-def test_what_does_not_import_is_left_out_with_the_reason(
-    kind_named: Callable[[str], Kind],
-    tmp_path: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_does_not_import_is_left_out_with_the_reason(kind_named, tmp_path, monkeypatch):
     """A library whose import fails is omitted with the error of its import."""
     (tmp_path / "broken_library.py").write_text("raise OSError('libbroken.so: not found')")
     monkeypatch.syspath_prepend(tmp_path)
@@ -268,12 +241,7 @@ def test_what_does_not_import_is_left_out_with_the_reason(
     assert found.absent == {"Broken": "does not import: libbroken.so: not found"}
 
 
-def test_words_of_libraries_do_not_reach_the_terminal(
-    kind_named: Callable[[str], Kind],
-    tmp_path: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_words_of_libraries_do_not_reach_the_terminal(kind_named, tmp_path, monkeypatch, capsys):
     """Control characters in messages are escaped, for terminals, pages and Markdown."""
     (tmp_path / "red_library.py").write_text(r"raise OSError('\x1b[31mred\u202e')")
     monkeypatch.syspath_prepend(tmp_path)
@@ -294,9 +262,7 @@ def test_words_of_libraries_do_not_reach_the_terminal(
         ("NumPy", "bfloat16", "makes no bfloat16: see the row of ml_dtypes, which has it"),
     ],
 )
-def test_what_a_library_cannot_make_is_left_out_with_the_reason(
-    kind_named: Callable[[str], Kind], name: str, dtype: str, reason: str
-) -> None:
+def test_what_a_library_cannot_make_is_left_out_with_the_reason(kind_named, name, dtype, reason):
     """An element type that a library has not leaves its row out."""
     kind = kind_named(name)
     load(kind)
@@ -307,9 +273,7 @@ def test_what_a_library_cannot_make_is_left_out_with_the_reason(
     assert str(caught.value) == reason
 
 
-def test_what_a_library_makes_of_another_type_is_left_out(
-    kind_named: Callable[[str], Kind],
-) -> None:
+def test_what_a_library_makes_of_another_type_is_left_out(kind_named):
     """The row of a library that casts its arrays is omitted."""
     casting = replace(
         kind_named("NumPy"), make=lambda shape, _dtype, _device, _readonly: np.zeros(shape, "f4")
@@ -320,7 +284,7 @@ def test_what_a_library_makes_of_another_type_is_left_out(
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_samples_hold_numbers_that_every_type_can(dtype: str) -> None:
+def test_samples_hold_numbers_that_every_type_can(dtype):
     """The numbers of a sample survive a trip through its element type."""
     extended = {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
     ml_dtypes = pytest.importorskip("ml_dtypes") if dtype in extended else None
@@ -332,12 +296,10 @@ def test_samples_hold_numbers_that_every_type_can(dtype: str) -> None:
     assert there.tolist() == values
 
 
-def test_what_is_shared_only_where_it_is_aligned_says_what_else_becomes_of_it(
-    add_liar: Callable[..., Kind],
-) -> None:
+def test_what_is_shared_only_where_it_is_aligned_says_what_else_becomes_of_it(add_liar):
     """If sharing needs alignment, the cell is for aligned samples, and a note for others."""
 
-    def particular(_: Any, array: Any) -> Any:
+    def particular(_, array):
         if array.ptr % 64:
             raise CopyNeededError("convert()", "it is not aligned", "DLP-COPY-1", "copy it")
         return array.__array__()

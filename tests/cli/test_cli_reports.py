@@ -9,7 +9,6 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,21 +18,15 @@ from interchange_conformance.matrix.exchanging import Cell, Matrix
 from interchange_conformance.matrix.html import as_html
 from interchange_conformance.matrix.samples import Sample
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from interchange_conformance.subject import Kind
-
 ALWAYS = "numpy,stdlib,interchange"
 FORMATS = ["json", "markdown", "html"]
 
 
 @pytest.fixture
-def rich_cells(add_liar: Callable[..., Kind]) -> None:
+def rich_cells(add_liar):
     """Add a library whose column has every verdict."""
 
-    def take(_: Any, array: Any) -> Any:
+    def take(_, array):
         if array.dtype.name == "uint8":
             raise ValueError("<no> bytes & | *no* [more]\nnot shown")
         if array.owner is not None and isinstance(array.owner, memoryview):
@@ -47,7 +40,7 @@ def rich_cells(add_liar: Callable[..., Kind]) -> None:
 
 
 @pytest.mark.usefixtures("rich_cells")
-def test_json_has_every_pair(run_cli: Callable[..., Any]) -> None:
+def test_json_has_every_pair(run_cli):
     """JSON has each pair once, with a verdict and both addresses."""
     done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
 
@@ -60,7 +53,7 @@ def test_json_has_every_pair(run_cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("rich_cells")
-def test_json_agrees_with_the_exit_code(run_cli: Callable[..., Any]) -> None:
+def test_json_agrees_with_the_exit_code(run_cli):
     """The counts are those of the cells, and a failure gives a result that is not ok."""
     done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
 
@@ -74,7 +67,7 @@ def test_json_agrees_with_the_exit_code(run_cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("rich_cells")
-def test_json_gives_each_copy_and_refusal_a_rule(run_cli: Callable[..., Any]) -> None:
+def test_json_gives_each_copy_and_refusal_a_rule(run_cli):
     """Copied and refused cells have a rule id and the message."""
     told = json.loads(run_cli("matrix", "--only", ALWAYS, "--json", "-").out)
 
@@ -83,7 +76,7 @@ def test_json_gives_each_copy_and_refusal_a_rule(run_cli: Callable[..., Any]) ->
     assert all(cell["reason"] and cell["error"] for cell in refused)
 
 
-def test_json_says_where_it_was_run(run_cli: Callable[..., Any]) -> None:
+def test_json_says_where_it_was_run(run_cli):
     """The releases that a result is true of are in it."""
     told = json.loads(run_cli("matrix", "--only", ALWAYS, "--json", "-").out)
 
@@ -91,7 +84,7 @@ def test_json_says_where_it_was_run(run_cli: Callable[..., Any]) -> None:
     assert {"interchange", "core", "python", "platform", "dlpack", "absent"} <= set(told)
 
 
-def test_the_dtype_is_that_of_the_rows(run_cli: Callable[..., Any]) -> None:
+def test_the_dtype_is_that_of_the_rows(run_cli):
     """``--dtype`` sets the element type of all that can make it."""
     told = json.loads(
         run_cli("matrix", "--only", "numpy,stdlib", "--dtype", "int64", "--json", "-").out
@@ -113,7 +106,7 @@ def test_the_dtype_is_that_of_the_rows(run_cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("rich_cells")
-def test_markdown_is_one_table(run_cli: Callable[..., Any]) -> None:
+def test_markdown_is_one_table(run_cli):
     """Every line of the table has as many cells as its head, for any messages."""
     text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
 
@@ -123,7 +116,7 @@ def test_markdown_is_one_table(run_cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("rich_cells")
-def test_markdown_numbers_are_those_of_the_reasons(run_cli: Callable[..., Any]) -> None:
+def test_markdown_numbers_are_those_of_the_reasons(run_cli):
     """The numbers in the table are exactly those of the reasons below."""
     text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
 
@@ -134,7 +127,7 @@ def test_markdown_numbers_are_those_of_the_reasons(run_cli: Callable[..., Any]) 
 
 
 @pytest.mark.usefixtures("rich_cells")
-def test_markdown_shows_a_librarys_words_as_they_are(run_cli: Callable[..., Any]) -> None:
+def test_markdown_shows_a_librarys_words_as_they_are(run_cli):
     """Marks in an error of a library are escaped, and only its first line is shown."""
     text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
 
@@ -148,30 +141,30 @@ def test_markdown_shows_a_librarys_words_as_they_are(run_cli: Callable[..., Any]
 class _Page(HTMLParser):
     """Parses a page, and requires that every open element is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.open: list[str] = []
-        self.count: dict[str, int] = {}
-        self.attributes: list[tuple[str, str | None]] = []
+        self.open = []
+        self.count = {}
+        self.attributes = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.count[tag] = self.count.get(tag, 0) + 1
         self.attributes += attrs
         if tag not in {"link", "meta", "wbr"}:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest, run_cli: Callable[..., Any]) -> str:
+def page(request, run_cli):
     """A page that has every verdict."""
     request.getfixturevalue("rich_cells")
     return run_cli("matrix", "--only", ALWAYS, "--html", "-").out
 
 
-def test_html_is_well_formed(page: str) -> None:
+def test_html_is_well_formed(page):
     """Every element is closed, and every cell opens to its details."""
     reader = _Page()
     reader.feed(page)
@@ -181,7 +174,7 @@ def test_html_is_well_formed(page: str) -> None:
     assert (reader.count["tr"], reader.count["td"], reader.count["details"]) == (10, 36, 36)
 
 
-def test_html_fetches_nothing(page: str) -> None:
+def test_html_fetches_nothing(page):
     """The page is self-contained: no scripts, images or fonts, and only internal links."""
     reader = _Page()
     reader.feed(page)
@@ -193,7 +186,7 @@ def test_html_fetches_nothing(page: str) -> None:
     assert not re.search(r"https?:|url\(|@import", page)
 
 
-def test_html_allows_its_own_style_and_no_script(page: str) -> None:
+def test_html_allows_its_own_style_and_no_script(page):
     """Its content security policy restricts the browser accordingly."""
     reader = _Page()
     reader.feed(page)
@@ -205,13 +198,13 @@ def test_html_allows_its_own_style_and_no_script(page: str) -> None:
     assert "script-src" not in policy
 
 
-def test_html_is_made_for_narrow_screens(page: str) -> None:
+def test_html_is_made_for_narrow_screens(page):
     """The page is as wide as the screen, and the table scrolls within it."""
     assert 'content="width=device-width, initial-scale=1"' in page
     assert re.search(r"\.scroll \{[^}]* overflow: auto;", page)
 
 
-def test_html_shows_a_librarys_words_as_they_are(page: str) -> None:
+def test_html_shows_a_librarys_words_as_they_are(page):
     """Marks in an error of a library are escaped."""
     assert "&lt;no&gt; bytes &amp; | *no* [more]" in page
     assert "<no>" not in page
@@ -220,10 +213,10 @@ def test_html_shows_a_librarys_words_as_they_are(page: str) -> None:
 HOSTILE = "</style><script>x()</script><img src=x onerror=x()>\"'&lt;<!--\x00\u202e\ud800"
 
 
-def test_hostile_text_makes_no_element(kind_named: Callable[[str], Kind]) -> None:
+def test_hostile_text_makes_no_element(kind_named):
     """The page has the same elements with and without the text, and hides nothing."""
 
-    def elements(words: str) -> dict[str, int]:
+    def elements(words):
         kind = replace(kind_named("memoryview"), name=words)
         sample = Sample(kind, None, words, [], 0, None)
         cell = Cell(words, words, "failed", words, words, words, 1, 2)
@@ -238,9 +231,7 @@ def test_hostile_text_makes_no_element(kind_named: Callable[[str], Kind]) -> Non
     assert elements(HOSTILE) == elements("harmless")
 
 
-def test_html_is_refused_without_what_makes_it(
-    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_html_is_refused_without_what_makes_it(run_cli, tmp_path, monkeypatch):
     """The error comes before the run and says what to install; other formats need no package."""
     monkeypatch.setitem(sys.modules, "jinja2", None)
 
@@ -259,7 +250,7 @@ def test_html_is_refused_without_what_makes_it(
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_left_out_is_named(run_cli: Callable[..., Any], form: str) -> None:
+def test_what_is_left_out_is_named(run_cli, form):
     """Every report lists the missing rows with the reasons."""
     options = ("--only", "numpy,stdlib", "--dtype", "float16", f"--{form}", "-")
 
@@ -269,7 +260,7 @@ def test_what_is_left_out_is_named(run_cli: Callable[..., Any], form: str) -> No
     assert "makes no float16: it has no such type" in text.replace("\\", "")
 
 
-def test_the_terminal_names_what_is_left_out(run_cli: Callable[..., Any]) -> None:
+def test_the_terminal_names_what_is_left_out(run_cli):
     """The table does, too."""
     done = run_cli("matrix", "--only", "numpy,stdlib", "--dtype", "float16")
 
@@ -280,9 +271,7 @@ def test_the_terminal_names_what_is_left_out(run_cli: Callable[..., Any]) -> Non
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_file_holds_what_standard_output_would(
-    run_cli: Callable[..., Any], tmp_path: Path, form: str
-) -> None:
+def test_a_file_holds_what_standard_output_would(run_cli, tmp_path, form):
     """A file is written beside the table on the terminal."""
     done = run_cli("matrix", "--only", ALWAYS, f"--{form}", tmp_path / "report")
 
@@ -295,7 +284,7 @@ def test_a_file_holds_what_standard_output_would(
     ]
 
 
-def test_all_three_at_once(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_all_three_at_once(run_cli, tmp_path):
     """One run writes every requested report."""
     options = [part for form in FORMATS for part in (f"--{form}", tmp_path / form)]
 
@@ -306,9 +295,7 @@ def test_all_three_at_once(run_cli: Callable[..., Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_missing_directory_ends_with_2(
-    run_cli: Callable[..., Any], tmp_path: Path, form: str
-) -> None:
+def test_a_missing_directory_ends_with_2(run_cli, tmp_path, form):
     """Nothing is run for a report that could not be written."""
     done = run_cli("matrix", f"--{form}", tmp_path / "missing" / "report")
 

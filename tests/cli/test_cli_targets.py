@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,15 +12,12 @@ import interchange as ix
 from interchange._functions.targets import TARGETS
 from interchange._libraries.target import Target
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 @pytest.fixture
-def add_target(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def add_target(monkeypatch):
     """Return a function that registers a library with a given import function."""
 
-    def add(take: Callable[[Any, ix.Array], Any], **options: Any) -> None:
+    def add(take, **options):
         monkeypatch.setitem(sys.modules, "liar", ModuleType("liar"))
         row = Target("liar", take, **{"keeps_readonly": True, **options})
         monkeypatch.setitem(TARGETS, "liar", row)
@@ -29,15 +25,15 @@ def add_target(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return add
 
 
-def _view(_: Any, array: ix.Array) -> Any:
+def _view(_, array):
     return array.__array__()
 
 
-def _copy(_: Any, array: ix.Array) -> Any:
+def _copy(_, array):
     return np.array(array)
 
 
-def _misaligned(count: int) -> Any:
+def _misaligned(count):
     """Return an array that starts 4 bytes after a multiple of 64."""
     block = np.zeros(4 * count + 128, np.uint8)
     start = -block.ctypes.data % 64 + 4
@@ -47,7 +43,7 @@ def _misaligned(count: int) -> Any:
 # ---------------------------------------------------------------- any library
 
 
-def test_a_silent_copy_is_refused(add_target: Callable[..., None]) -> None:
+def test_a_silent_copy_is_refused(add_target):
     """A library that copies unasked is caught by the address."""
     add_target(_copy, may_alter=True)
 
@@ -57,7 +53,7 @@ def test_a_silent_copy_is_refused(add_target: Callable[..., None]) -> None:
     assert caught.value.rule == "IX-CONVERT-3"
 
 
-def test_a_silent_cast_is_refused(add_target: Callable[..., None]) -> None:
+def test_a_silent_cast_is_refused(add_target):
     """A library that casts is refused, even if a copy was requested."""
     add_target(lambda _, array: np.asarray(array).astype("f4"), may_alter=True)
 
@@ -67,11 +63,11 @@ def test_a_silent_cast_is_refused(add_target: Callable[..., None]) -> None:
     assert caught.value.rule == "IX-CONVERT-2"
 
 
-def test_a_library_that_copies_itself_does_it_once(add_target: Callable[..., None]) -> None:
+def test_a_library_that_copies_itself_does_it_once(add_target):
     """If a library shares nothing, ``copy=True`` passes our memory to it to copy from."""
     seen = []
 
-    def copy(_: Any, array: ix.Array) -> Any:
+    def copy(_, array):
         seen.append(array.ptr)
         return np.array(array)
 
@@ -84,19 +80,17 @@ def test_a_library_that_copies_itself_does_it_once(add_target: Callable[..., Non
     assert result.tolist() == [0.0, 1.0, 2.0]
 
 
-def test_a_library_that_copies_itself_takes_read_only_memory(
-    add_target: Callable[..., None],
-) -> None:
+def test_a_library_that_copies_itself_takes_read_only_memory(add_target):
     """Memory that the library copies may be read-only, whatever flags it drops."""
     add_target(_view, keeps_readonly=False, take_copy=_copy)
 
     assert ix.convert(b"abc", "liar", copy=True).tolist() == [97, 98, 99]
 
 
-def test_what_a_library_raises_is_its_refusal(add_target: Callable[..., None]) -> None:
+def test_what_a_library_raises_is_its_refusal(add_target):
     """An error of a library has a rule, its first line, and the error itself as the cause."""
 
-    def refuse(_: Any, __: ix.Array) -> Any:
+    def refuse(_, __):
         raise LookupError("lost it\nand more")
 
     add_target(refuse)
@@ -109,14 +103,14 @@ def test_what_a_library_raises_is_its_refusal(add_target: Callable[..., None]) -
     assert isinstance(caught.value.__cause__, LookupError)
 
 
-def test_what_a_producer_refuses_has_a_rule() -> None:
+def test_what_a_producer_refuses_has_a_rule():
     """A producer's BufferError, the standard's way to refuse, is explained with a rule."""
 
     class Refuses:
-        def __dlpack__(self, **_: Any) -> Any:
+        def __dlpack__(self, **_):
             raise BufferError("not today")
 
-        def __dlpack_device__(self) -> tuple[int, int]:
+        def __dlpack_device__(self):
             return (1, 0)
 
     with pytest.raises(ix.ExchangeError, match="Refuses refused to export its memory") as caught:
@@ -127,13 +121,11 @@ def test_what_a_producer_refuses_has_a_rule() -> None:
 
 
 @pytest.mark.parametrize("error", [ImportError, OSError, ModuleNotFoundError])
-def test_a_library_that_does_not_import_is_unavailable(
-    add_target: Callable[..., None], monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
+def test_a_library_that_does_not_import_is_unavailable(add_target, monkeypatch, error):
     """An installed library whose import fails is distinguished from one that refuses."""
     add_target(_view)
 
-    def fail(_: str) -> None:
+    def fail(_):
         raise error("libliar.so: cannot open shared object file")
 
     monkeypatch.setattr("importlib.import_module", fail)
@@ -144,7 +136,7 @@ def test_a_library_that_does_not_import_is_unavailable(
     assert caught.value.rule == "IX-CONVERT-1"
 
 
-def test_copies_are_aligned(add_target: Callable[..., None]) -> None:
+def test_copies_are_aligned(add_target):
     """A copy starts at a multiple of 64 bytes, whatever the original's alignment is."""
     add_target(_view)
 
@@ -152,29 +144,29 @@ def test_copies_are_aligned(add_target: Callable[..., None]) -> None:
         assert ix.convert(_misaligned(count), "liar", copy=True).ctypes.data % 64 == 0
 
 
-def test_a_copy_does_not_need_the_producer_to_copy() -> None:
+def test_a_copy_does_not_need_the_producer_to_copy():
     """Producers that refuse ``copy=True`` can be copied from all the same."""
 
     class NeverCopies:
-        def __dlpack__(self, *, copy: bool | None = None, **options: Any) -> Any:
+        def __dlpack__(self, *, copy=None, **options):
             if copy:
                 raise BufferError("copy is not supported")
             return np.arange(3.0).__dlpack__(**options)
 
-        def __dlpack_device__(self) -> tuple[int, int]:
+        def __dlpack_device__(self):
             return (1, 0)
 
     assert ix.convert(NeverCopies(), "numpy", copy=True).tolist() == [0.0, 1.0, 2.0]
 
 
-def test_a_capsule_can_be_copied() -> None:
+def test_a_capsule_can_be_copied():
     """A capsule, which can be consumed only once, is consumed only once."""
     capsule = np.arange(3.0).__dlpack__(max_version=(1, 0))
 
     assert ix.convert(capsule, "numpy", copy=True).tolist() == [0.0, 1.0, 2.0]
 
 
-def test_interchange_is_a_target() -> None:
+def test_interchange_is_a_target():
     """interchange" is a target that returns an Array over the same memory."""
     x = np.arange(3.0)
 
@@ -182,7 +174,7 @@ def test_interchange_is_a_target() -> None:
 
 
 @pytest.mark.parametrize("library", sorted(TARGETS))
-def test_each_target_is_wanted_by_the_matrix(library: str) -> None:
+def test_each_target_is_wanted_by_the_matrix(library):
     """The matrix tests every library that `convert` knows, on the host or on devices."""
     from interchange_conformance.matrix.tables import kinds_of
 
@@ -194,7 +186,7 @@ def test_each_target_is_wanted_by_the_matrix(library: str) -> None:
 
 @pytest.mark.interop
 @pytest.mark.parametrize("readonly", [False, True])
-def test_jax_shares_what_is_aligned(need: Callable[[str], None], readonly: bool) -> None:
+def test_jax_shares_what_is_aligned(need, readonly):
     """JAX never writes, so that it may have read-only memory, too."""
     need("jax")
     x = ix.asarray(np.arange(6, dtype=np.float32)).copy().__array__()
@@ -205,7 +197,7 @@ def test_jax_shares_what_is_aligned(need: Callable[[str], None], readonly: bool)
 
 
 @pytest.mark.interop
-def test_jax_copies_what_is_not_aligned_only_if_asked(need: Callable[[str], None]) -> None:
+def test_jax_copies_what_is_not_aligned_only_if_asked(need):
     """JAX would copy silently; `convert` refuses unless a copy is requested."""
     need("jax")
     x = _misaligned(6)
@@ -219,7 +211,7 @@ def test_jax_copies_what_is_not_aligned_only_if_asked(need: Callable[[str], None
 
 @pytest.mark.interop
 @pytest.mark.parametrize("copy", [None, True])
-def test_jax_does_not_halve_numbers(need: Callable[[str], None], copy: bool | None) -> None:
+def test_jax_does_not_halve_numbers(need, copy):
     """Without its 64-bit option JAX would truncate float64, so it is refused."""
     need("jax")
     x = ix.asarray(np.arange(6.0)).copy()
@@ -232,7 +224,7 @@ def test_jax_does_not_halve_numbers(need: Callable[[str], None], copy: bool | No
 
 @pytest.mark.interop
 @pytest.mark.parametrize("readonly", [False, True])
-def test_arrow_tensors_keep_the_flag(need: Callable[[str], None], readonly: bool) -> None:
+def test_arrow_tensors_keep_the_flag(need, readonly):
     """An Arrow tensor shares memory, and keeps the read-only flag."""
     need("pyarrow")
     x = np.arange(6.0).reshape(2, 3)
@@ -246,7 +238,7 @@ def test_arrow_tensors_keep_the_flag(need: Callable[[str], None], readonly: bool
 
 @pytest.mark.interop
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64"])
-def test_arrow_arrays_share(need: Callable[[str], None], dtype: str) -> None:
+def test_arrow_arrays_share(need, dtype):
     """An Arrow array shares one-dimensional memory, and keeps it alive."""
     need("pyarrow")
     x = np.arange(6, dtype=dtype)
@@ -269,9 +261,7 @@ def test_arrow_arrays_share(need: Callable[[str], None], dtype: str) -> None:
         ("pyarrow", np.zeros(3, bool)),
     ],
 )
-def test_arrow_refuses_what_it_cannot_describe(
-    need: Callable[[str], None], library: str, x: Any
-) -> None:
+def test_arrow_refuses_what_it_cannot_describe(need, library, x):
     """Arrays of two axes, with gaps, or of byte-sized bools have no Arrow array."""
     need("pyarrow")
 
@@ -282,7 +272,7 @@ def test_arrow_refuses_what_it_cannot_describe(
 
 
 @pytest.mark.interop
-def test_tvm_refuses_what_it_cannot_name(need: Callable[[str], None]) -> None:
+def test_tvm_refuses_what_it_cannot_name(need):
     """tvm-ffi imports complex elements and cannot report their type, so they are refused."""
     need("tvm_ffi")
 

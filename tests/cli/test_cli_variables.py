@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,16 +15,13 @@ from interchange._libraries.selection import libraries_by_device
 from interchange._types.devices import NAMES
 from interchange.cli.variables import VARIABLES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "conformance/src")
 NAME = re.compile(r"\b(?:INTERCHANGE|EMUCUDA)_[A-Z0-9_]*[A-Z0-9]\b")
 NAMES_HERE = [one.name for one in VARIABLES]
 
 
-def sources() -> Iterator[tuple[str, str]]:
+def sources():
     """Yield the path and the text of each file that may read a variable."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
@@ -34,7 +30,7 @@ def sources() -> Iterator[tuple[str, str]]:
     yield "setup.py", (ROOT / "setup.py").read_text(encoding="utf-8")
 
 
-def macros() -> set[str]:
+def macros():
     """Return the names of the C API and header guards, which are no environment variables."""
     found = set()
     for path, text in sources():
@@ -43,7 +39,7 @@ def macros() -> set[str]:
     return found
 
 
-def test_no_variable_is_missing() -> None:
+def test_no_variable_is_missing():
     """Every name in the sources that looks like one of ours is listed, or is a C macro."""
     found = {
         name
@@ -55,7 +51,7 @@ def test_no_variable_is_missing() -> None:
     assert found - macros() - set(NAMES_HERE) == set()
 
 
-def test_every_variable_is_read() -> None:
+def test_every_variable_is_read():
     """Every listed variable is used elsewhere in the sources, unless its name is computed."""
     text = "".join(text for path, text in sources() if not path.endswith("cli/variables.py"))
     made = {f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND" for kind in libraries_by_device()}
@@ -72,7 +68,7 @@ FOREIGN = {
 """Variables of other programs, with their usual meaning."""
 
 
-def test_only_variables_of_others_are_read_beside_them() -> None:
+def test_only_variables_of_others_are_read_beside_them():
     """Every variable that is read is listed, or is a common one."""
     read = {
         name
@@ -91,7 +87,7 @@ LOAD_NOTHING = {
 }
 
 
-def test_the_policy_names_every_variable_that_chooses_what_is_loaded() -> None:
+def test_the_policy_names_every_variable_that_chooses_what_is_loaded():
     """SECURITY.md has those of ours, those of others that are read, and the folders of code."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     read = {*NAMES_HERE, *filter(str.isupper, FOREIGN), "CUDA_HOME", "CUDA_PATH", "HOME", "TMPDIR"}
@@ -102,9 +98,7 @@ def test_the_policy_names_every_variable_that_chooses_what_is_loaded() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES_HERE)
-def test_each_is_told_with_its_value(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_each_is_told_with_its_value(run_cli, monkeypatch, name):
     """Each is shown with its description; an unset one has no value."""
     monkeypatch.delenv(name, raising=False)
     unset = run_cli("--no-import").out
@@ -118,9 +112,7 @@ def test_each_is_told_with_its_value(
     assert " ".join(shown.split()).count(row["does"]) >= 1
 
 
-def test_one_that_is_not_set_is_null(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_not_set_is_null(run_cli, monkeypatch):
     """An unset variable is null in JSON, and an empty one is empty."""
     monkeypatch.delenv("INTERCHANGE_LOAD_DEVICE", raising=False)
     monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "")
@@ -132,9 +124,7 @@ def test_one_that_is_not_set_is_null(
     assert values["INTERCHANGE_CACHE_DIR"] == ""
 
 
-def test_what_a_value_hides_is_written_out(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_value_hides_is_written_out(run_cli, monkeypatch):
     """Control characters in a value are escaped."""
     monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "\x1b[31mred")
 
@@ -142,7 +132,7 @@ def test_what_a_value_hides_is_written_out(
 
 
 @pytest.mark.isolated
-def test_the_module_lists_them() -> None:
+def test_the_module_lists_them():
     """``python -m interchange`` lists them without further arguments."""
     done = subprocess.run(
         [sys.executable, "-m", "interchange"],

@@ -10,7 +10,6 @@ import ctypes
 import gc
 import importlib
 import types
-from typing import Any
 
 import pytest
 
@@ -22,26 +21,26 @@ class Bindings:
 
     size = SIZE
 
-    def __init__(self, api: Any) -> None:
+    def __init__(self, api):
         self.api = api
-        self._undo: list[Any] = []
+        self._undo = []
         self("cuInit", 0)
         self.context = self("cuDevicePrimaryCtxRetain", 0)
         self("cuCtxSetCurrent", self.context)
 
-    def __call__(self, name: str, *args: Any) -> Any:
+    def __call__(self, name, *args):
         """Call the driver; return its result."""
         error, *answer = getattr(self.api, name)(*args)
         assert not error, f"{name}{args}: {error.name}"
         return answer[0] if len(answer) == 1 else answer
 
-    def stream(self) -> Any:
+    def stream(self):
         """Return a new stream that does not wait for the legacy one: a ``CUstream``."""
         stream = self("cuStreamCreate", 1)
         self._undo.append(("cuStreamDestroy", stream))
         return stream
 
-    def memory(self, nbytes: int = SIZE, value: int = 0) -> int:
+    def memory(self, nbytes=SIZE, value=0):
         """Return the address of new device memory, every byte `value`."""
         ptr = int(self("cuMemAlloc", nbytes))
         self._undo.append(("cuMemFree", ptr))
@@ -49,36 +48,36 @@ class Bindings:
         self("cuCtxSynchronize")
         return ptr
 
-    def upload(self, data: bytes) -> int:
+    def upload(self, data):
         """Return the address of new device memory with the given bytes."""
         ptr = self.memory(len(data))
         self("cuMemcpyHtoD", ptr, data, len(data))
         self("cuCtxSynchronize")
         return ptr
 
-    def pinned(self, nbytes: int = SIZE) -> int:
+    def pinned(self, nbytes=SIZE):
         """Return the address of new page-locked memory, every byte 0."""
         ptr = int(self("cuMemHostAlloc", nbytes, 0))
         self._undo.append(("cuMemFreeHost", ptr))
         ctypes.memset(ptr, 0, nbytes)
         return ptr
 
-    def fill(self, ptr: int, value: int, stream: Any, nbytes: int = SIZE) -> None:
+    def fill(self, ptr, value, stream, nbytes=SIZE):
         """Enqueue a write of every byte."""
         self("cuMemsetD8Async", ptr, value, nbytes, stream)
 
-    def read_on(self, ptr: int, stream: Any, nbytes: int = SIZE) -> bytes:
+    def read_on(self, ptr, stream, nbytes=SIZE):
         """Return the bytes that a copy on a stream reads; it waits for this stream only."""
         target = self.pinned(nbytes)
         self("cuMemcpyAsync", target, ptr, nbytes, stream)
         self("cuStreamSynchronize", stream)
         return ctypes.string_at(target, nbytes)
 
-    def synchronize(self) -> None:
+    def synchronize(self):
         """Make the host wait for all work on the device."""
         self("cuCtxSynchronize")
 
-    def close(self) -> None:
+    def close(self):
         """Free all resources."""
         self("cuCtxSetCurrent", self.context)
         self("cuCtxSynchronize")
@@ -87,7 +86,7 @@ class Bindings:
 
 
 @pytest.fixture
-def bindings(emulator: Any, need: Any) -> Any:  # noqa: ARG001 - one brings the driver
+def bindings(emulator, need):  # noqa: ARG001 - one brings the driver
     """Return the driver as in cuda.bindings; the first device is current.
 
     Garbage collection is disabled: freeing memory of an earlier test would make the host wait.
@@ -101,7 +100,7 @@ def bindings(emulator: Any, need: Any) -> Any:  # noqa: ARG001 - one brings the 
 
 
 @pytest.fixture
-def cuda_core(bindings: Bindings, need: Any) -> Any:  # noqa: ARG001 - one makes a device current
+def cuda_core(bindings, need):  # noqa: ARG001 - one makes a device current
     """Return cuda.core's names, with ``device``, the first device, and ``View``, a memory view."""
     need("cuda.core")
     module = importlib.import_module("cuda.core")
@@ -113,7 +112,7 @@ def cuda_core(bindings: Bindings, need: Any) -> Any:  # noqa: ARG001 - one makes
 
 
 @pytest.fixture
-def numba(bindings: Bindings, need: Any) -> Any:
+def numba(bindings, need):
     """Return ``numba.cuda`` of numba-cuda; its deferred deallocations run afterwards."""
     need("numba_cuda")
     module = importlib.import_module("numba.cuda")
@@ -129,7 +128,7 @@ class Owner:
 
 
 @pytest.fixture
-def make_owner() -> type[Owner]:
+def make_owner():
     """Return a function that creates owners."""
     return Owner
 
@@ -137,7 +136,7 @@ def make_owner() -> type[Owner]:
 class Record:
     """An object with a version 3 record for memory of another owner."""
 
-    def __init__(self, ptr: int, stream: int | None, size: int = SIZE, **entries: Any) -> None:
+    def __init__(self, ptr, stream, size=SIZE, **entries):
         self.__cuda_array_interface__ = {
             "shape": (size,),
             "typestr": "|u1",
@@ -149,6 +148,6 @@ class Record:
 
 
 @pytest.fixture
-def make_record() -> type[Record]:
+def make_record():
     """Return a function that creates objects with the interface."""
     return Record

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,11 +15,11 @@ MOST = 20  # growth per trip [bytes]; one leaked Python object is larger
 
 
 @pytest.fixture(scope="module")
-def counts(run_isolated: Any, need: Any) -> Any:
+def counts(run_isolated, need):
     """Return the resources left by each kind of trip, each in a separate process."""
-    found: dict[str, Any] = {}
+    found = {}
 
-    def count(kind: str) -> Any:
+    def count(kind):
         need("cuda.core")
         need("numba_cuda")
         if kind not in found:
@@ -34,7 +33,7 @@ def counts(run_isolated: Any, need: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_memory_does_not_grow(counts: Any, kind: str) -> None:
+def test_memory_does_not_grow(counts, kind):
     """The resident memory after 10,000 trips equals that after 2,000."""
     told = counts(kind)
 
@@ -43,7 +42,7 @@ def test_memory_does_not_grow(counts: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_of_the_driver_is_left(counts: Any, kind: str) -> None:
+def test_nothing_of_the_driver_is_left(counts, kind):
     """The numbers of allocations, events and streams are unchanged, and there is no report."""
     told = counts(kind)
 

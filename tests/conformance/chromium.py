@@ -10,12 +10,8 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 OPTIONS = (
     "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
@@ -25,7 +21,7 @@ OPTIONS = (
 DESKTOP = (1280, 900)  # [pixels]
 
 
-def lacking() -> str:
+def lacking():
     """Return what is missing for tests in a browser."""
     programs = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     modules = [
@@ -45,7 +41,7 @@ class Browser:
         The driver of the browser.
     """
 
-    def __init__(self, profile: Path) -> None:
+    def __init__(self, profile):
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
 
@@ -58,19 +54,11 @@ class Browser:
         service = Service(executable_path=shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(options, service)
 
-    def tell(self, command: str, **arguments: object) -> Any:
+    def tell(self, command, **arguments):
         """Send a command of the DevTools protocol."""
         return self.driver.execute_cdp_cmd(command, arguments)
 
-    def show(
-        self,
-        page: Path,
-        fragment: str = "",
-        *,
-        size: tuple[int, int] = DESKTOP,
-        media: Mapping[str, str] | None = None,
-        script: bool = True,
-    ) -> None:
+    def show(self, page, fragment="", *, size=DESKTOP, media=None, script=True):
         """Load a page again."""
         self.driver.get("about:blank")
         self.logs()
@@ -86,11 +74,11 @@ class Browser:
         self.tell("Emulation.setScriptExecutionDisabled", value=not script)
         self.driver.get(page.as_uri() + (f"#{fragment}" if fragment else ""))
 
-    def run(self, script: str, *arguments: object) -> Any:
+    def run(self, script, *arguments):
         """Run a function body in the page, and return its result."""
         return self.driver.execute_script(script, *arguments)
 
-    def press(self, *keys: str, control: bool = False) -> None:
+    def press(self, *keys, control=False):
         """Press keys in sequence, in the focused element."""
         from selenium.webdriver import ActionChains, Keys
 
@@ -103,7 +91,7 @@ class Browser:
             chain.key_up(Keys.CONTROL)
         chain.perform()
 
-    def logs(self) -> tuple[list[str], list[str]]:
+    def logs(self):
         """Return the log since the last call: messages, and requested addresses."""
         messages = [entry["message"] for entry in self.driver.get_log("browser")]
         events = [
@@ -116,34 +104,32 @@ class Browser:
         ]
         return messages, asked
 
-    def texts(self, selector: str, what: str = "textContent") -> list[str]:
+    def texts(self, selector, what="textContent"):
         """Return the texts, or another property, of the visible elements."""
         script = (
             "return [...document.querySelectorAll(arguments[0])]"
             f".filter((element) => element.checkVisibility()).map((element) => element.{what})"
         )
-        found: list[str] = self.run(script, selector)
-        return found
+        return self.run(script, selector)
 
-    def count(self, selector: str) -> int:
+    def count(self, selector):
         """Return the number of visible elements."""
         return len(self.texts(selector))
 
-    def choose(self, *values: str) -> None:
+    def choose(self, *values):
         """Click on checkboxes of the filters."""
         for value in values:
             self.run("document.querySelector(`#filters [value='${arguments[0]}']`).click()", value)
 
-    def fragment(self) -> str:
+    def fragment(self):
         """Return the fragment of the address."""
-        found: str = self.run("return decodeURIComponent(location.hash)")
-        return found
+        return self.run("return decodeURIComponent(location.hash)")
 
-    def wait(self) -> None:
+    def wait(self):
         """Wait until the page has handled its pending events."""
         self.run("return new Promise((done) => setTimeout(done, 50))")
 
-    def axe(self) -> list[str]:
+    def axe(self):
         """Return the violations that axe finds in the current page."""
         found = importlib.util.find_spec("axe_playwright_python")
         folder = Path(next(iter(found.submodule_search_locations)))
@@ -157,7 +143,7 @@ class Browser:
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(tmp_path_factory):
     """Chromium; skipped if it is not installed, failed if it is required."""
     if missing := lacking():
         if "browser" in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(","):

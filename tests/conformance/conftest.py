@@ -6,15 +6,11 @@ import contextlib
 import itertools
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from interchange_conformance.cli import command
 from interchange_conformance.running.pool import Pool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _NUMBERS = itertools.count()
 _TEXT = """
@@ -41,11 +37,11 @@ subject = Subject("hostile", make=make)
 
 
 @pytest.fixture
-def write_subject(tmp_path, monkeypatch) -> Callable[..., str]:
+def write_subject(tmp_path, monkeypatch):
     """Return a function that writes a module with a subject, and returns its spec."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def write(in_make: str = "", at_import: str = "") -> str:
+    def write(in_make="", at_import=""):
         name = f"hostile_{next(_NUMBERS)}"
         body = textwrap.indent(textwrap.dedent(in_make).strip() or "pass", "    ")
         text = _TEXT.format(at_import=textwrap.dedent(at_import), in_make=body)
@@ -56,10 +52,10 @@ def write_subject(tmp_path, monkeypatch) -> Callable[..., str]:
 
 
 @pytest.fixture
-def check(capsys) -> Callable[..., tuple[int, str, str]]:
+def check(capsys):
     """Return a function that runs the command in this process: exit code, output and errors."""
 
-    def run(*arguments: object) -> tuple[int, str, str]:
+    def run(*arguments):
         capsys.readouterr()
         try:
             code = command.main(["check", *map(str, arguments)])
@@ -71,11 +67,11 @@ def check(capsys) -> Callable[..., tuple[int, str, str]]:
 
 
 @pytest.fixture
-def pool_of(write_subject) -> Callable[..., Pool]:
+def pool_of(write_subject):
     """Return a function that writes a subject, and returns a pool of it, closed afterwards."""
     with contextlib.ExitStack() as closing:
 
-        def pool(in_make: str = "", at_import: str = "", **options: object) -> Pool:
+        def pool(in_make="", at_import="", **options):
             made = Pool(write_subject(in_make, at_import), **options)
             return closing.enter_context(made)
 
@@ -83,10 +79,10 @@ def pool_of(write_subject) -> Callable[..., Pool]:
 
 
 @pytest.fixture
-def is_gone() -> Callable[[int], bool]:
+def is_gone():
     """Return a function that returns whether a process has ended."""
 
-    def gone(process: int) -> bool:
+    def gone(process):
         try:
             status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
         except (FileNotFoundError, ProcessLookupError):

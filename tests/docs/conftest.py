@@ -10,13 +10,8 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -26,7 +21,7 @@ PAGES = sorted(
 )
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     """Run what asks for a `page` with each of them."""
     if "page" in metafunc.fixturenames:
         names = [str(path.relative_to(ROOT / "docs")) for path in PAGES]
@@ -34,28 +29,28 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def root() -> Path:
+def root():
     """The repository."""
     return ROOT
 
 
 @pytest.fixture(scope="session")
-def pages() -> dict[str, str]:
+def pages():
     """Path of each page -> its text."""
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in PAGES}
 
 
 @pytest.fixture(scope="session")
-def project() -> str:
+def project():
     """The text of pyproject.toml (3.10 has no parser for it)."""
     return (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
-def docs_module() -> Callable[[str], ModuleType]:
+def docs_module():
     """Return a function that loads a module of the docs' extensions, by its name."""
 
-    def load(name: str) -> ModuleType:
+    def load(name):
         path = ROOT / "docs" / "_ext" / f"{name}.py"
         spec = importlib.util.spec_from_file_location(f"interchange_docs_{name}", path)
         assert spec is not None
@@ -69,14 +64,14 @@ def docs_module() -> Callable[[str], ModuleType]:
 
 
 @pytest.fixture(scope="session")
-def tables(docs_module: Callable[[str], ModuleType]) -> ModuleType:
+def tables(docs_module):
     """The module that prints the tables of the docs."""
     sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # it imports its siblings
     return docs_module("tables")
 
 
 @pytest.fixture(scope="session")
-def documented(pages: dict[str, str], docs_module: Callable[[str], ModuleType]) -> set[str]:
+def documented(pages, docs_module):
     """Full names of the entries of the API pages, those of `other-names` included."""
     sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # it imports its siblings
     found = docs_module("api_names").described()

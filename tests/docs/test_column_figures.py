@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -11,28 +10,23 @@ import pytest
 
 import interchange as ix
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from types import ModuleType
-
 NAMES = ("primitive", "lists", "nested", "tensors", "bits", "chunks", "in", "out")
 GUIDE = "docs/guides/columns-and-tensors.md"
 
 
 @pytest.fixture(scope="module")
-def drawn(root: Path) -> Iterator[ModuleType]:
+def drawn(root):
     """Return the module that draws them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(root / "docs" / "_ext"))
         yield importlib.import_module("column_figures")
 
 
-def _pyarrow_columns(drawn: ModuleType) -> dict[str, Any]:
+def _pyarrow_columns(drawn):
     """Return the array of each layout, created by pyarrow."""
     import pyarrow as pa
 
-    def of(layout: Any, *sizes: int) -> Any:
+    def of(layout, *sizes):
         column = pa.array(layout.buffer, pa.int64())
         for size in sizes:
             column = pa.FixedSizeListArray.from_arrays(column, size)
@@ -50,7 +44,7 @@ def _pyarrow_columns(drawn: ModuleType) -> dict[str, Any]:
     }
 
 
-def test_every_figure_is_in_the_guide(drawn: ModuleType, pages: dict[str, str]) -> None:
+def test_every_figure_is_in_the_guide(drawn, pages):
     """Every figure is in the guide once."""
     assert tuple(drawn.FIGURES) == NAMES
     assert [pages[GUIDE].count(f"```{{column-figure}} {name}\n") for name in NAMES] == [1] * len(
@@ -59,7 +53,7 @@ def test_every_figure_is_in_the_guide(drawn: ModuleType, pages: dict[str, str]) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_told_in_words(drawn: ModuleType, name: str) -> None:
+def test_a_figure_is_told_in_words(drawn, name):
     """The figure has a text for screen readers."""
     figure = ET.fromstring(drawn.FIGURES[name]())  # noqa: S314 - ours
 
@@ -70,9 +64,7 @@ def test_a_figure_is_told_in_words(drawn: ModuleType, name: str) -> None:
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", ["PRIMITIVE", "LISTS", "NESTED", "TENSORS"])
-def test_a_layout_is_that_of_a_real_column(
-    drawn: ModuleType, need: Callable[[str], None], name: str
-) -> None:
+def test_a_layout_is_that_of_a_real_column(drawn, need, name):
     """Shape, strides and elements are those of the array that `from_arrow` makes."""
     need("pyarrow")
     layout = getattr(drawn, name)
@@ -89,9 +81,7 @@ def test_a_layout_is_that_of_a_real_column(
 
 
 @pytest.mark.interop
-def test_the_bits_are_those_of_a_real_column(
-    drawn: ModuleType, need: Callable[[str], None]
-) -> None:
+def test_the_bits_are_those_of_a_real_column(drawn, need):
     """The first bool is the lowest bit."""
     need("pyarrow")
     import pyarrow as pa
@@ -102,9 +92,7 @@ def test_the_bits_are_those_of_a_real_column(
 
 
 @pytest.mark.interop
-def test_the_chunks_are_put_together_in_order(
-    drawn: ModuleType, need: Callable[[str], None]
-) -> None:
+def test_the_chunks_are_put_together_in_order(drawn, need):
     """The last row of the figure has the chunks in order."""
     need("pyarrow")
     import pyarrow as pa

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
@@ -13,29 +12,24 @@ from interchange.cli import forms, output
 from interchange.cli.variables import VARIABLES
 from interchange_conformance.cli import exits
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from types import ModuleType
-
 PAGE = "docs/api/commands.md"
 COMMANDS = {**output.COMMANDS, **exits.COMMANDS}
 SCHEMAS = ("src/interchange/cli/schemas", "conformance/src/interchange_conformance/reports")
 
 
 @pytest.fixture(scope="module")
-def command_tables(docs_module: Callable[[str], ModuleType], tables: ModuleType) -> ModuleType:
+def command_tables(docs_module, tables):
     """The module that prints the tables."""
     sys.modules.setdefault("tables", tables)
     return docs_module("command_tables")
 
 
-def first_cells(table: str) -> list[str]:
+def first_cells(table):
     """Return the first cell of each row."""
     return [row.split(" | ")[0].strip("|` ") for row in table.splitlines()[2:]]
 
 
-def test_the_page_prints_each_table(pages: dict[str, str]) -> None:
+def test_the_page_prints_each_table(pages):
     """The page has no exit code or variable written by hand."""
     text = pages[PAGE]
 
@@ -44,12 +38,12 @@ def test_the_page_prints_each_table(pages: dict[str, str]) -> None:
     assert not re.search(r"^\| (?:\d|`INTERCHANGE)", text, re.MULTILINE)
 
 
-def test_every_code_has_a_row(command_tables: ModuleType) -> None:
+def test_every_code_has_a_row(command_tables):
     """Every exit code has a row, in order."""
     assert first_cells(command_tables.exit_codes()) == [str(code) for code in output.CODES]
 
 
-def test_every_command_has_a_row(command_tables: ModuleType) -> None:
+def test_every_command_has_a_row(command_tables):
     """Every command has a row with a cell per code, ``-`` if it never exits with it."""
     rows = command_tables.exit_codes_by_command().splitlines()[2:]
 
@@ -59,12 +53,12 @@ def test_every_command_has_a_row(command_tables: ModuleType) -> None:
         assert [cell != "-" for cell in cells] == [code in codes for code in (0, 1, 2)]
 
 
-def test_every_variable_has_a_row(command_tables: ModuleType) -> None:
+def test_every_variable_has_a_row(command_tables):
     """Every variable has a row, in order."""
     assert first_cells(command_tables.environment()) == [one.name for one in VARIABLES]
 
 
-def test_every_schema_of_the_sources_has_a_row(root: Path, command_tables: ModuleType) -> None:
+def test_every_schema_of_the_sources_has_a_row(root, command_tables):
     """Each row has the schema's version number, and there is no other row."""
     found = {
         str(path.relative_to(root / folder.split("/interchange")[0]))

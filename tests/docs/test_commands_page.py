@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, strategies as st
@@ -12,27 +11,23 @@ from hypothesis import given, strategies as st
 from interchange import cli
 from interchange_conformance.emucuda import __main__ as launching
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
-
 PAGE = "docs/api/commands.md"
 DIRECTIVE = re.compile(r"^```\{argparse\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def commands(docs_module: Callable[[str], ModuleType]) -> ModuleType:
+def commands(docs_module):
     """The module that the directives name."""
     return docs_module("commands")
 
 
-def below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+def below(parser):
     """Return the commands of a grammar."""
     found = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     return dict(found[0].choices) if found else {}
 
 
-def texts_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+def texts_of(parser):
     """Yield the help texts of a grammar, and of its commands."""
     for action in parser._actions:
         yield action.help or ""
@@ -41,7 +36,7 @@ def texts_of(parser: argparse.ArgumentParser) -> Iterator[str]:
         yield from texts_of(one)
 
 
-def directives(text: str) -> list[dict[str, str]]:
+def directives(text):
     """Return the options of each directive of a page."""
     return [
         dict(re.findall(r"^:(\w+):(?: (.*))?$", block, re.MULTILINE))
@@ -49,7 +44,7 @@ def directives(text: str) -> list[dict[str, str]]:
     ]
 
 
-def test_every_command_has_a_section_with_its_options(pages: dict[str, str]) -> None:
+def test_every_command_has_a_section_with_its_options(pages):
     """There is no section for another command."""
     sections = re.split(r"^## ", pages[PAGE], flags=re.MULTILINE)[1:]
     shown = {
@@ -62,7 +57,7 @@ def test_every_command_has_a_section_with_its_options(pages: dict[str, str]) -> 
     assert shown == {"interchange": "", **due}
 
 
-def test_directives_name_what_there_is(pages: dict[str, str], commands: ModuleType) -> None:
+def test_directives_name_what_there_is(pages, commands):
     """Directives on any page name existing commands; whole parsers omit their subcommands."""
     found = [one for text in pages.values() for one in directives(text)]
 
@@ -79,7 +74,7 @@ def test_directives_name_what_there_is(pages: dict[str, str], commands: ModuleTy
     [("interchange", cli.parser), ("launcher", launching.parser)],
     ids=["interchange", "launcher"],
 )
-def test_texts_are_those_of_the_command(commands: ModuleType, func: str, parser) -> None:
+def test_texts_are_those_of_the_command(commands, func, parser):
     """The texts are those of the command, with markup escaped and no other change."""
     shown = list(texts_of(getattr(commands, func)()))
 
@@ -88,7 +83,7 @@ def test_texts_are_those_of_the_command(commands: ModuleType, func: str, parser)
 
 
 @given(text=st.text(r"a \*_`|'"))
-def test_marks_are_escaped(commands: ModuleType, text: str) -> None:
+def test_marks_are_escaped(commands, text):
     """Marks in any help text are escaped."""
     escaped = commands.escaped(text)
 
@@ -96,9 +91,7 @@ def test_marks_are_escaped(commands: ModuleType, text: str) -> None:
     assert not re.search(r"[`*_|]", re.sub(r"\\.", "", escaped))
 
 
-def test_usage_does_not_depend_on_the_terminal(
-    commands: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_usage_does_not_depend_on_the_terminal(commands, monkeypatch):
     """Pages do not depend on the terminal of the build."""
     told = []
     for columns in ("30", "300"):

@@ -26,19 +26,19 @@ sys.exit(failed > 0)
 """
 
 
-def _pages() -> list[Path]:
+def _pages():
     docs = Path(__file__).resolve().parents[2] / "docs"
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(docs.rglob("*.md"))}
     return [path for path, text in texts.items() if "```{doctest} emulated\n" in text]
 
 
-def _text(page: Path, kind: str) -> str:
+def _text(page, kind):
     """Return the contents of the blocks of a kind, concatenated."""
     found = _BLOCK.findall(page.read_text(encoding="utf-8"))
     return "".join(body for name, group, body in found if name == kind and group)
 
 
-def test_there_are_such_pages() -> None:
+def test_there_are_such_pages():
     """The guides that need a device have examples."""
     names = {page.name for page in _pages()}
 
@@ -46,16 +46,14 @@ def test_there_are_such_pages() -> None:
 
 
 @pytest.mark.parametrize("name", emucuda.__all__)
-def test_every_public_name_of_the_emulated_driver_is_documented(
-    documented: set[str], name: str
-) -> None:
+def test_every_public_name_of_the_emulated_driver_is_documented(documented, name):
     """Every name that the package exports has an entry under the name that users import."""
     assert f"interchange_conformance.emucuda.{name}" in documented
 
 
 @pytest.mark.emulated
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
-def test_examples_on_the_emulated_driver_run(guide: Path, run_child, root: Path) -> None:
+def test_examples_on_the_emulated_driver_run(guide, run_child, root):
     """Every example has the output shown below it, and the detector reports nothing else."""
     script = _RUN.format(
         folder=str(root / "docs" / "_ext"),
@@ -72,14 +70,14 @@ def test_examples_on_the_emulated_driver_run(guide: Path, run_child, root: Path)
 
 
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
-def test_the_detector_is_asked_at_the_end(guide: Path) -> None:
+def test_the_detector_is_asked_at_the_end(guide):
     """Every page checks the race detector after its examples."""
     assert _text(guide, "testsetup").startswith("from emulated import *\n")
     assert _text(guide, "testcleanup") == "finish()\n"
 
 
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
-def test_variables_of_the_emulated_driver_are_read(guide: Path) -> None:
+def test_variables_of_the_emulated_driver_are_read(guide):
     """The driver reads every ``EMUCUDA_NAME`` that a page mentions."""
     source = (Path(emucuda.__file__).parent / "driver.c").read_text(encoding="utf-8")
     named = set(re.findall(r"EMUCUDA_[A-Z_]+", guide.read_text(encoding="utf-8")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -12,11 +11,6 @@ import pytest
 
 import interchange as ix
 from interchange_conformance.zoo.arrow import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import ModuleType
 
 SAMPLE = np.arange(3, dtype="f4")
 
@@ -37,7 +31,7 @@ class ArrayInterface:
 class ArrowArray:
     """Supports Arrow alone."""
 
-    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+    def __arrow_c_array__(self, requested_schema=None):
         """Return the sample as a column."""
         return numbers("float32", 3).__arrow_c_array__()
 
@@ -45,7 +39,7 @@ class ArrowArray:
 class ArrayMethod:
     """Has ``__array__`` alone."""
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype=None, copy=None):
         """Return the sample."""
         return SAMPLE
 
@@ -60,26 +54,26 @@ SPEAKERS = {
 
 
 @pytest.fixture(scope="module")
-def figures(root: Path) -> Iterator[ModuleType]:
+def figures(root):
     """Return the module that draws them; Sphinx is not needed for that."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(root / "docs" / "_ext"))
         yield importlib.import_module("figures")
 
 
-def _shown(svg: str) -> list[str]:
+def _shown(svg):
     """Return the texts of a figure."""
     return [text.text or "" for text in ET.fromstring(svg).iter("text")]  # noqa: S314 - ours
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
-def test_what_supports_a_protocol_of_the_figure_goes_in(figures: ModuleType, name: str) -> None:
+def test_what_supports_a_protocol_of_the_figure_goes_in(figures, name):
     """Each protocol of the host is used alone; the protocol of devices is named."""
     assert {*SPEAKERS, "CUDA Array Interface"} == set(figures.protocols_in())
     assert ix.asarray(SPEAKERS[name]).shape == (3,)
 
 
-def test_what_comes_out_is_what_an_array_has(figures: ModuleType) -> None:
+def test_what_comes_out_is_what_an_array_has(figures):
     """An attribute of each protocol's name."""
     names = {name: attribute for attribute, name in figures._PROTOCOLS.items()}
 
@@ -91,20 +85,18 @@ def test_what_comes_out_is_what_an_array_has(figures: ModuleType) -> None:
     )
 
 
-def test_a_protocol_that_the_figure_does_not_know_is_an_error(figures: ModuleType) -> None:
+def test_a_protocol_that_the_figure_does_not_know_is_an_error(figures):
     """Otherwise the figure would be incomplete."""
     with pytest.raises(figures.UnknownProtocolError, match="__tensor_view__"):
         figures._named(["__dlpack__", "__tensor_view__"])
 
 
-def test_the_figure_shows_every_target(figures: ModuleType) -> None:
+def test_the_figure_shows_every_target(figures):
     """The figure has all targets of `convert`, except for Arrays themselves."""
     assert set(ix.TARGETS) - {"interchange"} <= set(_shown(figures.exchange_figure()))
 
 
-def test_the_figure_shows_every_kind_of_array_of_the_matrix(
-    root: Path, figures: ModuleType
-) -> None:
+def test_the_figure_shows_every_kind_of_array_of_the_matrix(root, figures):
     """The figure has every kind of array of the matrix, by the name of its library."""
     text = (root / "docs" / "_generated" / "matrix.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
@@ -116,7 +108,7 @@ def test_the_figure_shows_every_kind_of_array_of_the_matrix(
     ]
 
 
-def test_the_layers_are_those_of_the_linter(figures: ModuleType, project: str) -> None:
+def test_the_layers_are_those_of_the_linter(figures, project):
     """The layers are all packages, in the linter's order."""
     layers = re.search(r'containers = \["interchange"\]\nlayers = \[(.*?)\]', project, re.DOTALL)
     assert layers is not None
@@ -126,7 +118,7 @@ def test_the_layers_are_those_of_the_linter(figures: ModuleType, project: str) -
     assert [layer.number for layer in figures.layers()] == list("876543210")
 
 
-def test_every_property_is_handled(figures: ModuleType) -> None:
+def test_every_property_is_handled(figures):
     """Each property has its own layer, and functions that call the layers in order."""
     handled = [layer.properties for layer in figures.layers() if layer.properties]
 
@@ -135,7 +127,7 @@ def test_every_property_is_handled(figures: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("name", ["exchange_figure", "layers_figure"])
-def test_a_figure_is_told_in_words(figures: ModuleType, name: str) -> None:
+def test_a_figure_is_told_in_words(figures, name):
     """The figure has a text for screen readers."""
     drawn = ET.fromstring(getattr(figures, name)())  # noqa: S314 - ours
 

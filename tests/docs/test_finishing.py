@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
 
 @pytest.fixture(scope="module")
-def finished(root: Path) -> Iterator[Callable[[str], str]]:
+def finished(root):
     """Return the filter of the templates; Sphinx is not needed for that."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(root / "docs" / "_ext"))
@@ -21,7 +16,7 @@ def finished(root: Path) -> Iterator[Callable[[str], str]]:
 
 
 @pytest.mark.parametrize("text", ["DLP-RO-1", "DLP-STREAM-*", "IX-DRIVER-3"])
-def test_a_rule_id_is_marked(finished: Callable[[str], str], text: str) -> None:
+def test_a_rule_id_is_marked(finished, text):
     """Rule ids, also those of areas, are marked in any text."""
     assert finished(f"<p>see {text}.</p>") == f'<p>see <span class="rule">{text}</span>.</p>'
 
@@ -36,12 +31,12 @@ def test_a_rule_id_is_marked(finished: Callable[[str], str], text: str) -> None:
         "<p>UTF-8 and RFC-1</p>",
     ],
 )
-def test_nothing_else_is_marked(finished: Callable[[str], str], html: str) -> None:
+def test_nothing_else_is_marked(finished, html):
     """Attributes, programs, drawings and texts that resemble an id are not marked."""
     assert finished(html) == html
 
 
-def test_a_head_without_words_goes(finished: Callable[[str], str]) -> None:
+def test_a_head_without_words_goes(finished):
     """A table without head texts loses its empty head."""
     cell = '<th class="head"><p></p></th>'
 
@@ -50,7 +45,7 @@ def test_a_head_without_words_goes(finished: Callable[[str], str]) -> None:
     )
 
 
-def test_a_corner_without_words_is_no_head(finished: Callable[[str], str]) -> None:
+def test_a_corner_without_words_is_no_head(finished):
     """The other heads stay."""
     html = '<thead><tr><th class="head"><p></p></th><th class="head"><p>a</p></th></tr></thead>'
 

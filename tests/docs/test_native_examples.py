@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from .conftest import PAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from types import ModuleType
 
 BLOCK = re.compile(r"^```\{native-doctest\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GUIDES = [path for path in PAGES if "```{native-doctest}\n" in path.read_text(encoding="utf-8")]
@@ -21,13 +15,13 @@ NEEDED = ("cuda.bindings.driver", "duckdb", "nanoarrow", "polars", "pyarrow")
 
 
 @pytest.fixture
-def programs(monkeypatch: pytest.MonkeyPatch, root: Path) -> ModuleType:
+def programs(monkeypatch, root):
     """Return the module that runs them for the docs."""
     monkeypatch.syspath_prepend(str(root / "docs" / "_ext"))
     return importlib.import_module("programs")
 
 
-def test_there_are_such_pages() -> None:
+def test_there_are_such_pages():
     """The guides on the C API and on columns."""
     assert sorted(path.name for path in GUIDES) == ["c-api.md", "columns-and-tensors.md"]
 
@@ -35,9 +29,7 @@ def test_there_are_such_pages() -> None:
 @pytest.mark.interop
 @pytest.mark.isolated
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
-def test_they_give_what_stands_below_them(
-    programs: ModuleType, need: Callable[[str], None], guide: Path
-) -> None:
+def test_they_give_what_stands_below_them(programs, need, guide):
     """The output is the one shown, and standard error is empty."""
     for name in NEEDED:
         need(name)
@@ -49,18 +41,14 @@ def test_they_give_what_stands_below_them(
 
 @pytest.mark.isolated
 @pytest.mark.parametrize("example", [">>> 1 + 1\n3\n", ">>> raise SystemExit(1)\n"])
-def test_an_example_that_gives_something_else_ends_the_build(
-    programs: ModuleType, example: str
-) -> None:
+def test_an_example_that_gives_something_else_ends_the_build(programs, example):
     """The error names the page."""
     with pytest.raises(RuntimeError, match=r"^a page: "):
         programs.run_examples("a page", example)
 
 
 @pytest.mark.isolated
-def test_they_run_with_the_core_that_is_there(
-    programs: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_run_with_the_core_that_is_there(programs, monkeypatch):
     """The examples run with the available core, whichever core the docs are built with."""
     monkeypatch.setenv("INTERCHANGE_CORE", "none of these")
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import ModuleType
 
 _URL = re.compile(r"https?://[^\s)>\"'`\]]+")
 _HOSTS = frozenset(  # existing addresses, whose pages were checked
@@ -39,7 +34,7 @@ _DEAD = (
 """Addresses at which nothing of ours is published yet."""
 
 
-def _texts(root: Path) -> dict[str, str]:
+def _texts(root):
     """Return what new users read, by path: prose, metadata and workflows."""
     found = [
         *root.glob("*.md"),
@@ -56,7 +51,7 @@ def _texts(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in found}
 
 
-def test_every_address_is_one_that_exists(root: Path) -> None:
+def test_every_address_is_one_that_exists(root):
     """Every address is on a listed host, or on one reserved for examples."""
     urls = {url for text in _texts(root).values() for url in _URL.findall(text)}
     hosts = {urlsplit(url).hostname or "" for url in urls}
@@ -65,7 +60,7 @@ def test_every_address_is_one_that_exists(root: Path) -> None:
     assert sorted(h for h in hosts - _HOSTS if not _RESERVED.fullmatch(h)) == []
 
 
-def test_no_address_is_one_where_nothing_is(root: Path) -> None:
+def test_no_address_is_one_where_nothing_is(root):
     """The address is used neither in the pages, the metadata nor the output of programs."""
     sources = [*(root / "src").rglob("*.py"), *(root / "conformance").rglob("*.py")]
     sources += (root / "conformance").rglob("*.json")
@@ -74,7 +69,7 @@ def test_no_address_is_one_where_nothing_is(root: Path) -> None:
     assert [(path, dead) for path, text in texts.items() for dead in _DEAD if dead in text] == []
 
 
-def test_no_text_names_an_index_that_has_neither_distribution(root: Path) -> None:
+def test_no_text_names_an_index_that_has_neither_distribution(root):
     """Distributions of ours are installed from a folder: ``".[docs]"``, ``./conformance``."""
     told = re.compile(r"\binstall[\s`\"']+(?:-\S+[\s`\"']+)*array-interchange")
     sources = [*(root / "src").rglob("*.py"), *(root / "conformance/src").rglob("*.py")]
@@ -85,7 +80,7 @@ def test_no_text_names_an_index_that_has_neither_distribution(root: Path) -> Non
     assert [path for path, text in joined.items() if told.search(text)] == []
 
 
-def test_no_page_has_an_address_of_mail(root: Path) -> None:
+def test_no_page_has_an_address_of_mail(root):
     """No page has a mail address, since none was set up."""
     pattern = re.compile(r"(?<![\w/@.-])[\w.+-]+@[\w-]+\.[a-z]{2,}(?![\w/])")
     texts = _texts(root)
@@ -95,7 +90,7 @@ def test_no_page_has_an_address_of_mail(root: Path) -> None:
     ] == []
 
 
-def test_the_workflow_runs_what_everybody_can_run(root: Path) -> None:
+def test_the_workflow_runs_what_everybody_can_run(root):
     """The workflow has one step of its own, ``.ci/run``; the others get the code and Pythons."""
     text = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 
@@ -108,7 +103,7 @@ def test_the_workflow_runs_what_everybody_can_run(root: Path) -> None:
     assert (root / ".ci" / "run").stat().st_mode & 0o111
 
 
-def _shell(root: Path, *names: str) -> tuple[str, str]:
+def _shell(root, *names):
     """Return functions of ``.ci/run``, and the rest of it."""
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
     found = [
@@ -122,16 +117,14 @@ def _shell(root: Path, *names: str) -> tuple[str, str]:
     return "".join(functions), script
 
 
-def _of_bash(code: str, folder: Path) -> tuple[int, str]:
+def _of_bash(code, folder):
     """Return the result of a bash program, run as ``.ci/run`` is, and its output."""
     command = ["bash", "-euo", "pipefail", "-c", code]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 
-def test_ci_runs_the_commands_of_the_readme_and_of_contributors(
-    root: Path, pages: dict[str, str]
-) -> None:
+def test_ci_runs_the_commands_of_the_readme_and_of_contributors(root, pages):
     """ci runs all of the commands, verbatim and once: the script has no other text of them."""
     functions, script = _shell(root, "in_readme", "in_contributing")
     readme = re.findall(
@@ -159,7 +152,7 @@ def test_ci_runs_the_commands_of_the_readme_and_of_contributors(
     assert [name for name in tools - elsewhere if re.search(rf"\b{name}\b", script)] == []
 
 
-def test_ci_ends_where_a_command_of_a_page_fails(root: Path) -> None:
+def test_ci_ends_where_a_command_of_a_page_fails(root):
     """CI stops at the first command of a page that fails."""
     functions, _ = _shell(root, "as_written")
 
@@ -168,7 +161,7 @@ def test_ci_ends_where_a_command_of_a_page_fails(root: Path) -> None:
     assert (code, out) == (1, "\n$ echo 1\n1\n\n$ false && a\n")
 
 
-def test_the_workflow_brings_the_pythons_that_are_looked_for(root: Path) -> None:
+def test_the_workflow_brings_the_pythons_that_are_looked_for(root):
     """The default one last, as setup-python wants it."""
     workflow = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     brought = re.findall(r"^ +(3\.\d+)$", workflow, re.MULTILINE)
@@ -179,14 +172,12 @@ def test_the_workflow_brings_the_pythons_that_are_looked_for(root: Path) -> None
 
 
 @pytest.mark.parametrize("word", ["pointer", "pickle", "Report privately", "python -m interchange"])
-def test_the_page_on_security_says(root: Path, word: str) -> None:
+def test_the_page_on_security_says(root, word):
     """The page states the trust assumptions and the contents of a report."""
     assert word in (root / "SECURITY.md").read_text(encoding="utf-8")
 
 
-def test_the_page_on_support_names_the_pythons_of_the_metadata(
-    pages: dict[str, str], project: str, tables: ModuleType
-) -> None:
+def test_the_page_on_support_names_the_pythons_of_the_metadata(pages, project, tables):
     """The page on support has each Python with a classifier, from the oldest on."""
     facts = tables.facts()
     versions = facts["pythons"].split(", ")
@@ -196,7 +187,7 @@ def test_the_page_on_support_names_the_pythons_of_the_metadata(
     assert "| CPython | {{ pythons }} |" in pages["docs/support.md"]
 
 
-def test_the_page_on_support_lists_what_is_public(pages: dict[str, str]) -> None:
+def test_the_page_on_support_lists_what_is_public(pages):
     """The page on support lists every module of the API reference."""
     modules = re.findall(r"^`(interchange[.\w]*)`$", pages["docs/api/index.md"], re.MULTILINE)
 

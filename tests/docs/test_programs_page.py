@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from .conftest import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
 
 PAGE = ROOT / "docs" / "guides" / "programs.md"
 BLOCKS = re.findall(
@@ -24,7 +19,7 @@ MARKS = {"arrow_column": pytest.mark.interop, "launcher": pytest.mark.emulated}
 NEEDED = {"arrow_column": "pyarrow", "launcher": "cuda.bindings.driver"}
 
 
-def _cases(*kinds: str) -> list[object]:
+def _cases(*kinds):
     """Return the blocks of some kinds, each with the mark of its program."""
     return [
         pytest.param(kind, name, words, body, id=f"{kind}-{name}", marks=MARKS.get(name, ()))
@@ -34,14 +29,14 @@ def _cases(*kinds: str) -> list[object]:
 
 
 @pytest.fixture
-def programs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def programs(monkeypatch):
     """Return the module that runs the programs for the docs."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
     return importlib.import_module("programs")
 
 
 @pytest.fixture
-def ready(name: str, need: Callable[[str], None], request: pytest.FixtureRequest) -> str:
+def ready(name, need, request):
     """Return the name of a program whose libraries are here."""
     if name in NEEDED:
         need(NEEDED[name])
@@ -50,7 +45,7 @@ def ready(name: str, need: Callable[[str], None], request: pytest.FixtureRequest
     return name
 
 
-def test_the_page_shows_every_program_of_the_folder() -> None:
+def test_the_page_shows_every_program_of_the_folder():
     """The page shows every program, each followed by a mistake and a remedy."""
     there = {path.stem for path in (ROOT / "docs" / "examples").glob("*.py")} - {"host_kernel"}
     shown = [name for kind, name, *_ in BLOCKS if kind == "program"]
@@ -63,9 +58,7 @@ def test_the_page_shows_every_program_of_the_folder() -> None:
 
 @pytest.mark.isolated
 @pytest.mark.parametrize(("kind", "name", "words", "body"), _cases("program"))
-def test_a_program_is_shown_whole_with_what_it_prints(
-    programs: ModuleType, ready: str, kind: str, words: str, body: str
-) -> None:
+def test_a_program_is_shown_whole_with_what_it_prints(programs, ready, kind, words, body):
     """The program is shown verbatim, and the command above its output is the one that was run."""
     shown = programs.program(ready, *words.split())
     source = (ROOT / "docs" / "examples" / f"{ready}.py").read_text(encoding="utf-8")
@@ -77,9 +70,7 @@ def test_a_program_is_shown_whole_with_what_it_prints(
 
 @pytest.mark.isolated
 @pytest.mark.parametrize(("kind", "name", "words", "body"), _cases("mistake", "remedy"))
-def test_a_mistake_is_refused_and_a_remedy_is_not(
-    programs: ModuleType, ready: str, kind: str, words: str, body: str
-) -> None:
+def test_a_mistake_is_refused_and_a_remedy_is_not(programs, ready, kind, words, body):
     """A mistake is shown with an error that has a rule id."""
     shown = programs.DIRECTIVES[f"example-{kind}"](ready, body)
 
@@ -91,7 +82,7 @@ def test_a_mistake_is_refused_and_a_remedy_is_not(
 
 
 @pytest.mark.isolated
-def test_a_mistake_that_is_none_ends_the_build(programs: ModuleType) -> None:
+def test_a_mistake_that_is_none_ends_the_build(programs):
     """A mistake that another library refuses ends the build."""
     for code in ("print(1)\n", "raise ValueError\n"):
         with pytest.raises(RuntimeError, match="not refused by interchange"):
@@ -99,7 +90,7 @@ def test_a_mistake_that_is_none_ends_the_build(programs: ModuleType) -> None:
 
 
 @pytest.mark.isolated
-def test_a_program_or_a_remedy_that_fails_ends_the_build(programs: ModuleType) -> None:
+def test_a_program_or_a_remedy_that_fails_ends_the_build(programs):
     """A program that prints to standard error ends the build, too."""
     with pytest.raises(RuntimeError, match="IndexError"):
         programs.program("mapped_file")
@@ -109,9 +100,7 @@ def test_a_program_or_a_remedy_that_fails_ends_the_build(programs: ModuleType) -
 
 
 @pytest.mark.interop
-def test_no_directive_has_the_name_of_one_of_sphinx(
-    programs: ModuleType, need: Callable[[str], None]
-) -> None:
+def test_no_directive_has_the_name_of_one_of_sphinx(programs, need):
     """No directive has a name of Sphinx's, which would run nothing silently."""
     need("sphinx")
     from sphinx.domains.std import StandardDomain

@@ -5,13 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import ModuleType
 
 DEMO = (
     'python3 -m venv .venv && .venv/bin/pip install -q ".[demo]" ./conformance'
@@ -29,17 +24,17 @@ DOCS = (
 
 
 @pytest.fixture(scope="module")
-def readme(root: Path) -> str:
+def readme(root):
     """The text of the README."""
     return (root / "README.md").read_text(encoding="utf-8")
 
 
-def _blocks(text: str, language: str) -> list[str]:
+def _blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.isolated
-def test_the_example_prints_what_the_readme_says(readme: str) -> None:
+def test_the_example_prints_what_the_readme_says(readme):
     """The example runs verbatim, and its output is exactly the one below it."""
     (example,), (expected,) = _blocks(readme, "python"), _blocks(readme, "text")
 
@@ -54,7 +49,7 @@ def test_the_example_prints_what_the_readme_says(readme: str) -> None:
     assert (done.stderr, done.stdout) == ("", expected)
 
 
-def test_the_commands_are_there(readme: str) -> None:
+def test_the_commands_are_there(readme):
     """Each command is complete for a new clone, and has its own block."""
     commands = [block.strip() for block in _blocks(readme, "sh")]
 
@@ -62,18 +57,18 @@ def test_the_commands_are_there(readme: str) -> None:
 
 
 @pytest.mark.parametrize("extra", ["demo", "test", "docs"])
-def test_the_extras_exist(readme: str, project: str, extra: str) -> None:
+def test_the_extras_exist(readme, project, extra):
     """An extra that the README names is one of the distribution's."""
     assert f'".[{extra}]"' in readme
     assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
 
 
-def test_the_command_is_installed(project: str) -> None:
+def test_the_command_is_installed(project):
     """``interchange`` is a console script."""
     assert re.search(r'^interchange = "interchange\.cli:main"$', project, re.MULTILINE)
 
 
-def test_the_files_that_it_names_exist(readme: str, root: Path) -> None:
+def test_the_files_that_it_names_exist(readme, root):
     """Each path in a code span is a file or folder of the repository."""
     paths = re.findall(r"`((?:docs|src|tests)/[^` ]+|[A-Z]+(?:\.md)?)`", readme)
 
@@ -81,12 +76,12 @@ def test_the_files_that_it_names_exist(readme: str, root: Path) -> None:
     assert [path for path in paths if not (root / path).exists()] == []
 
 
-def test_nothing_is_linked_relative_to_the_page(readme: str) -> None:
+def test_nothing_is_linked_relative_to_the_page(readme):
     """Links are absolute, since a package index shows the page without the repository."""
     assert re.findall(r"\]\((?!https?:)[^)]+\)|^\[[^]]+\]:|<a |<img ", readme, re.MULTILINE) == []
 
 
-def test_the_versions_are_those_of_the_project(readme: str, tables: ModuleType) -> None:
+def test_the_versions_are_those_of_the_project(readme, tables):
     """The floors of Python and NumPy are those of pyproject.toml."""
     facts = tables.facts()
 

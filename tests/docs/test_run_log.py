@@ -10,14 +10,8 @@ import shutil
 import subprocess
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from types import ModuleType
 
 OUTCOMES = """
 import pytest
@@ -59,14 +53,14 @@ def test_known_to_fail():
 
 
 @pytest.fixture(scope="module")
-def logged(root: Path, tmp_path_factory: pytest.TempPathFactory):
+def logged(root, tmp_path_factory):
     """Return a function that runs a file of tests in a child, and returns the log of it.
 
     Each file and its options are run once.
     """
 
     @cache
-    def run(text: str, *options: str) -> dict[str, object]:
+    def run(text, *options):
         tmp_path = tmp_path_factory.mktemp("logged")
         (tmp_path / "test_file.py").write_text(text, encoding="utf-8")
         (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -84,7 +78,7 @@ def logged(root: Path, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def runs(docs_module: Callable[[str], ModuleType]) -> ModuleType:
+def runs(docs_module):
     """The module that prints logs."""
     return docs_module("runs")
 
@@ -131,7 +125,7 @@ def test_the_failures_are_named(logged):
 
 
 @pytest.mark.isolated
-def test_a_log_says_what_was_run_on_what(logged, root: Path):
+def test_a_log_says_what_was_run_on_what(logged, root):
     """Versions, the commit of the repository, and the machine; no path of it."""
     log = logged("def test_passes():\n    pass\n")
     commit = (root / ".git").exists() and shutil.which("git") is not None
@@ -157,7 +151,7 @@ def test_the_devices_of_the_driver_are_in_the_log(logged, emulator):
 
 
 @pytest.mark.isolated
-def test_the_page_says_what_the_log_says(logged, runs: ModuleType):
+def test_the_page_says_what_the_log_says(logged, runs):
     """The page has all counts, releases and reasons, and the commit."""
     log = logged(OUTCOMES)
 
@@ -169,7 +163,7 @@ def test_the_page_says_what_the_log_says(logged, runs: ModuleType):
     assert "- `test_file.py::test_fails`" in text
 
 
-def test_a_log_that_does_not_count_all_is_refused(runs: ModuleType):
+def test_a_log_that_does_not_count_all_is_refused(runs):
     """Figures that leave tests out are on no page."""
     counts = dict.fromkeys(("failed", "errors", "xfailed", "not_run"), 0)
     log = {**counts, "selected": 592, "passed": 454, "skipped": {"no second device": 51}}
@@ -178,18 +172,18 @@ def test_a_log_that_does_not_count_all_is_refused(runs: ModuleType):
         runs.described(log)
 
 
-def test_without_a_log_the_page_says_so(runs: ModuleType):
+def test_without_a_log_the_page_says_so(runs):
     """Without a log the page has no figures and says so."""
     assert runs.run_log("no-such-log") == "**No log of such a run has been kept yet.**"
 
 
-def test_every_kept_log_is_one_that_the_page_takes(runs: ModuleType):
+def test_every_kept_log_is_one_that_the_page_takes(runs):
     """Logs in the docs count every test that was selected."""
     for path in runs.GENERATED.glob("tests-*.json"):
         assert "tests" in runs.run_log(path.stem)
 
 
-def test_the_page_reads_the_log_that_it_tells_to_write(pages: dict[str, str]):
+def test_the_page_reads_the_log_that_it_tells_to_write(pages):
     """The command on the page writes the file that the page reads."""
     page = pages["docs/guides/testing-without-a-gpu.md"]
 

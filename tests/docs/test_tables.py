@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, strategies as st
@@ -19,16 +18,11 @@ from interchange._types.library import all_deviations
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
 from stream_duties import DUTIES
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from stream_duties import Duties
-
 STRUCTS = [name for name in abi.__all__ if hasattr(getattr(abi, name), "_fields_")]
 STRUCTS = [name for name in STRUCTS if name.startswith("DL")]
 
 
-def _render(tables: ModuleType) -> dict[str, str]:
+def _render(tables):
     """Return every table, by name."""
     areas = sorted({tables.area(rule) for rule in abi.RULES})
     found = {
@@ -39,15 +33,13 @@ def _render(tables: ModuleType) -> dict[str, str]:
     return {**found, "rules": tables.rules(*areas), **{n: tables.struct(n) for n in STRUCTS}}
 
 
-def _cells(row: str) -> list[str]:
+def _cells(row):
     """Return the cells of a row, split at pipes that are not escaped."""
     return re.split(r"(?<!\\)\|", row)[1:-1]
 
 
 @pytest.mark.parametrize("rule", abi.RULES.values(), ids=lambda rule: rule.id)
-def test_every_rule_is_on_the_page_once(
-    tables: ModuleType, pages: dict[str, str], rule: abi.Rule
-) -> None:
+def test_every_rule_is_on_the_page_once(tables, pages, rule):
     """Each rule is in one table of rules.md, with its id as an anchor."""
     asked = re.findall(r"^```\{rulebook\} (.*)$", pages["docs/rules.md"], re.MULTILINE)
 
@@ -62,7 +54,7 @@ def test_every_rule_is_on_the_page_once(
 
 
 @pytest.mark.parametrize("rule", abi.RULES.values(), ids=lambda rule: rule.id)
-def test_a_rules_row_says_what_the_rule_says(tables: ModuleType, rule: abi.Rule) -> None:
+def test_a_rules_row_says_what_the_rule_says(tables, rule):
     """A rule's row has its text and fix verbatim, without the markup."""
     table = tables.rules(tables.area(rule.id))
 
@@ -73,18 +65,18 @@ def test_a_rules_row_says_what_the_rule_says(tables: ModuleType, rule: abi.Rule)
     assert rule.source.partition(",")[0].partition(";")[0] in source
 
 
-def _plain(cell: str) -> str:
+def _plain(cell):
     """Return a cell without the marks of Markdown."""
     return re.sub(r"\\([\\*_<>\[\]{}|$])", r"\1", cell.replace("`", "")).strip()
 
 
-def test_an_area_without_rules_is_an_error(tables: ModuleType) -> None:
+def test_an_area_without_rules_is_an_error(tables):
     """A misspelt area makes no empty table."""
     with pytest.raises(ValueError, match="no rule"):
         tables.rules("DLP-NOTHING")
 
 
-def test_areas_below_an_area_belong_to_it(tables: ModuleType) -> None:
+def test_areas_below_an_area_belong_to_it(tables):
     """``BUF`` includes BUF-1 and BUF-FORMAT-1, and no name with merely the same beginning."""
     assert [tables.in_area(rule, "BUF") for rule in ("BUF-1", "BUF-FORMAT-1", "BUFFER-1")] == [
         True,
@@ -93,7 +85,7 @@ def test_areas_below_an_area_belong_to_it(tables: ModuleType) -> None:
     ]
 
 
-def test_every_element_type_has_a_row(tables: ModuleType) -> None:
+def test_every_element_type_has_a_row(tables):
     """The dtype table begins its rows with the names of all types, in their order."""
     rows = tables.dtypes().splitlines()[2:]
 
@@ -101,7 +93,7 @@ def test_every_element_type_has_a_row(tables: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("one", DUTIES, ids=lambda one: one.title)
-def test_every_duty_has_a_row(tables: ModuleType, one: Duties) -> None:
+def test_every_duty_has_a_row(tables, one):
     """The table of a protocol has its values in order, and marks the illegal ones."""
     rows = [_cells(row) for row in tables.duty_table(one).splitlines()[2:]]
 
@@ -110,7 +102,7 @@ def test_every_duty_has_a_row(tables: ModuleType, one: Duties) -> None:
     ]
 
 
-def test_every_table_of_duties_is_on_the_page(tables: ModuleType) -> None:
+def test_every_table_of_duties_is_on_the_page(tables):
     """Each table is headed by its protocol and its device types."""
     text = tables.duties()
 
@@ -120,19 +112,19 @@ def test_every_table_of_duties_is_on_the_page(tables: ModuleType) -> None:
     assert "Types of device: `cuda_managed`." in text
 
 
-def test_every_attribute_of_streams_has_a_row(tables: ModuleType) -> None:
+def test_every_attribute_of_streams_has_a_row(tables):
     """The protocol comes first, then the attributes in the order of their lookup."""
     rows = tables.stream_objects().splitlines()[2:]
 
     assert [_plain(_cells(row)[0]) for row in rows] == ["__cuda_stream__()", *ATTRIBUTES]
 
 
-def test_every_deviation_has_a_row(tables: ModuleType) -> None:
+def test_every_deviation_has_a_row(tables):
     """The deviation table is as long as the code's."""
     assert len(tables.deviations().splitlines()) == len(all_deviations()) + 2
 
 
-def test_every_error_has_a_row(tables: ModuleType) -> None:
+def test_every_error_has_a_row(tables):
     """The error table has each public error, and what else catches it."""
     table = tables.errors()
     public = [getattr(interchange, name) for name in interchange.__all__]
@@ -142,12 +134,12 @@ def test_every_error_has_a_row(tables: ModuleType) -> None:
     assert "| `CopyNeededError` | `ExchangeError`, `BufferError`, `ValueError` |" in table
 
 
-def test_every_target_has_a_row(tables: ModuleType) -> None:
+def test_every_target_has_a_row(tables):
     """The table of libraries is that of `convert`."""
     assert len(tables.targets().splitlines()) == len(interchange.TARGETS) + 2
 
 
-def test_struct_tables_give_offsets(tables: ModuleType) -> None:
+def test_struct_tables_give_offsets(tables):
     """A struct's table has the offset of each field, with its C type."""
     assert tables.struct("DLDataType").splitlines()[2:] == [
         "| `code` | `uint8_t` | 0 |",
@@ -156,7 +148,7 @@ def test_struct_tables_give_offsets(tables: ModuleType) -> None:
     ]
 
 
-def test_every_row_has_as_many_cells_as_the_head(tables: ModuleType) -> None:
+def test_every_row_has_as_many_cells_as_the_head(tables):
     """Every row has as many cells as the head, for any text."""
     ragged = [
         (name, row)
@@ -169,7 +161,7 @@ def test_every_row_has_as_many_cells_as_the_head(tables: ModuleType) -> None:
 
 
 @given(text=st.text("ab_.|`*<>[]{}()=' 1\\"))
-def test_a_sentence_stays_in_its_cell(tables: ModuleType, text: str) -> None:
+def test_a_sentence_stays_in_its_cell(tables, text):
     """Any text is escaped so that it stays in its cell."""
     row = f"| {tables.sentence(text)} | end |"
 
@@ -177,7 +169,7 @@ def test_a_sentence_stays_in_its_cell(tables: ModuleType, text: str) -> None:
     assert len(_cells(row)) == 2
 
 
-def test_every_next_change_is_told(tables: ModuleType) -> None:
+def test_every_next_change_is_told(tables):
     """The changelog page shows each fragment, as long as there are any."""
     kinds = ("feature", "fix", "break", "rule")
     folder = tables.DOCS / "changes"
@@ -187,7 +179,7 @@ def test_every_next_change_is_told(tables: ModuleType) -> None:
     assert told.count("\n- ") == len(fragments)
 
 
-def test_what_is_asked_in_order_is_said_in_one_place(tables: ModuleType) -> None:
+def test_what_is_asked_in_order_is_said_in_one_place(tables):
     """The guide prints the steps of the docstring of ``asarray``, and has no separate list."""
     guide = (tables.DOCS / "guides" / "accept-any-array.md").read_text(encoding="utf-8")
     steps = re.findall(r"^(\d)\. ", tables.protocols(), re.MULTILINE)

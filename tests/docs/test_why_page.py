@@ -36,14 +36,14 @@ class Producer:
 
 
 @pytest.fixture
-def example(pages: dict[str, str]) -> str:
+def example(pages):
     """The code on the page that crashes its process."""
     (code,) = re.findall(r"^```python\n(.*?)^```$", pages["docs/why.md"], re.DOTALL | re.MULTILINE)
     return str(code)
 
 
 @pytest.mark.isolated
-def test_a_deleter_in_python_ends_the_process(run_child, example: str) -> None:
+def test_a_deleter_in_python_ends_the_process(run_child, example):
     """The example of the page crashes; if it no longer does, the page must say so."""
     done = run_child(PRODUCER + example + "print('it came back')\n")
 
@@ -52,14 +52,14 @@ def test_a_deleter_in_python_ends_the_process(run_child, example: str) -> None:
 
 
 @pytest.mark.isolated
-def test_the_example_is_harmless_without_an_exception(run_child, example: str) -> None:
+def test_the_example_is_harmless_without_an_exception(run_child, example):
     """Without a pending exception the example does not crash."""
     done = run_child(PRODUCER + example.replace('int("nope")', "1") + "print('it came back')\n")
 
     assert (done.returncode, done.stdout) == (0, "it came back\n")
 
 
-def test_the_page_names_this_python(pages: dict[str, str]) -> None:
+def test_the_page_names_this_python(pages):
     """The page lists the releases on which the crash was tested, with this one."""
     found = re.search(r"crashes there; 3\.(\d+) to 3\.(\d+) were seen to", pages["docs/why.md"])
 

@@ -14,13 +14,9 @@ import sys
 import venv
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[3]
 OURS = {"array-interchange": ROOT, "array-interchange-conformance": ROOT / "conformance"}
@@ -28,7 +24,7 @@ OURS = {"array-interchange": ROOT, "array-interchange-conformance": ROOT / "conf
 _SOURCES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "src")
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
+def pytest_itemcollected(item):
     """Mark all tests in this folder: they build wheels and start programs from them."""
     item.add_marker("slow")
 
@@ -46,7 +42,7 @@ class Installed:
         Requirements, such as ``"pytest"``, which are linked with their dependencies.
     """
 
-    def __init__(self, folder: Path, wheels: dict[str, Path], *wanted: str) -> None:
+    def __init__(self, folder, wheels, *wanted):
         venv.create(folder, symlinks=True)
         self.bin = folder / "bin"
         self.site = next(folder.glob("lib/python3*/site-packages"))
@@ -58,13 +54,13 @@ class Installed:
         if wheels:
             self.install(*(wheels[name] for name in sorted(needed & OURS.keys())))
 
-    def install(self, *wheels: Path) -> None:
+    def install(self, *wheels):
         """Install wheels whose dependencies must be available."""
         command = ("-m", "pip", "--python", str(self.bin / "python"), "install")
         options = ("--no-index", "--quiet", "--disable-pip-version-check")
         _run(sys.executable, *command, *options, *map(str, wheels))
 
-    def _add_commands(self, name: str) -> None:
+    def _add_commands(self, name):
         """Add the commands of a distribution beside the interpreter, as an installer does."""
         for point in metadata.distribution(name).entry_points.select(group="console_scripts"):
             script = self.bin / point.name
@@ -72,7 +68,7 @@ class Installed:
             script.write_text(f"{text}sys.exit({point.attr}())\n", encoding="utf-8")
             script.chmod(0o755)
 
-    def run(self, command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    def run(self, command, folder, **environment):
         """Run a shell command in a folder, as in an activated environment.
 
         Parameters
@@ -100,13 +96,13 @@ class Installed:
         )
 
 
-def _run(*command: str, cwd: Path | None = None) -> None:
+def _run(*command, cwd=None):
     """Run a program that must succeed."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
-def _wheel(project: Path, folder: Path) -> Path:
+def _wheel(project, folder):
     """Build a wheel from a copy of a project of this checkout, and return its path."""
     copy = folder / "source"
     copy.mkdir(parents=True)
@@ -121,9 +117,9 @@ def _wheel(project: Path, folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def _needed(wanted: tuple[str, ...]) -> set[str]:
+def _needed(wanted):
     """Return the distributions that requirements need, with their dependencies."""
-    found: set[tuple[str, tuple[str, ...]]] = set()
+    found = set()
     to_do = [(Requirement(one), ("",)) for one in wanted]
     while to_do:
         requirement, asked = to_do.pop()
@@ -139,12 +135,12 @@ def _needed(wanted: tuple[str, ...]) -> set[str]:
     return {name for name, _ in found}
 
 
-def _normal(name: str) -> str:
+def _normal(name):
     """Return the normalised name of a distribution."""
     return re.sub("[-_.]+", "-", name).lower()
 
 
-def _link(name: str, site: Path) -> None:
+def _link(name, site):
     """Link the files of a distribution into an environment."""
     distribution = metadata.distribution(name)
     tops = {Path(file).parts[0] for file in distribution.files or ()}
@@ -155,27 +151,27 @@ def _link(name: str, site: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory) -> dict[str, Path]:
+def wheels(tmp_path_factory):
     """Return the wheel of each distribution of this project, built once."""
     folder = tmp_path_factory.mktemp("wheels")
     return {name: _wheel(project, folder / name) for name, project in OURS.items()}
 
 
 @pytest.fixture(scope="session")
-def environment_of(wheels) -> Callable[..., Installed]:
+def environment_of(wheels):
     """Return a function that creates an environment with requirements in a folder."""
     return lambda folder, *wanted: Installed(folder, wheels, *wanted)
 
 
 @pytest.fixture
-def bare(tmp_path) -> Installed:
+def bare(tmp_path):
     """Return an environment with pip, and with the external requirements of both distributions."""
     made = Installed(tmp_path / "bare", {}, *_asked_of_an_index(), "pip", "setuptools")
     made._add_commands("pip")
     return made
 
 
-def _asked_of_an_index() -> list[str]:
+def _asked_of_an_index():
     """Return the requirements of both distributions that are not part of this project."""
     asked = [one for name in OURS for one in metadata.requires(name) or ()]
     plain = [one for one in asked if "extra ==" not in one]
@@ -183,7 +179,7 @@ def _asked_of_an_index() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory, environment_of) -> Installed:
+def installed(tmp_path_factory, environment_of):
     """Return the environment of the session: as in the guides, with pytest."""
     wanted = ("array-interchange-conformance[emulated]", "pytest")
     return environment_of(tmp_path_factory.mktemp("installed"), *wanted)

@@ -7,7 +7,6 @@ checks; results are drawn with a fixed seed, except for findings that are real.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,12 +16,6 @@ from interchange_conformance.findings import Verdict
 from interchange_conformance.registry import AREAS, ROLES
 from interchange_conformance.reports.catalogue import Catalogue, CheckFacts
 from interchange_conformance.reports.model import Exchange, Judged, Report, SubjectReport
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from interchange.abi import Rule
 
 PREFIXES = {
     "DLP-CAP": "capsule", "DLP-DTYPE": "capsule", "DLP-SHAPE": "capsule",
@@ -70,13 +63,13 @@ UNEXPECTED = (
 EVIDENCE = "__dlpack__(max_version=(1, 3)) gave {}; {} was due."
 
 
-def area_of(rule: Rule) -> str:
+def area_of(rule):
     """Return the area of a rule."""
     parts = rule.id.split("-")
     return PREFIXES.get("-".join(parts[:2])) or PREFIXES[parts[0]]
 
 
-def checks_of(rule: Rule) -> Iterator[CheckFacts]:
+def checks_of(rule):
     """Yield generated checks of a rule: one per role, and sometimes a second and weaker one."""
     area, stem = area_of(rule), rule.id.lower().replace("-", "_")
     roles = ("arrow_producer",) if area == "arrow" else ROLES[:2]
@@ -93,14 +86,14 @@ def checks_of(rule: Rule) -> Iterator[CheckFacts]:
             )
 
 
-def items_of(check: CheckFacts) -> list[str]:
+def items_of(check):
     """Return the items of a check, some of which have cases."""
     if sum(check.name.encode()) % 3:
         return [check.name]
     return [f"{check.name}[{case}]" for case in ("0-d", "empty", "sliced", "transposed")]
 
 
-def judge(draw: random.Random, spec: str, name: str, check: CheckFacts, item: str) -> Judged:
+def judge(draw, spec, name, check, item):
     """Return the result of an item."""
     seconds = round(draw.uniform(0.002, 0.04), 4)
     for library, rule, status, evidence in UNEXPECTED:
@@ -123,7 +116,7 @@ def judge(draw: random.Random, spec: str, name: str, check: CheckFacts, item: st
     return Judged(verdict, "as-expected")
 
 
-def grid_of_libraries() -> Iterator[Exchange]:
+def grid_of_libraries():
     """Yield the result of each library's array in each other library."""
     names = [name for _, name, _, _ in LIBRARIES]
     for producer in names:
@@ -136,7 +129,7 @@ def grid_of_libraries() -> Iterator[Exchange]:
                 yield Exchange(producer, consumer, "shared", "")
 
 
-def make_catalogue() -> Catalogue:
+def make_catalogue():
     """Return the catalogue: every rule for arrays."""
     others = ("CPY-", "ARROW-")  # rules without checks, and those of columns
     rules = [rule for rule in RULES.values() if not rule.id.startswith(others)]
@@ -146,7 +139,7 @@ def make_catalogue() -> Catalogue:
     return Catalogue(checks, {rule.id: rule for rule in rules}, areas)
 
 
-def make_report(catalogue: Catalogue) -> Report:
+def make_report(catalogue):
     """Return the report of the run."""
     draw = random.Random(20)  # noqa: S311 - a sample, and no secret
     subjects = []
@@ -165,13 +158,13 @@ def make_report(catalogue: Catalogue) -> Report:
 
 
 @pytest.fixture(scope="session")
-def catalogue() -> Catalogue:
+def catalogue():
     """The catalogue of checks."""
     return make_catalogue()
 
 
 @pytest.fixture(scope="session")
-def report(catalogue: Catalogue) -> Report:
+def report(catalogue):
     """A run of nine libraries, with known failures and three unexpected ones."""
     return make_report(catalogue)
 
@@ -193,7 +186,7 @@ SMALL = (
 
 
 @pytest.fixture(scope="session")
-def small_catalogue() -> Catalogue:
+def small_catalogue():
     """Three checks of three rules."""
     rules = {check.rule: RULES[check.rule] for check in SMALL}
     areas = {check.area: AREAS[check.area] for check in SMALL}
@@ -201,10 +194,10 @@ def small_catalogue() -> Catalogue:
 
 
 @pytest.fixture(scope="session")
-def make_small() -> Callable[..., Report]:
+def make_small():
     """Return a function that makes a report of one subject from items."""
 
-    def make(*judged: Judged, **options: Any) -> Report:
+    def make(*judged, **options):
         subject = SubjectReport(
             options.pop("spec", "mylib.testing:subject"),
             options.pop("name", "mylib"),
@@ -220,12 +213,10 @@ def make_small() -> Callable[..., Report]:
 
 
 @pytest.fixture(scope="session")
-def judged() -> Callable[..., Judged]:
+def judged():
     """Return a function that makes an item: its name, its result, and whether it was expected."""
 
-    def make(
-        item: str, status: Any = "pass", standing: Any = "as-expected", **options: Any
-    ) -> Judged:
+    def make(item, status="pass", standing="as-expected", **options):
         evidence, output = options.pop("evidence", ""), options.pop("output", "")
         return Judged(Verdict("mylib", item, status, evidence, output, 0.25), standing, **options)
 
@@ -233,10 +224,10 @@ def judged() -> Callable[..., Judged]:
 
 
 @pytest.fixture(scope="session")
-def page(report: Report, catalogue: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(report, catalogue, tmp_path_factory):
     """The page of the run of nine libraries."""
     from interchange_conformance.reports.html import as_html
 
-    path: Path = tmp_path_factory.mktemp("page") / "report.html"
+    path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(as_html(report, catalogue), encoding="utf-8")
     return path

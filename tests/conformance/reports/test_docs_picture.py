@@ -6,23 +6,16 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from interchange_conformance.reports.as_json import as_json
 from interchange_conformance.reports.html import as_html
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.catalogue import Catalogue
-    from interchange_conformance.reports.model import Report
-
 PROGRAM = Path(__file__).parents[3] / "docs" / "_ext" / "picture.py"
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run(*arguments):
     """Run the program."""
     command = [sys.executable, str(PROGRAM), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
@@ -32,9 +25,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize(("name", "write"), [("r.json", as_json), ("r.html", as_html)])
-def test_a_report_becomes_a_picture(
-    tmp_path: Path, report: Report, catalogue: Catalogue, name: str, write: Callable[..., str]
-) -> None:
+def test_a_report_becomes_a_picture(tmp_path, report, catalogue, name, write):
     """It has the requested size, and is small enough for the repository."""
     source, picture = tmp_path / name, tmp_path / "taken.png"
     source.write_text(write(report, catalogue), encoding="utf-8")
@@ -51,9 +42,7 @@ def test_a_report_becomes_a_picture(
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.usefixtures("browser")
-def test_a_picture_is_taken_by_dark_where_that_is_asked_for(
-    tmp_path: Path, report: Report, catalogue: Catalogue
-) -> None:
+def test_a_picture_is_taken_by_dark_where_that_is_asked_for(tmp_path, report, catalogue):
     """The dark screenshot is a different one."""
     source = tmp_path / "r.html"
     source.write_text(as_html(report, catalogue), encoding="utf-8")
@@ -71,7 +60,7 @@ def test_a_picture_is_taken_by_dark_where_that_is_asked_for(
 @pytest.mark.parametrize(
     ("text", "words"), [(None, "No such file"), ("{}", "the text is no report")]
 )
-def test_what_is_no_report_becomes_no_picture(tmp_path: Path, text: str | None, words: str) -> None:
+def test_what_is_no_report_becomes_no_picture(tmp_path, text, words):
     """The program prints the error, and writes nothing."""
     if text is not None:
         (tmp_path / "r.json").write_text(text, encoding="utf-8")

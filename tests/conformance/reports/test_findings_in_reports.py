@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,38 +11,30 @@ from interchange_conformance.reports import as_json, html, junit, markdown, stat
 from interchange_conformance.reports.model import Judged
 from interchange_conformance.reports.tabulating import unexpected_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.catalogue import Catalogue
-    from interchange_conformance.reports.model import Report
-
 NAMED, COPY, KIND = "capsules_are_named", "copies_are_copies", "errors_are_kind"
 CAUSE = "KeyError: 'no such key' (lib/a.py, line 3, in f)"
 
 
-def failed(item: str, evidence: str = "", cause: str = "", status: str = "raised") -> Judged:
+def failed(item, evidence="", cause="", status="raised"):
     """Return an item that failed unexpectedly."""
     return Judged(Verdict("mylib", item, status, evidence, "", 0.1, cause), "unexpected-failure")
 
 
 @pytest.fixture
-def alike(make_small: Callable[..., Report]) -> Report:
+def alike(make_small):
     """A report of three checks that failed with one cause, one of which only quotes it."""
     quoting = failed(KIND, "f() raised KeyError: 'no such key'", status="fail")
     return make_small(failed(NAMED, "first", CAUSE), failed(COPY, "second", CAUSE), quoting)
 
 
-def test_items_of_one_cause_are_one_finding(alike: Report, small_catalogue: Catalogue) -> None:
+def test_items_of_one_cause_are_one_finding(alike, small_catalogue):
     """The first is the worst and most severe."""
     (found,) = unexpected_of(alike.subjects[0], small_catalogue)
 
     assert [one.verdict.item for one in found] == [NAMED, COPY, KIND]
 
 
-def test_items_of_two_causes_are_two(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_items_of_two_causes_are_two(make_small, small_catalogue):
     """This holds for one check and for equal evidence as well."""
     other = CAUSE.replace("line 3", "line 4")
     report = make_small(failed(NAMED, "same", CAUSE), failed(COPY, "same", other))
@@ -51,9 +42,7 @@ def test_items_of_two_causes_are_two(
     assert len(unexpected_of(report.subjects[0], small_catalogue)) == 2
 
 
-def test_hangs_of_a_check_are_one_finding(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_hangs_of_a_check_are_one_finding(make_small, small_catalogue):
     """The location at which a process was stopped is chance."""
     verdicts = [
         Verdict("mylib", f"{NAMED}[{n}]", "hang", "it ran", f"in line {n}", 9.0) for n in range(3)
@@ -63,9 +52,7 @@ def test_hangs_of_a_check_are_one_finding(
     assert len(unexpected_of(report.subjects[0], small_catalogue)) == 1
 
 
-def test_the_terminal_lists_the_checks_of_a_cause(
-    alike: Report, small_catalogue: Catalogue
-) -> None:
+def test_the_terminal_lists_the_checks_of_a_cause(alike, small_catalogue):
     """The cause is printed once."""
     text = terminal.as_text(alike, small_catalogue)
 
@@ -74,9 +61,7 @@ def test_the_terminal_lists_the_checks_of_a_cause(
     assert "3 unexpected (1 finding)" in text
 
 
-def test_the_page_and_markdown_list_the_checks_of_a_cause(
-    alike: Report, small_catalogue: Catalogue
-) -> None:
+def test_the_page_and_markdown_list_the_checks_of_a_cause(alike, small_catalogue):
     """A finding is one card, or one entry."""
     page = html.as_html(alike, small_catalogue)
     text = markdown.as_markdown(alike, small_catalogue)
@@ -86,28 +71,26 @@ def test_the_page_and_markdown_list_the_checks_of_a_cause(
     assert f"and 2 more items of the same cause, also of `{COPY}`, `{KIND}`" in text
 
 
-def test_json_lists_the_items_of_a_cause(alike: Report, small_catalogue: Catalogue) -> None:
+def test_json_lists_the_items_of_a_cause(alike, small_catalogue):
     """The finding is one object, beside each item's own result."""
     (subject,) = as_json.as_document(alike, small_catalogue)["subjects"]
 
     assert subject["findings"] == [{"items": [NAMED, COPY, KIND], "cause": CAUSE}]
 
 
-def test_a_cause_is_read_back(alike: Report, small_catalogue: Catalogue) -> None:
+def test_a_cause_is_read_back(alike, small_catalogue):
     """The JSON contains the cause."""
     assert as_json.from_json(as_json.as_json(alike, small_catalogue))[0] == alike
 
 
 @pytest.fixture
-def quirky(make_small: Callable[..., Report]) -> Report:
+def quirky(make_small):
     """A report with one deviation that the standards allow."""
     verdict = Verdict("mylib", KIND, "fail", "it differs", "", 0.1)
     return make_small(Judged(verdict, "allowed"))
 
 
-def test_what_is_allowed_is_neither_pass_nor_failure(
-    quirky: Report, small_catalogue: Catalogue
-) -> None:
+def test_what_is_allowed_is_neither_pass_nor_failure(quirky, small_catalogue):
     """All reports show it separately."""
     test = ET.fromstring(junit.as_junit(quirky, small_catalogue)).find(".//testcase")  # noqa: S314
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
 from interchange_conformance.matrix.exchanging import VERDICTS, Cell, Matrix
 from interchange_conformance.matrix.html import as_html
 from interchange_conformance.matrix.samples import Sample
 from interchange_conformance.matrix.tables import kinds_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -23,7 +18,7 @@ REASON = "read-only memory, of which nobody would know; pass copy=True"
 
 
 @pytest.fixture(scope="module")
-def matrix_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def matrix_page(tmp_path_factory):
     """A page with every library of the matrix, and every verdict."""
     kinds = kinds_of("cpu")
     samples = [Sample(one, None, "float32", [], 4096, readonly=True) for one in kinds]
@@ -33,16 +28,14 @@ def matrix_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for x, consumer in enumerate(consumers):
             pair, verdict = (producer.name, consumer.name), VERDICTS[(x + y) % len(VERDICTS)]
             found.cells[pair] = Cell(*pair, verdict, "DLP-RO-3", REASON, REASON, 4096, 8192)
-    path: Path = tmp_path_factory.mktemp("matrix") / "matrix.html"
+    path = tmp_path_factory.mktemp("matrix") / "matrix.html"
     path.write_text(as_html(found), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize("media", [{}, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "telephone"])
-def test_axe_has_no_complaint(
-    browser: Any, matrix_page: Path, media: dict[str, str], size: tuple[int, int]
-) -> None:
+def test_axe_has_no_complaint(browser, matrix_page, media, size):
     """The page is checked with cells closed and open: names, roles, contrast and order."""
     browser.show(matrix_page, media=media, size=size)
     closed = browser.axe()
@@ -52,7 +45,7 @@ def test_axe_has_no_complaint(
     assert browser.axe() == []
 
 
-def test_a_telephone_need_not_scroll_sideways(browser: Any, matrix_page: Path) -> None:
+def test_a_telephone_need_not_scroll_sideways(browser, matrix_page):
     """The table scrolls in its box, and the names of its rows stay visible."""
     browser.show(matrix_page, size=PHONE)
 
@@ -68,7 +61,7 @@ def test_a_telephone_need_not_scroll_sideways(browser: Any, matrix_page: Path) -
     assert left <= 2
 
 
-def test_it_asks_for_nothing_and_says_nothing(browser: Any, matrix_page: Path) -> None:
+def test_it_asks_for_nothing_and_says_nothing(browser, matrix_page):
     """Only the page is loaded, and its policy allows all of its contents."""
     browser.show(matrix_page)
 
@@ -77,7 +70,7 @@ def test_it_asks_for_nothing_and_says_nothing(browser: Any, matrix_page: Path) -
     assert {address.partition("#")[0] for address in asked} <= {matrix_page.as_uri(), "data:,"}
 
 
-def test_a_cell_opens_without_a_script(browser: Any, matrix_page: Path) -> None:
+def test_a_cell_opens_without_a_script(browser, matrix_page):
     """The reason, its rule and the links are then visible; the keyboard works as well."""
     browser.show(matrix_page)
     browser.run("document.querySelector('#grid td summary').focus()")

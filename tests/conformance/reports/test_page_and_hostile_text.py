@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
 from interchange.abi import Rule
 from interchange_conformance.reports.catalogue import Catalogue, CheckFacts
 from interchange_conformance.reports.html import as_html
 from interchange_conformance.reports.model import Exchange
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from interchange_conformance.reports.model import Judged, Report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -26,11 +18,7 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module")
-def hostile_page(
-    make_small: Callable[..., Report],
-    judged: Callable[..., Judged],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
+def hostile_page(make_small, judged, tmp_path_factory):
     """A page on which every text of a library or a check contains an attack."""
     check = CheckFacts(f"a{HOSTILE}", "X-1", "producer", "x", "MUST", HOSTILE, HOSTILE, HOSTILE)
     facts = Catalogue(
@@ -46,12 +34,12 @@ def hostile_page(
         name=HOSTILE, spec=HOSTILE, version=HOSTILE,
         grid=(Exchange(HOSTILE, HOSTILE, "wrong", HOSTILE),),
     )  # fmt: skip
-    path: Path = tmp_path_factory.mktemp("hostile") / "report.html"
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
     path.write_text(as_html(report, facts), encoding="utf-8")
     return path
 
 
-def test_hostile_text_stays_text(browser: Any, hostile_page: Path) -> None:
+def test_hostile_text_stays_text(browser, hostile_page):
     """The text of a library is shown in all places, and never executed."""
     browser.show(hostile_page)
     browser.run("document.getElementById('expand').click()")
@@ -70,7 +58,7 @@ def test_hostile_text_stays_text(browser: Any, hostile_page: Path) -> None:
     assert browser.logs()[0] == []
 
 
-def test_hostile_text_can_be_filtered_by(browser: Any, hostile_page: Path) -> None:
+def test_hostile_text_can_be_filtered_by(browser, hostile_page):
     """Names are encoded in the address and decoded again."""
     browser.show(hostile_page)
     browser.run("document.querySelector('#filters [name=library]').click()")
@@ -82,7 +70,7 @@ def test_hostile_text_can_be_filtered_by(browser: Any, hostile_page: Path) -> No
     assert browser.count("#libraries tbody tr") == 1
 
 
-def test_hidden_characters_are_written_out(browser: Any, hostile_page: Path) -> None:
+def test_hidden_characters_are_written_out(browser, hostile_page):
     """Text cannot change the direction of a line, or be invisible."""
     browser.show(hostile_page, "")
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -23,7 +18,7 @@ BODY_ROWS = "#producers tr.rule"
 # ---------------------------------------------------------------- keyboard
 
 
-def test_the_first_stop_skips_to_the_results(browser: Any, page: Path) -> None:
+def test_the_first_stop_skips_to_the_results(browser, page):
     """It is visible when it has the focus, and leads to the main part."""
     browser.show(page)
 
@@ -38,7 +33,7 @@ def test_the_first_stop_skips_to_the_results(browser: Any, page: Path) -> None:
     assert browser.run("return document.activeElement.id") == "main"
 
 
-def test_details_open_and_close_by_keyboard(browser: Any, page: Path) -> None:
+def test_details_open_and_close_by_keyboard(browser, page):
     """Enter opens a cell, Escape closes it, and the focus returns to the cell."""
     browser.show(page, "expand=copies")
     start = "producer/copies//NumPy"
@@ -53,7 +48,7 @@ def test_details_open_and_close_by_keyboard(browser: Any, page: Path) -> None:
     assert browser.run(FOCUSED) == "producer/copies/DLP-COPY-1/MUST/NumPy"
 
 
-def test_the_focus_stays_in_open_details(browser: Any, page: Path) -> None:
+def test_the_focus_stays_in_open_details(browser, page):
     """Tab cycles within the details."""
     browser.show(page, f"open={KNOWN_CELL}")
     inside = (
@@ -69,7 +64,7 @@ def test_the_focus_stays_in_open_details(browser: Any, page: Path) -> None:
     assert all(stays)
 
 
-def test_a_table_is_one_stop(browser: Any, page: Path) -> None:
+def test_a_table_is_one_stop(browser, page):
     """Tab moves from table to table, not through hundreds of cells."""
     browser.show(page)
 
@@ -80,7 +75,7 @@ def test_a_table_is_one_stop(browser: Any, page: Path) -> None:
     assert stops == [1, 1, 1, 1]
 
 
-def test_a_table_is_reached_with_tab(browser: Any, page: Path) -> None:
+def test_a_table_is_reached_with_tab(browser, page):
     """It is one of the next stops after the filters."""
     browser.show(page)
     browser.run("document.querySelector('#expand').focus()")
@@ -107,9 +102,7 @@ def test_a_table_is_reached_with_tab(browser: Any, page: Path) -> None:
         ("END", True, "producer/exchange-api//interchange"),
     ],
 )
-def test_keys_move_in_a_table(
-    browser: Any, page: Path, key: str, control: bool, reached: str
-) -> None:
+def test_keys_move_in_a_table(browser, page, key, control, reached):
     """Arrows, Home and End, Page Up and Page Down follow the grid pattern of WAI-ARIA."""
     browser.show(page)
     start = "producer/readonly//array-api-strict"
@@ -120,7 +113,7 @@ def test_keys_move_in_a_table(
     assert browser.run(FOCUSED) == reached
 
 
-def test_home_moves_to_the_name_of_a_row(browser: Any, page: Path) -> None:
+def test_home_moves_to_the_name_of_a_row(browser, page):
     """Enter on the name opens the rules of the area."""
     browser.show(page)
     start = "producer/copies//JAX"
@@ -132,7 +125,7 @@ def test_home_moves_to_the_name_of_a_row(browser: Any, page: Path) -> None:
     assert browser.count(BODY_ROWS) == 4
 
 
-def test_a_cell_with_the_focus_is_seen(browser: Any, page: Path) -> None:
+def test_a_cell_with_the_focus_is_seen(browser, page):
     """It is not covered by the sticky headers, and has an outline."""
     browser.show(page, "expand=capsule&expand=cai", size=PHONE)
     browser.run("document.querySelector('#producers table button[tabindex=\"0\"]').focus()")
@@ -152,9 +145,7 @@ def test_a_cell_with_the_focus_is_seen(browser: Any, page: Path) -> None:
 
 @pytest.mark.parametrize("size", [PHONE, SMALL_PHONE], ids=["390", "320"])
 @pytest.mark.parametrize("fragment", ["", "expand=capsule&expand=cai", f"open={KNOWN_CELL}"])
-def test_a_telephone_need_not_scroll_sideways(
-    browser: Any, page: Path, size: tuple[int, int], fragment: str
-) -> None:
+def test_a_telephone_need_not_scroll_sideways(browser, page, size, fragment):
     """Tables scroll in their boxes; the page does not."""
     browser.show(page, fragment, size=size)
     browser.run("document.getElementById('panel').open = true")
@@ -163,7 +154,7 @@ def test_a_telephone_need_not_scroll_sideways(
     assert widths == [size[0], size[0]]
 
 
-def test_names_of_rows_stay_while_a_table_scrolls(browser: Any, page: Path) -> None:
+def test_names_of_rows_stay_while_a_table_scrolls(browser, page):
     """The first column is visible at the end of the row."""
     browser.show(page, size=PHONE)
 
@@ -176,12 +167,12 @@ def test_names_of_rows_stay_while_a_table_scrolls(browser: Any, page: Path) -> N
     assert left[1] <= 2
 
 
-def test_it_is_readable_without_a_script(browser: Any, page: Path) -> None:
+def test_it_is_readable_without_a_script(browser, page):
     """All tables are open with words in their cells; controls that need the script are hidden."""
     browser.show(page, script=False)
     source = browser.tell("DOM.getDocument", depth=0)["root"]["nodeId"]
 
-    def look(selector: str) -> list[dict[str, Any]]:
+    def look(selector):
         found = browser.tell("DOM.querySelectorAll", nodeId=source, selector=selector)["nodeIds"]
         return [node for node in found if has_box(browser, node)]
 
@@ -191,7 +182,7 @@ def test_it_is_readable_without_a_script(browser: Any, page: Path) -> None:
     assert look("main button") == []
 
 
-def has_box(browser: Any, node: int) -> bool:
+def has_box(browser, node):
     """Return whether an element is rendered."""
     from selenium.common.exceptions import WebDriverException
 
@@ -213,16 +204,14 @@ def has_box(browser: Any, node: int) -> bool:
     ],
     ids=["first look", "filtered", "details", "telephone"],
 )
-def test_axe_has_no_complaint(
-    browser: Any, page: Path, media: dict[str, str], fragment: str, size: tuple[int, int]
-) -> None:
+def test_axe_has_no_complaint(browser, page, media, fragment, size):
     """Names, roles, contrast and order follow the requirements of assistive technology."""
     browser.show(page, fragment, media=media, size=size)
 
     assert browser.axe() == []
 
 
-def test_nothing_moves_for_those_who_ask(browser: Any, page: Path) -> None:
+def test_nothing_moves_for_those_who_ask(browser, page):
     """Details slide in, unless reduced motion is preferred."""
     names = []
 
@@ -235,7 +224,7 @@ def test_nothing_moves_for_those_who_ask(browser: Any, page: Path) -> None:
     assert names == ["slide", "none"]
 
 
-def test_paper_has_the_tables_only(browser: Any, page: Path) -> None:
+def test_paper_has_the_tables_only(browser, page):
     """Interactive elements are not printed, and no table is cut off."""
     browser.show(page)
     browser.tell("Emulation.setEmulatedMedia", media="print")

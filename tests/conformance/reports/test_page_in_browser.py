@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from interchange_conformance.reports.catalogue import Catalogue
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -21,7 +14,7 @@ BODY_ROWS = "#producers tr.rule"
 # ---------------------------------------------------------------- loading
 
 
-def test_it_shows_every_section(browser: Any, page: Path) -> None:
+def test_it_shows_every_section(browser, page):
     """The sections are libraries, findings, a table per role, the grid and the known failures."""
     browser.show(page)
 
@@ -36,7 +29,7 @@ def test_it_shows_every_section(browser: Any, page: Path) -> None:
     ]
 
 
-def test_it_asks_for_nothing_and_says_nothing(browser: Any, page: Path) -> None:
+def test_it_asks_for_nothing_and_says_nothing(browser, page):
     """All features work without requests and without console messages."""
     browser.show(page)
     browser.choose("known", "MUST", "NumPy")
@@ -47,7 +40,7 @@ def test_it_asks_for_nothing_and_says_nothing(browser: Any, page: Path) -> None:
     assert {address.partition("#")[0] for address in asked} <= {page.as_uri(), "data:,"}
 
 
-def test_its_policy_forbids_the_network(browser: Any, page: Path) -> None:
+def test_its_policy_forbids_the_network(browser, page):
     """A script in the page could not fetch anything."""
     browser.show(page)
 
@@ -59,7 +52,7 @@ def test_its_policy_forbids_the_network(browser: Any, page: Path) -> None:
     assert blocked == "connect-src"
 
 
-def test_areas_are_closed_at_first(browser: Any, page: Path) -> None:
+def test_areas_are_closed_at_first(browser, page):
     """The initial view has one row per area."""
     browser.show(page)
 
@@ -67,7 +60,7 @@ def test_areas_are_closed_at_first(browser: Any, page: Path) -> None:
     assert browser.count(BODY_ROWS) == 0
 
 
-def test_an_area_opens_and_closes(browser: Any, page: Path) -> None:
+def test_an_area_opens_and_closes(browser, page):
     """The header shows and hides its rules, and its state is available to screen readers."""
     browser.show(page)
     click = "document.querySelector('#producers [data-area=copies] th button').click()"
@@ -85,7 +78,7 @@ def test_an_area_opens_and_closes(browser: Any, page: Path) -> None:
     assert browser.count(BODY_ROWS) == 0
 
 
-def test_every_rule_can_be_shown_at_once(browser: Any, page: Path, catalogue: Catalogue) -> None:
+def test_every_rule_can_be_shown_at_once(browser, page, catalogue):
     """A button opens all areas."""
     browser.show(page)
 
@@ -98,7 +91,7 @@ def test_every_rule_can_be_shown_at_once(browser: Any, page: Path, catalogue: Ca
 # ---------------------------------------------------------------- filters
 
 
-def test_libraries_are_columns_and_rows(browser: Any, page: Path) -> None:
+def test_libraries_are_columns_and_rows(browser, page):
     """Only the selected libraries remain, in every table."""
     browser.show(page)
 
@@ -113,7 +106,7 @@ def test_libraries_are_columns_and_rows(browser: Any, page: Path) -> None:
     assert browser.fragment() == "#library=NumPy&library=JAX"
 
 
-def test_an_area_that_is_chosen_is_the_only_one(browser: Any, page: Path) -> None:
+def test_an_area_that_is_chosen_is_the_only_one(browser, page):
     """The selected area is opened."""
     browser.show(page)
 
@@ -123,7 +116,7 @@ def test_an_area_that_is_chosen_is_the_only_one(browser: Any, page: Path) -> Non
     assert browser.count(BODY_ROWS) == 4
 
 
-def test_severities_are_rows(browser: Any, page: Path) -> None:
+def test_severities_are_rows(browser, page):
     """Only the selected severity remains, and the sums of areas are updated."""
     browser.show(page)
     sums = "#producers [data-area=capsule] tr.area td"
@@ -137,7 +130,7 @@ def test_severities_are_rows(browser: Any, page: Path) -> None:
     assert browser.texts(sums) != before
 
 
-def test_a_status_leaves_the_rows_that_have_it(browser: Any, page: Path) -> None:
+def test_a_status_leaves_the_rows_that_have_it(browser, page):
     """Rows with an unexpected result remain, and their other cells are dimmed."""
     browser.show(page)
 
@@ -149,7 +142,7 @@ def test_a_status_leaves_the_rows_that_have_it(browser: Any, page: Path) -> None
     assert set(bright) == {"unexpected"}
 
 
-def test_what_filters_leave_is_announced(browser: Any, page: Path) -> None:
+def test_what_filters_leave_is_announced(browser, page):
     """A status line for screen readers has the number of rows."""
     browser.show(page)
     line = "return document.querySelector('#showing[role=status]').textContent"
@@ -161,7 +154,7 @@ def test_what_filters_leave_is_announced(browser: Any, page: Path) -> None:
     assert browser.run(line).startswith("1 of 9 libraries, 8 of ")
 
 
-def test_filters_that_leave_nothing_say_so(browser: Any, page: Path) -> None:
+def test_filters_that_leave_nothing_say_so(browser, page):
     """An empty table is replaced by a sentence."""
     browser.show(page)
 
@@ -171,7 +164,7 @@ def test_filters_that_leave_nothing_say_so(browser: Any, page: Path) -> None:
     assert browser.count("#producers .scroll") == 0
 
 
-def test_filters_are_cleared(browser: Any, page: Path) -> None:
+def test_filters_are_cleared(browser, page):
     """One button removes all filters, also from the address."""
     browser.show(page, "library=NumPy&status=known&severity=MUST")
 
@@ -182,7 +175,7 @@ def test_filters_are_cleared(browser: Any, page: Path) -> None:
     assert browser.fragment() == ""
 
 
-def test_an_address_brings_its_filters(browser: Any, page: Path) -> None:
+def test_an_address_brings_its_filters(browser, page):
     """A copied address shows the same view in another browser."""
     browser.show(page, "library=cuda.core&area=negotiation&severity=MUST&status=known")
 
@@ -191,7 +184,7 @@ def test_an_address_brings_its_filters(browser: Any, page: Path) -> None:
     assert browser.count("#producers thead th[data-library]") == 1
 
 
-def test_an_address_that_changes_is_followed(browser: Any, page: Path) -> None:
+def test_an_address_that_changes_is_followed(browser, page):
     """The back button restores the earlier filters."""
     browser.show(page, "library=NumPy")
 
@@ -201,7 +194,7 @@ def test_an_address_that_changes_is_followed(browser: Any, page: Path) -> None:
     assert browser.count("#libraries tbody tr") == 2
 
 
-def test_an_address_of_nonsense_is_harmless(browser: Any, page: Path) -> None:
+def test_an_address_of_nonsense_is_harmless(browser, page):
     """Unknown names are ignored."""
     browser.show(page, "library=&area=%00&open=../../x&expand=__proto__&%%%=1")
 
@@ -212,7 +205,7 @@ def test_an_address_of_nonsense_is_harmless(browser: Any, page: Path) -> None:
 # ---------------------------------------------------------------- details
 
 
-def test_a_cell_opens_what_is_behind_it(browser: Any, page: Path) -> None:
+def test_a_cell_opens_what_is_behind_it(browser, page):
     """Rule, fix, source, claim, evidence, reason, link, releases, advice and command are shown."""
     browser.show(page, f"open={KNOWN_CELL}")
 
@@ -232,7 +225,7 @@ def test_a_cell_opens_what_is_behind_it(browser: Any, page: Path) -> None:
     assert links == ["https://github.com/example/cuda-core/issues/602"]
 
 
-def test_a_rule_opens_what_every_library_does(browser: Any, page: Path) -> None:
+def test_a_rule_opens_what_every_library_does(browser, page):
     """The header of a row shows all libraries side by side."""
     browser.show(page, "open=producer/negotiation/DLP-VER-3/MUST")
 
@@ -241,7 +234,7 @@ def test_a_rule_opens_what_every_library_does(browser: Any, page: Path) -> None:
     assert len(heads) == 9
 
 
-def test_an_area_opens_its_rules_the_worst_first(browser: Any, page: Path) -> None:
+def test_an_area_opens_its_rules_the_worst_first(browser, page):
     """A cell of an area shows all results that it sums up."""
     browser.show(page, "open=producer/streams//cuda.core")
 
@@ -250,14 +243,14 @@ def test_an_area_opens_its_rules_the_worst_first(browser: Any, page: Path) -> No
     assert len(heads) == 10
 
 
-def test_an_exchange_opens_its_evidence(browser: Any, page: Path) -> None:
+def test_an_exchange_opens_its_evidence(browser, page):
     """A cell of the grid shows the error."""
     browser.show(page, "open=grid/pyarrow/numba-cuda")
 
     assert "BufferError: only host memory" in browser.run(DETAILS)
 
 
-def test_the_address_names_what_is_open(browser: Any, page: Path) -> None:
+def test_the_address_names_what_is_open(browser, page):
     """The address links to an open cell; closing the cell removes it."""
     browser.show(page, f"open={KNOWN_CELL}")
     opened = browser.fragment()

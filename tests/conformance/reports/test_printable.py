@@ -11,7 +11,7 @@ from interchange_conformance.reports import texts
 
 
 @given(st.text())
-def test_nothing_is_hidden(text: str) -> None:
+def test_nothing_is_hidden(text):
     """Control, format and unassigned characters are escaped, except line breaks and tabs."""
     shown = texts.printable(text)
 
@@ -20,7 +20,7 @@ def test_nothing_is_hidden(text: str) -> None:
 
 
 @given(st.text())
-def test_what_is_printed_has_an_encoding(text: str) -> None:
+def test_what_is_printed_has_an_encoding(text):
     """A lone surrogate is escaped."""
     assert texts.printable(text).encode("utf-8") is not None
 
@@ -38,6 +38,6 @@ def test_what_is_printed_has_an_encoding(text: str) -> None:
         ("two\nlines\tand a tab", "two\nlines\tand a tab"),
     ],
 )
-def test_hidden_characters_are_written_out_as_in_python(text: str, shown: str) -> None:
+def test_hidden_characters_are_written_out_as_in_python(text, shown):
     """All other characters are unchanged."""
     assert texts.printable(text) == shown

@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
 from interchange_conformance.reports.badge import as_badge, message_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.catalogue import Catalogue
-    from interchange_conformance.reports.model import Judged, Report
-
 MUST, ALSO_MUST, SHOULD = "capsules_are_named", "copies_are_copies", "errors_are_kind"
 GUIDE = Path(__file__).parents[3] / "docs" / "conformance" / "your-ci.md"
-UNEXPECTED: Any = "unexpected-failure"
+UNEXPECTED = "unexpected-failure"
 COLOURS = {
     "brightgreen", "green", "yellowgreen", "yellow", "orange", "red", "blue", "grey", "lightgrey",
 }  # fmt: skip
@@ -59,28 +52,21 @@ ENDPOINT = {
         ([], "nothing judged"),
     ],
 )
-def test_it_counts_must_checks(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
-    items: list[Any], words: str,
-) -> None:  # fmt: skip
+def test_it_counts_must_checks(make_small, judged, small_catalogue, items, words):
     """A check with one failed case fails, and known failures count as failures."""
     report = make_small(*(judged(*item) for item in items))
 
     assert message_of(report, small_catalogue).text == words
 
 
-def test_a_subject_that_could_not_be_judged_is_told(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_a_subject_that_could_not_be_judged_is_told(make_small, small_catalogue):
     """The badge is neither ok nor failing."""
     report = make_small(broken="gone")
 
     assert message_of(report, small_catalogue).text == "could not be judged"
 
 
-def test_colours_tell_the_same(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_colours_tell_the_same(make_small, judged, small_catalogue):
     """Each message has a different colour, with a name of shields.io."""
     reports = [
         make_small(judged(MUST)),
@@ -103,10 +89,7 @@ def test_colours_tell_the_same(
         ([], False),
     ],
 )
-def test_it_is_what_an_endpoint_answers(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
-    items: list[Any], is_error: bool,
-) -> None:  # fmt: skip
+def test_it_is_what_an_endpoint_answers(make_small, judged, small_catalogue, items, is_error):
     """It has all required keys and no others; a failure keeps its colour."""
     report = make_small(*(judged(*item) for item in items))
 
@@ -118,7 +101,7 @@ def test_it_is_what_an_endpoint_answers(
     assert badge["isError"] is is_error
 
 
-def test_it_needs_nothing_but_its_words(report: Report, catalogue: Catalogue) -> None:
+def test_it_needs_nothing_but_its_words(report, catalogue):
     """It has no address and no style, which are chosen by the renderer."""
     badge = json.loads(as_badge(report, catalogue))
 
@@ -131,7 +114,7 @@ def test_it_needs_nothing_but_its_words(report: Report, catalogue: Catalogue) ->
     }
 
 
-def test_the_guide_shows_such_a_badge() -> None:
+def test_the_guide_shows_such_a_badge():
     """The guide explains each colour."""
     section = GUIDE.read_text(encoding="utf-8")
     section = section.partition("\n## A badge\n")[2].partition("\n## ")[0]

@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,11 +14,6 @@ from interchange.abi import Rule
 from interchange_conformance.reports.catalogue import Catalogue, CheckFacts
 from interchange_conformance.reports.html import as_html
 from interchange_conformance.reports.model import Exchange
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.model import Judged, Report
 
 VOID = {"meta", "link", "input", "img", "wbr"}
 ITEM = "capsules_are_named"
@@ -29,47 +23,47 @@ HOSTILE = "</script><script>x()</script><img src=x onerror=x()>\"'&lt;<!--\x00\u
 class Reader(HTMLParser):
     """The contents of a page: its elements and their texts."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.open: list[str] = []
+        self.elements = []
+        self.texts = {}
+        self.open = []
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
+    def handle_starttag(self, tag, attrs):
         """Record an element."""
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
             self.texts.setdefault(tag, []).append("")
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         """End the innermost element, which must have this name."""
         assert self.open.pop() == tag
 
-    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+    def handle_startendtag(self, tag, attrs):
         """Record an element without contents."""
         self.elements.append((tag, dict(attrs)))
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         """Add text to the innermost element."""
         if self.open:
             self.texts[self.open[-1]][-1] += data
 
-    def all_of(self, name: str) -> list[str]:
+    def all_of(self, name):
         """Return all values of an attribute."""
         return [attrs[name] or "" for _, attrs in self.elements if name in attrs]
 
 
 @pytest.fixture(scope="module")
-def text(report: Report, catalogue: Catalogue) -> str:
+def text(report, catalogue):
     """The page of the nine libraries."""
     return as_html(report, catalogue)
 
 
 @pytest.fixture(scope="module")
-def page(text: str) -> Reader:
+def page(text):
     """The parsed page."""
     return Reader(text)
 
@@ -77,12 +71,12 @@ def page(text: str) -> Reader:
 # ---------------------------------------------------------------- form
 
 
-def test_every_element_is_closed(page: Reader) -> None:
+def test_every_element_is_closed(page):
     """Elements are closed in reverse order."""
     assert page.open == []
 
 
-def test_ids_are_unique(page: Reader) -> None:
+def test_ids_are_unique(page):
     """Links and labels have unique targets."""
     ids = page.all_of("id")
 
@@ -91,12 +85,12 @@ def test_ids_are_unique(page: Reader) -> None:
     assert set(page.all_of("aria-labelledby")) <= set(ids)
 
 
-def test_it_is_not_too_big(text: str) -> None:
+def test_it_is_not_too_big(text):
     """A telephone can load it."""
     assert len(text.encode("utf-8")) < 1_000_000
 
 
-def test_it_is_made_for_every_screen(page: Reader) -> None:
+def test_it_is_made_for_every_screen(page):
     """Language, width and both colour schemes are set."""
     names = {
         attrs.get("name"): attrs.get("content") for tag, attrs in page.elements if tag == "meta"
@@ -110,7 +104,7 @@ def test_it_is_made_for_every_screen(page: Reader) -> None:
 # ---------------------------------------------------------------- self-contained
 
 
-def test_it_fetches_nothing(text: str, page: Reader) -> None:
+def test_it_fetches_nothing(text, page):
     """Neither an element nor a style loads an address."""
     loaded = {"src", "srcset", "data", "poster", "action", "formaction", "background", "manifest"}
     style, *_ = page.texts["style"]
@@ -123,7 +117,7 @@ def test_it_fetches_nothing(text: str, page: Reader) -> None:
     assert "http-equiv" in text
 
 
-def test_its_policy_knows_its_style_and_script_only(text: str, page: Reader) -> None:
+def test_its_policy_knows_its_style_and_script_only(text, page):
     """The policy has their hashes: nothing else on the page may run."""
     (policy,) = (attrs["content"] for _, attrs in page.elements if "http-equiv" in attrs)
     style, script = page.texts["style"][0], page.texts["script"][1]
@@ -137,7 +131,7 @@ def test_its_policy_knows_its_style_and_script_only(text: str, page: Reader) -> 
         assert f">{part}<" in text
 
 
-def test_no_element_has_a_style_or_a_handler(page: Reader) -> None:
+def test_no_element_has_a_style_or_a_handler(page):
     """The policy would block them."""
     attributes = {name for _, attrs in page.elements for name in attrs}
 
@@ -147,7 +141,7 @@ def test_no_element_has_a_style_or_a_handler(page: Reader) -> None:
 # ---------------------------------------------------------------- before scripts run
 
 
-def test_every_subject_has_its_row_and_columns(page: Reader, report: Report) -> None:
+def test_every_subject_has_its_row_and_columns(page, report):
     """Each is in the table of libraries, in two or three tables of rules, and in the grid."""
     heads = [
         attrs["data-library"]
@@ -159,7 +153,7 @@ def test_every_subject_has_its_row_and_columns(page: Reader, report: Report) -> 
         assert heads.count(subject.name) == len(subject.roles) + 1
 
 
-def test_every_cell_says_in_a_word_how_it_went(text: str) -> None:
+def test_every_cell_says_in_a_word_how_it_went(text):
     """Colours and symbols are not sufficient, since symbols are not read out."""
     cells = re.findall(r'<td class="[\w-]+" data-state="[\w-]+" data-of="[\d/]+">(.*?)</td>', text)
 
@@ -172,14 +166,14 @@ def test_every_cell_says_in_a_word_how_it_went(text: str) -> None:
         ), cell
 
 
-def test_filters_are_hidden_until_they_work(page: Reader) -> None:
+def test_filters_are_hidden_until_they_work(page):
     """Without a script they would have no effect."""
     (form,) = (attrs for tag, attrs in page.elements if tag == "form")
 
     assert "hidden" in form
 
 
-def test_findings_are_there(text: str, page: Reader) -> None:
+def test_findings_are_there(text, page):
     """Unexpected failures have evidence, advice and command; known ones have reasons."""
     assert "signal 11 (SIGSEGV) while reading the elements" in " ".join(page.texts["pre"])
     assert "interchange check torch --only" in " ".join(page.texts["code"])
@@ -197,28 +191,21 @@ def test_findings_are_there(text: str, page: Reader) -> None:
         ),
     ],
 )
-def test_it_says_how_the_run_went(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
-    items: Any, words: str, verdict: str,
-) -> None:  # fmt: skip
+def test_it_says_how_the_run_went(make_small, judged, small_catalogue, items, words, verdict):
     """The result is at the top."""
     told = as_html(make_small(*(judged(*item) for item in items)), small_catalogue)
 
     assert re.sub("<a [^>]*>", "", told).count(f'<p class="found {verdict}"><span>{words}') == 1
 
 
-def test_a_page_of_one_library_has_its_name(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_page_of_one_library_has_its_name(make_small, judged, small_catalogue):
     """The name is in the title."""
     told = as_html(make_small(judged(ITEM)), small_catalogue)
 
     assert "<title>Conformance report: mylib</title>" in told
 
 
-def test_a_subject_that_could_not_be_judged_says_why(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_a_subject_that_could_not_be_judged_says_why(make_small, small_catalogue):
     """The reason is in its row; tables without columns are left out."""
     told = as_html(make_small(broken="it is gone"), small_catalogue)
 
@@ -229,7 +216,7 @@ def test_a_subject_that_could_not_be_judged_says_why(
 # ---------------------------------------------------------------- data
 
 
-def test_its_data_is_the_report(page: Reader, report: Report, catalogue: Catalogue) -> None:
+def test_its_data_is_the_report(page, report, catalogue):
     """It has every item, check and rule, so that details need no other source."""
     told = json.loads(page.texts["script"][0])["report"]
 
@@ -240,12 +227,10 @@ def test_its_data_is_the_report(page: Reader, report: Report, catalogue: Catalog
     assert set(told["rules"]) == {check.rule for check in catalogue.checks.values()}
 
 
-def test_hostile_text_makes_no_element(
-    make_small: Callable[..., Report], judged: Callable[..., Judged]
-) -> None:
+def test_hostile_text_makes_no_element(make_small, judged):
     """The page has the same elements as without the text."""
 
-    def tags(words: str) -> list[str]:
+    def tags(words):
         check = CheckFacts("a", "X-1", "producer", "x", "MUST", words, words, words)
         facts = Catalogue({"a": check}, {"X-1": Rule("X-1", words, words, words)}, {"x": words})
         texts = {"evidence": words, "output": words, "reason": words, "link": f"javascript:{words}"}
@@ -265,9 +250,7 @@ def test_hostile_text_makes_no_element(
     assert tags(HOSTILE) == tags("harmless")
 
 
-def test_the_data_cannot_end_its_element(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_the_data_cannot_end_its_element(make_small, judged, small_catalogue):
     """The data contains no angle bracket."""
     item = judged(ITEM, "fail", "unexpected-failure", evidence="</script><!--<script>&")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from typing import get_args
 
 import jsonschema
 import pytest
@@ -26,16 +26,11 @@ from interchange_conformance.reports.model import (
     SubjectReport,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from interchange_conformance.reports.catalogue import Catalogue
-
 ITEM = "capsules_are_named"
 
 
 @pytest.fixture(scope="module")
-def told(report: Report, catalogue: Catalogue) -> Any:
+def told(report, catalogue):
     """The JSON of the nine libraries."""
     return json.loads(as_json(report, catalogue))
 
@@ -43,7 +38,7 @@ def told(report: Report, catalogue: Catalogue) -> Any:
 # ---------------------------------------------------------------- round trips
 
 
-def test_a_report_comes_back(report: Report, catalogue: Catalogue) -> None:
+def test_a_report_comes_back(report, catalogue):
     """All fields are equal, including those of checks and rules."""
     assert from_json(as_json(report, catalogue)) == (report, catalogue)
 
@@ -53,9 +48,7 @@ def test_a_report_comes_back(report: Report, catalogue: Catalogue) -> None:
     status=st.sampled_from(STATUSES),
     seconds=st.floats(0, 1e6),
 )
-def test_any_text_comes_back(
-    small_catalogue: Catalogue, texts: list[str], status: Any, seconds: float
-) -> None:
+def test_any_text_comes_back(small_catalogue, texts, status, seconds):
     """Text of a library can contain any characters."""
     name, evidence, output, reason, link, releases, case = texts
     verdict = Verdict(name, f"{ITEM}[{case}]", status, evidence, output, seconds)
@@ -70,12 +63,12 @@ def test_any_text_comes_back(
     assert text.isascii()
 
 
-def test_it_has_its_number_first(report: Report, catalogue: Catalogue) -> None:
+def test_it_has_its_number_first(report, catalogue):
     """A reader can check the version first."""
     assert as_json(report, catalogue).startswith(f'{{\n "schema": {SCHEMA},\n')
 
 
-def test_a_reader_needs_nothing_else(told: Any) -> None:
+def test_a_reader_needs_nothing_else(told):
     """The document has the check of every result, and the rule and the area of every check."""
     results = [one for subject in told["subjects"] for one in subject["results"]]
 
@@ -84,14 +77,12 @@ def test_a_reader_needs_nothing_else(told: Any) -> None:
     assert {check["area"] for check in told["checks"].values()} == set(told["areas"])
 
 
-def test_it_says_whether_a_run_passes(told: Any, report: Report) -> None:
+def test_it_says_whether_a_run_passes(told, report):
     """The number of unexpected results decides."""
     assert told["unexpected"] == report.unexpected == 12
 
 
-def test_texts_that_are_empty_are_left_out(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_texts_that_are_empty_are_left_out(make_small, judged, small_catalogue):
     """Most results are passes without text."""
     told = json.loads(as_json(make_small(judged(ITEM)), small_catalogue))
 
@@ -109,19 +100,19 @@ def test_texts_that_are_empty_are_left_out(
 # ---------------------------------------------------------------- the schema
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_one():
     """The schema is valid for its draft and for the current format."""
     jsonschema.Draft202012Validator.check_schema(schema())
 
     assert schema()["properties"]["schema"]["const"] == SCHEMA
 
 
-def test_reports_are_as_the_schema_says(told: Any) -> None:
+def test_reports_are_as_the_schema_says(told):
     """A report of nine libraries is valid."""
     jsonschema.Draft202012Validator(schema()).validate(told)
 
 
-def parts(told: Any, rule: Any, root: Any, where: str = "report") -> Iterator[tuple[str, Any, Any]]:
+def parts(told, rule, root, where="report"):
     """Yield every object of a document with its schema."""
     rule = root["$defs"][rule["$ref"].rpartition("/")[2]] if "$ref" in rule else rule
     if isinstance(told, dict):
@@ -135,7 +126,7 @@ def parts(told: Any, rule: Any, root: Any, where: str = "report") -> Iterator[tu
             yield from parts(one, rule["items"], root, f"{where}[]")
 
 
-def test_every_field_is_in_the_schema(told: Any) -> None:
+def test_every_field_is_in_the_schema(told):
     """Every field has a description."""
     unknown = {
         f"{where}.{key}"
@@ -148,7 +139,7 @@ def test_every_field_is_in_the_schema(told: Any) -> None:
     assert unknown == set()
 
 
-def described(rule: Any) -> Iterator[tuple[str, Any]]:
+def described(rule):
     """Yield every field of the schema."""
     for name, part in rule.get("properties", {}).items():
         yield name, part
@@ -156,7 +147,7 @@ def described(rule: Any) -> Iterator[tuple[str, Any]]:
         yield from described(part)
 
 
-def test_every_field_is_described() -> None:
+def test_every_field_is_described():
     """The description may be in a referenced definition."""
     root = schema()
     silent = [
@@ -168,7 +159,7 @@ def test_every_field_is_described() -> None:
     assert silent == []
 
 
-def test_the_schema_knows_the_words_of_the_kit() -> None:
+def test_the_schema_knows_the_words_of_the_kit():
     """Statuses, standings, outcomes and others are those of the code."""
     root = schema()
     words = {name: part["enum"] for name, part in described(root) if "enum" in part} | {
@@ -190,7 +181,7 @@ def test_the_schema_knows_the_words_of_the_kit() -> None:
 # ---------------------------------------------------------------- invalid reports
 
 
-def test_a_later_form_is_refused(told: Any) -> None:
+def test_a_later_form_is_refused(told):
     """The version decides, not a missing field."""
     later = {**told, "schema": SCHEMA + 1}
 
@@ -199,7 +190,7 @@ def test_a_later_form_is_refused(told: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "1", "null", "{}", '{"schema": "1"}'])
-def test_what_is_no_report_is_refused(text: str) -> None:
+def test_what_is_no_report_is_refused(text):
     """The error is a sentence."""
     with pytest.raises(UnreadableReportError, match=r"no JSON|no report"):
         from_json(text)
@@ -221,7 +212,7 @@ def test_what_is_no_report_is_refused(text: str) -> None:
         (("areas",), None, r"report\.areas is no object"),
     ],
 )
-def test_what_is_wrong_is_named(told: Any, path: Any, value: Any, words: str) -> None:
+def test_what_is_wrong_is_named(told, path, value, words):
     """The error has the location in the document."""
     wrong = copy.deepcopy(told)
     place = wrong

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,12 +13,6 @@ from hypothesis import given, strategies as st
 from interchange_conformance.findings import Verdict
 from interchange_conformance.reports.junit import as_junit
 from interchange_conformance.reports.model import Exchange, Judged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.catalogue import Catalogue
-    from interchange_conformance.reports.model import Report
 
 ITEM = "capsules_are_named"
 COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
@@ -43,18 +36,18 @@ ALLOWED = {
 """Element -> its attributes, and its child elements in order: an extract of junit-10.xsd."""
 
 
-def parse(text: str) -> ET.Element:
+def parse(text):
     """Return the root of the parsed XML."""
     return ET.fromstring(text.encode("utf-8"))  # noqa: S314 - our own text
 
 
 @pytest.fixture(scope="module")
-def root(report: Report, catalogue: Catalogue) -> ET.Element:
+def root(report, catalogue):
     """The XML of the nine libraries."""
     return parse(as_junit(report, catalogue))
 
 
-def one_test(make_small: Callable[..., Report], catalogue: Catalogue, judged: Judged) -> ET.Element:
+def one_test(make_small, catalogue, judged):
     """Return the test of a single item."""
     found = parse(as_junit(make_small(judged), catalogue)).find("testsuite/testcase")
     assert found is not None
@@ -64,7 +57,7 @@ def one_test(make_small: Callable[..., Report], catalogue: Catalogue, judged: Ju
 # ---------------------------------------------------------------- form
 
 
-def test_elements_are_those_of_the_schema(root: ET.Element) -> None:
+def test_elements_are_those_of_the_schema(root):
     """Attributes and order are those that readers expect."""
     for element in root.iter():
         attributes, order = ALLOWED[element.tag]
@@ -73,7 +66,7 @@ def test_elements_are_those_of_the_schema(root: ET.Element) -> None:
         assert places == sorted(places), element.tag
 
 
-def test_there_is_a_suite_per_subject_and_a_test_per_item(root: ET.Element, report: Report) -> None:
+def test_there_is_a_suite_per_subject_and_a_test_per_item(root, report):
     """The order is that of the report, with one suite for the grid, which has a test per pair."""
     suites = {suite.get("name"): len(suite.findall("testcase")) for suite in root}
 
@@ -81,7 +74,7 @@ def test_there_is_a_suite_per_subject_and_a_test_per_item(root: ET.Element, repo
     assert suites == {**due, "the grid": len(report.grid)}
 
 
-def test_counts_are_those_of_the_tests(root: ET.Element) -> None:
+def test_counts_are_those_of_the_tests(root):
     """The counts are correct in every suite and in total."""
     for element in [root, *root]:
         tests = list(element.iter("testcase"))
@@ -91,19 +84,19 @@ def test_counts_are_those_of_the_tests(root: ET.Element) -> None:
             assert int(element.attrib[attribute]) == counted
 
 
-def test_failures_and_errors_are_what_nobody_expected(root: ET.Element, report: Report) -> None:
+def test_failures_and_errors_are_what_nobody_expected(root, report):
     """A CI system fails a run if and only if the kit does."""
     assert int(root.attrib["failures"]) + int(root.attrib["errors"]) == report.unexpected
 
 
-def test_times_are_seconds(root: ET.Element) -> None:
+def test_times_are_seconds(root):
     """Times have a decimal point, and at most three digits after it."""
     times = [element.attrib["time"] for element in root.iter() if "time" in element.attrib]
 
     assert all(re.fullmatch(r"\d+\.\d{1,3}", time) for time in times)
 
 
-def test_a_suite_takes_as_long_as_its_subject(root: ET.Element, report: Report) -> None:
+def test_a_suite_takes_as_long_as_its_subject(root, report):
     """Items run in parallel, so it is not their sum; the total is the sum of the suites."""
     times = {suite.get("name"): float(suite.attrib["time"]) for suite in root}
 
@@ -112,7 +105,7 @@ def test_a_suite_takes_as_long_as_its_subject(root: ET.Element, report: Report) 
     assert float(root.attrib["time"]) == pytest.approx(sum(due.values()), abs=0.01)
 
 
-def test_a_suite_says_what_ran_on_what(root: ET.Element, report: Report) -> None:
+def test_a_suite_says_what_ran_on_what(root, report):
     """They are properties; the grid has many subjects, and none."""
     told = [{one.get("name"): one.get("value") for one in suite.iter("property")} for suite in root]
 
@@ -124,7 +117,7 @@ def test_a_suite_says_what_ran_on_what(root: ET.Element, report: Report) -> None
     assert told == [*due, {}]
 
 
-def test_names_are_unique(root: ET.Element) -> None:
+def test_names_are_unique(root):
     """CI systems track a test by class and name."""
     names = [(test.get("classname"), test.get("name")) for test in root.iter("testcase")]
 
@@ -150,19 +143,14 @@ def test_names_are_unique(root: ET.Element) -> None:
         ("pass", "unexpected-pass", [("failure", "unexpected-pass")]),
     ],
 )
-def test_a_test_ends_as_its_item(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
-    status: str, standing: str, ends: Any,
-) -> None:  # fmt: skip
+def test_a_test_ends_as_its_item(make_small, judged, small_catalogue, status, standing, ends):
     """Failures are findings of a check, and errors are exceptions of the library."""
     test = one_test(make_small, small_catalogue, judged(ITEM, status, standing))
 
     assert [(child.tag, child.get("type")) for child in test] == ends
 
 
-def test_a_failure_says_all(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_failure_says_all(make_small, judged, small_catalogue):
     """The XML alone is sufficient to act on a failure."""
     item = judged(ITEM, "fail", "unexpected-failure", evidence="named\nx", output="said")
 
@@ -176,9 +164,7 @@ def test_a_failure_says_all(
     assert test.findtext("system-out") == "said"
 
 
-def test_a_known_failure_says_why(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_known_failure_says_why(make_small, judged, small_catalogue):
     """The reason is in the message of the skipped test."""
     item = judged(ITEM, "fail", reason="it is old", link="https://a")
 
@@ -188,9 +174,7 @@ def test_a_known_failure_says_why(
     assert skipped.get("message") == "known: it is old https://a"
 
 
-def test_a_subject_that_could_not_be_judged_is_an_error(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_a_subject_that_could_not_be_judged_is_an_error(make_small, small_catalogue):
     """Otherwise a suite without tests would pass."""
     root = parse(as_junit(make_small(broken="no module"), small_catalogue))
 
@@ -202,11 +186,9 @@ def test_a_subject_that_could_not_be_judged_is_an_error(
 
 
 @given(text=st.text(st.characters(codec=None), max_size=40))
-def test_any_text_is_xml(
-    make_small: Callable[..., Report], small_catalogue: Catalogue, text: str
-) -> None:
+def test_any_text_is_xml(make_small, small_catalogue, text):
     """A parser can read the XML for all texts of a library."""
-    standing: Any = "unexpected-failure"
+    standing = "unexpected-failure"
     verdict = Verdict("mylib", f"{ITEM}[{text}]", "fail", text, text or "x")
     report = make_small(Judged(verdict, standing, text, text), name=text, spec=text, version=text)
 
@@ -219,10 +201,7 @@ def test_any_text_is_xml(
     ("text", "shown"),
     [("\x00\x1b[0m", "\\x00\\x1b[0m"), ("\ufffe", "\\ufffe"), ("\ud800", "\\ud800")],
 )
-def test_what_xml_cannot_hold_is_written_out(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
-    text: str, shown: str,
-) -> None:  # fmt: skip
+def test_what_xml_cannot_hold_is_written_out(make_small, judged, small_catalogue, text, shown):
     """Such characters are part of the evidence, and not left out."""
     item = judged(ITEM, "pass", output=text)
 
@@ -230,7 +209,7 @@ def test_what_xml_cannot_hold_is_written_out(
 
 
 @pytest.mark.isolated
-def test_the_library_is_imported_for_this_report_only() -> None:
+def test_the_library_is_imported_for_this_report_only():
     """A run without ``--junit`` does not need junitparser."""
     program = (
         "import sys, interchange_conformance.cli.command as command\n"
@@ -260,9 +239,7 @@ def test_the_library_is_imported_for_this_report_only() -> None:
         ("hang", "error"),
     ],
 )
-def test_an_exchange_ends_as_a_test(
-    make_small: Callable[..., Report], small_catalogue: Catalogue, status: Any, tag: str | None
-) -> None:
+def test_an_exchange_ends_as_a_test(make_small, small_catalogue, status, tag):
     """A refused array passes; a wrong one fails."""
     report = make_small(grid=(Exchange("a.b", "mylib", status, "what came"),))
 

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from interchange_conformance.reports.markdown import as_markdown, plain
 from interchange_conformance.reports.model import Exchange
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.catalogue import Catalogue
-    from interchange_conformance.reports.model import Judged, Report
-
 ITEM = "capsules_are_named"
-UNEXPECTED: Any = "unexpected-failure"
+UNEXPECTED = "unexpected-failure"
 HOSTILE = "a | b\n# c <script>x</script> **d** [e](f) `g` {h} $i$"
 
 
-def tables_of(text: str) -> list[list[list[str]]]:
+def tables_of(text):
     """Return the cells of every table."""
-    found: list[list[list[str]]] = [[]]
+    found = [[]]
     for line in text.splitlines():
         if line.startswith("| "):
             found[-1].append(re.split(r" (?<!\\)\| ", f"{line[2:-2]} "[:-1]))
@@ -33,12 +26,12 @@ def tables_of(text: str) -> list[list[list[str]]]:
 
 
 @pytest.fixture(scope="module")
-def text(report: Report, catalogue: Catalogue) -> str:
+def text(report, catalogue):
     """The Markdown of the nine libraries."""
     return as_markdown(report, catalogue)
 
 
-def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
+def test_every_table_has_as_many_cells_in_each_row(text):
     """Otherwise it would not be a table."""
     widths = [{len(row) for row in table} for table in tables_of(text)]
 
@@ -46,7 +39,7 @@ def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
     assert [width for width in widths if len(width) != 1] == []
 
 
-def test_it_has_every_part(text: str) -> None:
+def test_it_has_every_part(text):
     """Each part has a heading of the second level."""
     assert re.findall("^## (.*)$", text, re.MULTILINE) == [
         "Unexpected",
@@ -58,24 +51,24 @@ def test_it_has_every_part(text: str) -> None:
     ]
 
 
-def test_it_says_how_it_was_made(text: str) -> None:
+def test_it_says_how_it_was_made(text):
     """The first line says that the file is generated."""
     assert text.startswith("<!-- Written by: interchange check numpy array-api-strict torch")
 
 
-def test_the_summary_counts(text: str) -> None:
+def test_the_summary_counts(text):
     """Each library has a row."""
     assert tables_of(text)[0][2] == ["**NumPy**", "2.4.6", "0", "2", "0", "278", "227"]
 
 
-def test_every_rule_has_its_row(text: str, catalogue: Catalogue) -> None:
+def test_every_rule_has_its_row(text, catalogue):
     """The id is not marked up, so that the documentation can link it."""
     rules = set(re.findall(r"^\| ([A-Z]+(?:-[A-Z0-9]+)+): ", text, re.MULTILINE))
 
     assert rules == {check.rule for check in catalogue.checks.values()}
 
 
-def test_a_known_failure_has_reason_link_releases_and_checks(text: str) -> None:
+def test_a_known_failure_has_reason_link_releases_and_checks(text):
     """It is in the table of its library."""
     known = text[text.index("## Known failures") :]
 
@@ -87,7 +80,7 @@ def test_a_known_failure_has_reason_link_releases_and_checks(text: str) -> None:
     ) in known
 
 
-def test_what_nobody_expected_is_a_list(text: str) -> None:
+def test_what_nobody_expected_is_a_list(text):
     """It has evidence, command and the number of cases."""
     assert (
         "- ✗ crash: **PyTorch**, DLP-STREAM-1 (MUST). A producer without streams takes stream=None"
@@ -97,7 +90,7 @@ def test_what_nobody_expected_is_a_list(text: str) -> None:
     ) in text
 
 
-def test_the_grid_has_words(text: str) -> None:
+def test_the_grid_has_words(text):
     """There is a word beside every symbol."""
     part = text[text.index("## Producers by consumers") : text.index("## Known failures")]
     cells = [cell for row in tables_of(part)[0][2:] for cell in row[1:]]
@@ -105,27 +98,21 @@ def test_the_grid_has_words(text: str) -> None:
     assert set(cells) == {"● shared", "○ copied", "— refused"}
 
 
-def test_what_there_is_not_has_no_heading(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_what_there_is_not_has_no_heading(make_small, judged, small_catalogue):
     """A run without unexpected results, grid and known failures is short."""
     told = as_markdown(make_small(judged(ITEM)), small_catalogue)
 
     assert re.findall("^##.*$", told, re.MULTILINE) == ["## Producers by rule", "### Capsule form"]
 
 
-def test_a_subject_that_could_not_be_judged_says_why(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_a_subject_that_could_not_be_judged_says_why(make_small, small_catalogue):
     """The reason is in the summary and in the list of unexpected results."""
     told = as_markdown(make_small(broken="it is gone"), small_catalogue)
 
     assert told.count("could not be judged: it is gone") == 2
 
 
-def test_an_array_that_did_not_arrive_is_unexpected(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_an_array_that_did_not_arrive_is_unexpected(make_small, small_catalogue):
     """The list has the evidence, which the grid does not show."""
     grid = (Exchange("mylib", "other", "crash", "SIGSEGV ended the process"),)
 
@@ -134,9 +121,7 @@ def test_an_array_that_did_not_arrive_is_unexpected(
     assert "## Unexpected\n\n- ✗ crash: **mylib** to **other**. SIGSEGV ended" in told
 
 
-def test_hostile_text_stays_text(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_hostile_text_stays_text(make_small, judged, small_catalogue):
     """The text is on one line, without markup."""
     told = as_markdown(
         make_small(
@@ -153,9 +138,7 @@ def test_hostile_text_stays_text(
     assert all(len({len(row) for row in table}) == 1 for table in tables_of(told))
 
 
-def test_a_link_that_is_none_is_text(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_link_that_is_none_is_text(make_small, judged, small_catalogue):
     """Only web addresses are linked."""
     judged_item = judged(ITEM, "fail", reason="old", link="javascript:x()")
 
@@ -164,6 +147,6 @@ def test_a_link_that_is_none_is_text(
     assert "| old javascript:x() |" in told
 
 
-def test_backticks_do_not_end_code() -> None:
+def test_backticks_do_not_end_code():
     """They are escaped."""
     assert plain("a `b` c") == "a \\`b\\` c"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
 from interchange.abi import RULES
@@ -13,12 +11,6 @@ from interchange_conformance.reports import states, tabulating
 from interchange_conformance.reports.catalogue import catalogue_of
 from interchange_conformance.reports.model import Exchange
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.catalogue import Catalogue
-    from interchange_conformance.reports.model import Judged, Report
-
 CAPSULE, COPY, ERROR = "capsules_are_named", "copies_are_copies", "errors_are_kind"
 
 
@@ -27,9 +19,7 @@ CAPSULE, COPY, ERROR = "capsules_are_named", "copies_are_copies", "errors_are_ki
 
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("standing", ["as-expected", "unexpected-failure", "unexpected-pass"])
-def test_every_result_has_a_state(
-    judged: Callable[..., Judged], status: str, standing: str
-) -> None:
+def test_every_result_has_a_state(judged, status, standing):
     """A state is unexpected if and only if the standing is."""
     state = states.state_of(judged(CAPSULE, status, standing))
 
@@ -37,19 +27,19 @@ def test_every_result_has_a_state(
     assert (state.group == "unexpected") == wrong
 
 
-def test_a_failure_that_is_expected_is_known(judged: Callable[..., Judged]) -> None:
+def test_a_failure_that_is_expected_is_known(judged):
     """This holds for all kinds of failures."""
     assert {states.state_of(judged(CAPSULE, status)).key for status in BAD} == {"known"}
 
 
-def test_no_two_states_look_alike() -> None:
+def test_no_two_states_look_alike():
     """Each has a different word, so that no information depends on symbols or colours."""
     words = [state.word for state in states.STATES]
 
     assert len(set(words)) == len(words)
 
 
-def test_the_worst_wins() -> None:
+def test_the_worst_wins():
     """The order is crash, failure, known failure, pass, not applicable."""
     order = ["crash", "fail", "known", "pass", "not-applicable"]
     found = [states.worst(states.BY_KEY[key] for key in order[at:]) for at in range(len(order))]
@@ -57,12 +47,12 @@ def test_the_worst_wins() -> None:
     assert [state.key for state in found if state] == order
 
 
-def test_the_worst_of_nothing_is_none() -> None:
+def test_the_worst_of_nothing_is_none():
     """A cell in which nothing was run has no state."""
     assert states.worst([]) is None
 
 
-def test_counts_have_every_group(judged: Callable[..., Judged]) -> None:
+def test_counts_have_every_group(judged):
     """Empty groups are counted as well."""
     counts = states.count([judged(CAPSULE), judged(COPY, "fail")])
 
@@ -78,7 +68,7 @@ def test_counts_have_every_group(judged: Callable[..., Judged]) -> None:
 # ---------------------------------------------------------------- rows and columns
 
 
-def test_a_table_per_role(report: Report, catalogue: Catalogue) -> None:
+def test_a_table_per_role(report, catalogue):
     """The order is that of the registry, each with the subjects of the role."""
     found = {table.role: table for table in tabulating.tables(report, catalogue)}
 
@@ -87,7 +77,7 @@ def test_a_table_per_role(report: Report, catalogue: Catalogue) -> None:
     assert len(found["producer"].subjects) == 9
 
 
-def test_every_item_is_counted_once(report: Report, catalogue: Catalogue) -> None:
+def test_every_item_is_counted_once(report, catalogue):
     """The passes of all tables are those of the report."""
     cells = [
         cell
@@ -101,7 +91,7 @@ def test_every_item_is_counted_once(report: Report, catalogue: Catalogue) -> Non
     assert sum(cell.passed for cell in cells) == passes
 
 
-def test_an_area_sums_up_its_rows(report: Report, catalogue: Catalogue) -> None:
+def test_an_area_sums_up_its_rows(report, catalogue):
     """Passes and applicable items are added; the state is the worst one."""
     for table in tabulating.tables(report, catalogue):
         for block in table.blocks:
@@ -112,16 +102,14 @@ def test_an_area_sums_up_its_rows(report: Report, catalogue: Catalogue) -> None:
                 assert cell.state == states.worst(row.state for row in rows if row.state)
 
 
-def test_severities_of_a_rule_are_rows(report: Report, catalogue: Catalogue) -> None:
+def test_severities_of_a_rule_are_rows(report, catalogue):
     """The most severe is first, so that a filter by severity hides whole rows."""
     block = tabulating.tables(report, catalogue)[0].blocks[0]
 
     assert [row.severity for row in block.rows if row.rule.id == "DLP-CAP-1"] == ["MUST", "SHOULD"]
 
 
-def test_what_was_not_run_has_no_state(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_what_was_not_run_has_no_state(make_small, judged, small_catalogue):
     """A subject for which a check was not run has an empty cell."""
     first = make_small(judged(CAPSULE), name="a")
     second = make_small(judged(COPY), name="b")
@@ -136,11 +124,9 @@ def test_what_was_not_run_has_no_state(
 # ---------------------------------------------------------------- findings
 
 
-def test_cases_that_end_alike_are_one_finding(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_cases_that_end_alike_are_one_finding(make_small, judged, small_catalogue):
     """Other evidence or another check is a separate finding; the worst come first."""
-    unexpected: Any = "unexpected-failure"
+    unexpected = "unexpected-failure"
     report = make_small(
         judged(ERROR, "fail", unexpected, evidence="x"),
         judged(f"{CAPSULE}[a]", "fail", unexpected, evidence="x"),
@@ -156,9 +142,7 @@ def test_cases_that_end_alike_are_one_finding(
     ]  # fmt: skip
 
 
-def test_checks_that_fail_for_one_reason_share_a_line(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_checks_that_fail_for_one_reason_share_a_line(make_small, judged, small_catalogue):
     """Each has its number of cases."""
     why = {"reason": "it is old", "link": "https://example.org", "releases": "<2"}
     report = make_small(
@@ -170,7 +154,7 @@ def test_checks_that_fail_for_one_reason_share_a_line(
     assert (known.rule, known.reason, known.releases) == ("DLP-CAP-1", "it is old", "<2")
 
 
-def test_the_grid_has_the_order_of_its_exchanges(make_small: Callable[..., Report]) -> None:
+def test_the_grid_has_the_order_of_its_exchanges(make_small):
     """Pairs that were not run are missing."""
     report = make_small(grid=(Exchange("b", "a", "shared"), Exchange("a", "b", "refused", "no")))
 
@@ -182,9 +166,7 @@ def test_the_grid_has_the_order_of_its_exchanges(make_small: Callable[..., Repor
 # ---------------------------------------------------------------- the catalogue
 
 
-def test_a_catalogue_has_what_a_report_needs(
-    make_small: Callable[..., Report], judged: Callable[..., Judged]
-) -> None:
+def test_a_catalogue_has_what_a_report_needs(make_small, judged):
     """It has the checks with results, their rules and their areas, and no others."""
     check = next(iter(load_checks().values()))
     report = make_small(*(judged(item) for item in check.items()))
@@ -195,9 +177,7 @@ def test_a_catalogue_has_what_a_report_needs(
     assert list(found.areas) == [check.area]
 
 
-def test_a_check_that_is_not_there_is_named(
-    make_small: Callable[..., Report], judged: Callable[..., Judged]
-) -> None:
+def test_a_check_that_is_not_there_is_named(make_small, judged):
     """A report of another release uses the catalogue in its JSON."""
     with pytest.raises(KeyError, match="no_such_check"):
         catalogue_of(make_small(judged("no_such_check[a]")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,17 +11,11 @@ from interchange_conformance.reports import terminal
 from interchange_conformance.reports.model import Exchange
 from interchange_conformance.reports.terminal import as_text, show
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interchange_conformance.reports.catalogue import Catalogue
-    from interchange_conformance.reports.model import Judged, Report
-
 ITEM = "capsules_are_named"
-UNEXPECTED: Any = "unexpected-failure"
+UNEXPECTED = "unexpected-failure"
 
 
-def test_a_line_per_subject(report: Report, catalogue: Catalogue) -> None:
+def test_a_line_per_subject(report, catalogue):
     """The line has its release and its counts, with unexpected results first."""
     lines = as_text(report, catalogue).split("\n\n")[0].splitlines()
 
@@ -33,9 +26,7 @@ def test_a_line_per_subject(report: Report, catalogue: Catalogue) -> None:
     assert lines[1].startswith("array-api-strict 2.6.1  5 unexpected, 276 pass, ")
 
 
-def test_an_array_that_did_not_arrive_is_told(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_an_array_that_did_not_arrive_is_told(make_small, small_catalogue):
     """The command of the exchange is printed; a refusal is not a finding."""
     grid = (
         Exchange("mylib", "other", "wrong", "it reads [1]"),
@@ -51,7 +42,7 @@ def test_an_array_that_did_not_arrive_is_told(
     assert told.splitlines()[-1].startswith("0 items, 1 unexpected; ")
 
 
-def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:
+def test_the_last_line_sums_up(report, catalogue):
     """It has the totals and the environment."""
     count = sum(len(subject.judged) for subject in report.subjects)
 
@@ -61,9 +52,7 @@ def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:
     )
 
 
-def test_a_finding_has_all_that_is_needed(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_finding_has_all_that_is_needed(make_small, judged, small_catalogue):
     """They are status, subject, item, rule, claim, evidence, output, advice, source and command."""
     told = {"evidence": "it is named x\nin two lines", "output": "y"}
     report = make_small(
@@ -87,9 +76,7 @@ FAIL        mylib 1.0: capsules_are_named[a] [DLP-CAP-1, MUST]
     )
 
 
-def test_a_failure_that_happens_no_more_says_what_to_do(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_failure_that_happens_no_more_says_what_to_do(make_small, judged, small_catalogue):
     """The entry must be removed from the file."""
     reason = "it was old"
     report = make_small(judged(ITEM, "pass", "unexpected-pass", reason=reason, link="http://a"))
@@ -100,9 +87,7 @@ def test_a_failure_that_happens_no_more_says_what_to_do(
     assert "take it out of the list of known failures" in told
 
 
-def test_a_known_failure_is_counted_only(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_known_failure_is_counted_only(make_small, judged, small_catalogue):
     """It needs no action."""
     told = as_text(make_small(judged(ITEM, "fail", reason="old")), small_catalogue)
 
@@ -113,9 +98,7 @@ def test_a_known_failure_is_counted_only(
     ]
 
 
-def test_a_subject_that_could_not_be_judged_says_why(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_a_subject_that_could_not_be_judged_says_why(make_small, small_catalogue):
     """The reason is on its line."""
     told = as_text(make_small(broken="no module\nnamed mylib"), small_catalogue)
 
@@ -123,16 +106,12 @@ def test_a_subject_that_could_not_be_judged_says_why(
     assert "0 items, 1 unexpected" in told
 
 
-def test_nothing_to_judge_is_said(
-    make_small: Callable[..., Report], small_catalogue: Catalogue
-) -> None:
+def test_nothing_to_judge_is_said(make_small, small_catalogue):
     """An empty run does not pass."""
     assert as_text(make_small(), small_catalogue).startswith("mylib 1.0  nothing to judge")
 
 
-def test_a_release_that_nobody_knows_is_left_out(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_a_release_that_nobody_knows_is_left_out(make_small, judged, small_catalogue):
     """Only the name is shown."""
     told = as_text(make_small(judged(ITEM), version="unknown"), small_catalogue)
 
@@ -140,7 +119,7 @@ def test_a_release_that_nobody_knows_is_left_out(
 
 
 @pytest.mark.parametrize("width", [50, 80, 200])
-def test_texts_keep_to_the_width(report: Report, catalogue: Catalogue, width: int) -> None:
+def test_texts_keep_to_the_width(report, catalogue, width):
     """Exceptions are texts to copy, and the line of a subject or an item."""
     told = as_text(report, catalogue, width=width)
     wrapped = [line for line in told.splitlines() if re.match(r"  (?!again)\S* +", line)]
@@ -149,9 +128,7 @@ def test_texts_keep_to_the_width(report: Report, catalogue: Catalogue, width: in
     assert max(map(len, wrapped)) <= width
 
 
-def test_evidence_cannot_move_the_cursor(
-    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
-) -> None:
+def test_evidence_cannot_move_the_cursor(make_small, judged, small_catalogue):
     """Escape sequences of a library are escaped."""
     report = make_small(judged(ITEM, "fail", UNEXPECTED, evidence="\x1b[2J\x1b]0;title\x07"))
 
@@ -161,12 +138,7 @@ def test_evidence_cannot_move_the_cursor(
 # ---------------------------------------------------------------- terminals and files
 
 
-def test_it_is_plain_where_there_is_no_terminal(
-    report: Report,
-    catalogue: Catalogue,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_is_plain_where_there_is_no_terminal(report, catalogue, capsys, monkeypatch):
     """A file has no colours, and the width of COLUMNS."""
     monkeypatch.setenv("COLUMNS", "120")
 
@@ -175,7 +147,7 @@ def test_it_is_plain_where_there_is_no_terminal(
     assert capsys.readouterr().out == as_text(report, catalogue, width=120)
 
 
-def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
+def pretend(monkeypatch):
     """Replace standard output by a terminal of 100 columns with colours."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "100")
@@ -183,12 +155,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def test_a_terminal_has_colours(
-    report: Report,
-    catalogue: Catalogue,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_terminal_has_colours(report, catalogue, capsys, monkeypatch):
     """The words are the same as without."""
     pretend(monkeypatch)
 
@@ -199,12 +166,7 @@ def test_a_terminal_has_colours(
     assert re.sub(r"\x1b\[[\d;]*m", "", told) == as_text(report, catalogue, width=100)
 
 
-def test_it_needs_no_rich(
-    report: Report,
-    catalogue: Catalogue,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_needs_no_rich(report, catalogue, capsys, monkeypatch):
     """Without rich, a terminal has no colours."""
     pretend(monkeypatch)
     monkeypatch.setitem(sys.modules, "rich.console", None)
@@ -215,7 +177,7 @@ def test_it_needs_no_rich(
 
 
 @pytest.mark.parametrize("columns", ["", "0", "wide"])
-def test_a_width_of_nonsense_is_none(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+def test_a_width_of_nonsense_is_none(monkeypatch, columns):
     """The default width is used."""
     monkeypatch.setenv("COLUMNS", columns)
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from interchange_conformance.reports import files
 from interchange_conformance.reports.files import ReportError, check_writable, write
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
 needs_rights = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 
 
-def test_a_file_is_written(tmp_path: Path) -> None:
+def test_a_file_is_written(tmp_path):
     """The encoding is UTF-8, and the permissions are the default."""
     path = tmp_path / "report.txt"
 
@@ -31,7 +27,7 @@ def test_a_file_is_written(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_what_was_there_is_replaced(tmp_path: Path) -> None:
+def test_what_was_there_is_replaced(tmp_path):
     """The permissions are kept, and no other file is left."""
     path = tmp_path / "report.txt"
     path.write_text("a long text of an earlier run")
@@ -44,7 +40,7 @@ def test_what_was_there_is_replaced(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_stays_a_link(tmp_path):
     """The target of the link is written."""
     (tmp_path / "real").mkdir()
     link, real = tmp_path / "link.txt", tmp_path / "real" / "report.txt"
@@ -56,7 +52,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert real.read_text() == "text"
 
 
-def test_text_without_an_encoding_is_written_out(tmp_path: Path) -> None:
+def test_text_without_an_encoding_is_written_out(tmp_path):
     """A lone surrogate is escaped."""
     path = tmp_path / "report.txt"
 
@@ -66,7 +62,7 @@ def test_text_without_an_encoding_is_written_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("act", [check_writable, lambda name: write(name, "x")])
-def test_a_missing_directory_is_named(tmp_path: Path, act: Callable[[str], object]) -> None:
+def test_a_missing_directory_is_named(tmp_path, act):
     """The directory is checked before the run, and again when the report is written."""
     folder = tmp_path / "nowhere"
 
@@ -75,14 +71,14 @@ def test_a_missing_directory_is_named(tmp_path: Path, act: Callable[[str], objec
 
 
 @pytest.mark.parametrize("act", [check_writable, lambda name: write(name, "x")])
-def test_a_directory_is_no_file(tmp_path: Path, act: Callable[[str], object]) -> None:
+def test_a_directory_is_no_file(tmp_path, act):
     """The error says so."""
     with pytest.raises(ReportError, match="it is a directory"):
         act(str(tmp_path))
 
 
 @pytest.mark.parametrize("act", [check_writable, lambda name: write(name, "x")])
-def test_a_file_is_no_directory(tmp_path: Path, act: Callable[[str], object]) -> None:
+def test_a_file_is_no_directory(tmp_path, act):
     """The path is below a file."""
     (tmp_path / "file").touch()
 
@@ -90,14 +86,14 @@ def test_a_file_is_no_directory(tmp_path: Path, act: Callable[[str], object]) ->
         act(str(tmp_path / "file" / "report.txt"))
 
 
-def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+def test_a_name_that_is_too_long_is_refused(tmp_path):
     """The error contains the message of the system."""
     with pytest.raises(ReportError, match=os.strerror(errno.ENAMETOOLONG)):
         check_writable(str(tmp_path / ("x" * 300)))
 
 
 @needs_rights
-def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_directory_of_somebody_else_is_refused(tmp_path):
     """The error precedes the run."""
     tmp_path.chmod(0o500)
 
@@ -105,7 +101,7 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
         check_writable(str(tmp_path / "report.txt"))
 
 
-def test_an_error_is_an_os_error() -> None:
+def test_an_error_is_an_os_error():
     """Callers can catch it without importing the kit."""
     assert issubclass(ReportError, OSError)
 
@@ -123,7 +119,7 @@ except ReportError as error:
 """
 
 
-def test_a_full_disk_leaves_no_half_file(tmp_path: Path, run_isolated: Callable[..., str]) -> None:
+def test_a_full_disk_leaves_no_half_file(tmp_path, run_isolated):
     """The existing file is unchanged, and no other file is left."""
     path = tmp_path / "report.txt"
     path.write_text("of an earlier run")
@@ -136,12 +132,10 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, run_isolated: Callable[
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
-def test_whatever_fails_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_whatever_fails_nothing_is_left(tmp_path, monkeypatch, step):
     """A full disk can be reported by different calls."""
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(files.os if step == "fsync" else Path, step, fail)
@@ -152,14 +146,14 @@ def test_whatever_fails_nothing_is_left(
 
 
 @needs_full
-def test_a_full_device_is_an_error_and_stays_a_device() -> None:
+def test_a_full_device_is_an_error_and_stays_a_device():
     """The device is written, and never replaced by a file."""
     with pytest.raises(ReportError, match="No space left on device"):
         write("/dev/full", "x")
     assert Path("/dev/full").is_char_device()
 
 
-def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+def test_a_pipe_is_written_to(tmp_path):
     """The pipe is not replaced by a file either."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -176,7 +170,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- standard output
 
 
-def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hyphen_is_standard_output(capsys):
     """``-`` is accepted for every report."""
     check_writable("-")
     write("-", "text\n")
@@ -184,7 +178,7 @@ def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == "text\n"
 
 
-def test_standard_output_writes_what_its_encoding_has(run_isolated: Callable[..., str]) -> None:
+def test_standard_output_writes_what_its_encoding_has(run_isolated):
     """Other characters are escaped."""
     script = "from interchange_conformance.reports.files import write\nwrite('-', '✓ ok')"
 
@@ -205,7 +199,7 @@ except BrokenPipeError:
 
 
 @needs_full
-def test_standard_output_that_is_full_is_one_error(run_child: Callable[..., object]) -> None:
+def test_standard_output_that_is_full_is_one_error(run_child):
     """The error is reported once, and the exit of the process does not fail again."""
     program = (
         "import subprocess, sys\n"
@@ -221,7 +215,7 @@ def test_standard_output_that_is_full_is_one_error(run_child: Callable[..., obje
     assert (done.stdout, done.stderr) == (expected, "")
 
 
-def test_nobody_reading_is_no_error_of_the_report(run_child: Callable[..., object]) -> None:
+def test_nobody_reading_is_no_error_of_the_report(run_child):
     """With a closed pipe, as with head, the caller and Python may end without a message."""
     program = (
         "import subprocess, sys\n"

@@ -27,13 +27,12 @@ PAGES = sorted(
 
 
 @pytest.fixture(scope="module", params=[*PAGES, *MADE_BY_SPHINX])
-def name(request: pytest.FixtureRequest) -> str:
+def name(request):
     """Each page in turn, by its Sphinx name."""
-    found: str = request.param
-    return found
+    return request.param
 
 
-def _is_fresh() -> bool:
+def _is_fresh():
     """Whether the sources of the pages are unchanged since the build."""
     made = BUILT / "searchindex.js"  # what Sphinx writes last
     if not made.exists():
@@ -46,7 +45,7 @@ def _is_fresh() -> bool:
 
 
 @pytest.fixture(scope="session")
-def built() -> Path:
+def built():
     """The folder of the HTML; one process builds it, and the others wait."""
     if importlib.util.find_spec("sphinx") is None:
         if "browser" in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(","):

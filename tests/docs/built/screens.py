@@ -37,7 +37,7 @@ return seen.length > 0;
 """
 
 
-def take(browser: Browser, folder: Path, page: str) -> list[Path]:
+def take(browser, folder, page):
     """Take all pictures of a page, and return where they are."""
     taken = []
     for size in SIZES:
@@ -50,14 +50,14 @@ def take(browser: Browser, folder: Path, page: str) -> list[Path]:
     return taken
 
 
-def _keep(browser: Browser, path: Path) -> Path:
+def _keep(browser, path):
     """Write a screenshot of the screen."""
     browser.wait()
     path.write_bytes(base64.b64decode(browser.tell("Page.captureScreenshot")["data"]))
     return path
 
 
-def main() -> None:
+def main():
     """Take pictures of the pages that are named, or of those with figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="where the PNG files are written")

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chromium import Browser
 
 pytestmark = pytest.mark.browser
 
@@ -55,7 +48,7 @@ return ["text", ".chip, path"].map((kind) => {
 
 
 @pytest.mark.parametrize("name", WITH_FIGURES)
-def test_words_can_be_read_on_a_telephone(browser: Browser, built: Path, name: str) -> None:
+def test_words_can_be_read_on_a_telephone(browser, built, name):
     """Texts are at least 9 pixels high."""
     browser.show(built / f"{name}.html", size=SIZES["telephone"])
     found = browser.run(HEIGHTS)
@@ -66,7 +59,7 @@ def test_words_can_be_read_on_a_telephone(browser: Browser, built: Path, name: s
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", WITH_FIGURES)
-def test_no_word_is_over_another(browser: Browser, built: Path, name: str, size: str) -> None:
+def test_no_word_is_over_another(browser, built, name, size):
     """No text overlaps another or leaves its figure."""
     browser.show(built / f"{name}.html", size=SIZES[size])
 
@@ -74,7 +67,7 @@ def test_no_word_is_over_another(browser: Browser, built: Path, name: str, size:
 
 
 @pytest.mark.parametrize("name", ["index", "how-it-works", "guides/gpu-arrays"])
-def test_a_figure_follows_the_theme(browser: Browser, built: Path, name: str) -> None:
+def test_a_figure_follows_the_theme(browser, built, name):
     """The same by the system's dark and by the theme's own switch, and another by light."""
     browser.show(built / f"{name}.html", media={"prefers-color-scheme": "light"})
     light = browser.run(COLOURS)

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chromium import Browser
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +37,7 @@ LONG = ("index", *PAGES, "overhead", "how-it-works")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_heat_map_fits_a_desktop(browser: Browser, built: Path, name: str) -> None:
+def test_a_heat_map_fits_a_desktop(browser, built, name):
     """All columns of every map are visible."""
     browser.show(built / f"{name}.html", size=DESKTOP)
     found = browser.run(TOO_WIDE)
@@ -53,7 +47,7 @@ def test_a_heat_map_fits_a_desktop(browser: Browser, built: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_heads_stay_where_a_heat_map_scrolls(browser: Browser, built: Path, name: str) -> None:
+def test_heads_stay_where_a_heat_map_scrolls(browser, built, name):
     """On a telephone the heads of rows stay at the left, and those of columns at the top."""
     browser.show(built / f"{name}.html", size=PHONE)
     (is_scrolled, left, top), *_ = browser.run(SCROLLED)
@@ -63,14 +57,14 @@ def test_heads_stay_where_a_heat_map_scrolls(browser: Browser, built: Path, name
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_links_of_a_heat_map_lead_somewhere(browser: Browser, built: Path, name: str) -> None:
+def test_the_links_of_a_heat_map_lead_somewhere(browser, built, name):
     """Every link leads to an existing page and anchor."""
     browser.show(built / f"{name}.html", size=DESKTOP)
     script = (
         "return [...document.querySelectorAll('.heat-map a')].map((a) => a.getAttribute('href'))"
     )
     found = sorted(set(browser.run(script)))
-    ids: dict[str, set[str]] = {}
+    ids = {}
     for page in {link.partition("#")[0] or f"{name}.html" for link in found}:
         ids[page] = set(re.findall(r'\bid="([^"]*)"', (built / page).read_text(encoding="utf-8")))
 
@@ -82,7 +76,7 @@ def test_the_links_of_a_heat_map_lead_somewhere(browser: Browser, built: Path, n
     ] == []
 
 
-def test_colours_follow_the_theme(browser: Browser, built: Path) -> None:
+def test_colours_follow_the_theme(browser, built):
     """The same by the system's dark and by the theme's own switch, and others by light."""
     page = built / "conformance.html"
     browser.show(page, media={"prefers-color-scheme": "light"})
@@ -98,7 +92,7 @@ def test_colours_follow_the_theme(browser: Browser, built: Path) -> None:
     assert set(light).isdisjoint(dark)
 
 
-def test_no_page_is_longer_than_fifteen_screens(browser: Browser, built: Path) -> None:
+def test_no_page_is_longer_than_fifteen_screens(browser, built):
     """Pages on conformance and pages with figures are at most fifteen screens long."""
     sources = built.parents[1] / "conformance"
     names = [*LONG, *(f"conformance/{page.stem}" for page in sources.glob("*.md"))]

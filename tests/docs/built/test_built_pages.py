@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chromium import Browser
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +41,7 @@ class Seen(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def seen(browser: Browser, built: Path, name: str) -> Seen:
+def seen(browser, built, name):
     """Check a page once for all tests, since loading it takes longest."""
     found = Seen({}, {}, {})
     for look, (size, media) in LOOKS.items():
@@ -58,16 +53,16 @@ def seen(browser: Browser, built: Path, name: str) -> Seen:
     return found
 
 
-def test_axe_finds_nothing(seen: Seen) -> None:
+def test_axe_finds_nothing(seen):
     """axe finds no violation, on a light desktop and on a dark telephone."""
     assert seen.violations == {look: [] for look in LOOKS}
 
 
-def test_rule_ids_are_whole(seen: Seen) -> None:
+def test_rule_ids_are_whole(seen):
     """No rule id is broken across lines."""
     assert seen.broken_rules == {look: [] for look in LOOKS}
 
 
-def test_nothing_is_wider_than_the_screen(seen: Seen) -> None:
+def test_nothing_is_wider_than_the_screen(seen):
     """Wide elements scroll within the page, and the page does not scroll sideways."""
     assert seen.too_wide == dict.fromkeys(LOOKS, 0)

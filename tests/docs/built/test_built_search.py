@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from interchange.abi import RULES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chromium import Browser
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +14,7 @@ ANSWER = "return document.querySelector('#search-results ul.search li a')?.getAt
 TIME = 20.0  # that a search may take [seconds]
 
 
-def _first(browser: Browser, built: Path, words: str) -> str:
+def _first(browser, built, words):
     """Return where the first result leads."""
     browser.driver.get(f"{(built / 'search.html').as_uri()}?q={words}")
     end = time.monotonic() + TIME
@@ -32,14 +26,14 @@ def _first(browser: Browser, built: Path, words: str) -> str:
 
 
 @pytest.mark.parametrize("rule", ["DLP-STREAM-2", "DLP-CAP-1", "IX-DRIVER-3", "BUF-FORMAT-2"])
-def test_a_rule_is_found_in_the_rule_book(browser: Browser, built: Path, rule: str) -> None:
+def test_a_rule_is_found_in_the_rule_book(browser, built, rule):
     """The first result is its row."""
     assert rule in RULES
 
     assert _first(browser, built, rule) == f"rules.html#{rule.lower()}"
 
 
-def test_every_rule_is_in_the_index(built: Path) -> None:
+def test_every_rule_is_in_the_index(built):
     """The entry has the anchor of the row: the search ranks index entries with all words first."""
     index = (built / "genindex.html").read_text(encoding="utf-8")
 

@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("screens.py")
 
 
 @pytest.mark.usefixtures("browser", "built")
-def test_a_page_is_taken_by_light_and_dark_in_two_widths(tmp_path: Path) -> None:
+def test_a_page_is_taken_by_light_and_dark_in_two_widths(tmp_path):
     """A page's top and its figure are PNG files of the screen's size, for each view."""
     command = [sys.executable, str(PROGRAM), str(tmp_path), "index"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
