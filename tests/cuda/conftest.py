@@ -6,12 +6,16 @@ tests run on a GPU (``--cuda=real``).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from interchange_conformance.emucuda.gates import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SIZE = 4096  # of a producer's memory [bytes]
 
@@ -27,6 +31,7 @@ class Cuda:
             int(self("cuDevicePrimaryCtxRetain", i)) for i in range(self("cuDeviceGetCount"))
         ]
         self("cuCtxSetCurrent", self.contexts[0])
+        self._seen = self.pinned()  # before any gate, since an allocation synchronises
 
     def __call__(self, name: str, *args: Any) -> Any:
         """Call the driver; return its result."""
@@ -68,6 +73,52 @@ class Cuda:
     def copy(self, target: int, source: int, stream: int, nbytes: int = SIZE) -> None:
         """Enqueue a copy."""
         self("cuMemcpyAsync", target, source, nbytes, stream)
+
+    def fill_behind_gate(self, ptr: int, value: int, stream: int) -> Gate:
+        """Hold a stream, and enqueue a write of every byte on it; return the gate."""
+        shut = Gate(stream)
+        self.fill(ptr, value, stream)
+        return shut
+
+    def read_around(self, shut: Gate, ptr: int, stream: int) -> tuple[set[int], set[int]]:
+        """Enqueue a copy to the host; return the bytes there before and after a gate is opened."""
+        self.copy(self._seen, ptr, stream)
+        before = set(ctypes.string_at(self._seen, SIZE))
+        shut.open()
+        self.synchronize_all()
+        return before, set(ctypes.string_at(self._seen, SIZE))
+
+    def wait_for(self, event: Any, stream: int) -> None:
+        """Make a stream wait for the event in the word at an address, as consumers of Arrow do."""
+        self("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event).value, 0)
+
+    def record_of(self, ptr: int, stream: int | None, size: int = SIZE) -> dict[str, Any]:
+        """Return a version 3 record of bytes."""
+        record: dict[str, Any] = {"shape": (size,), "typestr": "|u1", "data": (ptr, False)}
+        return {**record, "strides": None, "version": 3, "stream": stream}
+
+    @contextlib.contextmanager
+    def device(self, number: int) -> Iterator[None]:
+        """Make a device current while the block runs; skip the test if there is no such device."""
+        if len(self.contexts) <= number:
+            pytest.skip("there is one device")
+        self("cuCtxPushCurrent", self.contexts[number])
+        try:
+            yield
+        finally:
+            self("cuCtxPopCurrent")
+
+    @contextlib.contextmanager
+    def capture(self, stream: int, mode: int = 0) -> Iterator[None]:
+        """Capture a stream while the block runs; the capture succeeds, its graph is destroyed."""
+        self("cuStreamBeginCapture", stream, self.api.CUstreamCaptureMode(mode))
+        try:
+            yield
+        finally:
+            result, graph = self.api.cuStreamEndCapture(stream)
+            if not result:
+                self("cuGraphDestroy", graph)
+        assert not result, f"the capture was invalidated: {result.name}"
 
     def synchronize(self) -> None:
         """Make the host wait for all work on the first device."""
@@ -124,6 +175,13 @@ class Producer:
         if self.streams and rest:
             self.cuda.fill(self.ptr + self.size - rest, value, self.streams[-1], rest)
 
+    def write_behind_gate(self, value: int) -> Gate:
+        """Hold the published stream, and enqueue the value; return the gate."""
+        assert self.published is not None
+        shut = Gate(self.published)
+        self.write(value)
+        return shut
+
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         self.reads += 1
@@ -133,14 +191,7 @@ class Producer:
                 self.cuda("cuEventRecord", event, stream)
                 self.cuda("cuStreamWaitEvent", self.published, event, 0)
                 self.cuda("cuEventDestroy", event)
-        return {
-            "shape": (self.size,),
-            "typestr": "|u1",
-            "data": (self.ptr, False),
-            "strides": None,
-            "version": 3,
-            "stream": self.published,
-        }
+        return self.cuda.record_of(self.ptr, self.published, self.size)
 
 
 @pytest.fixture

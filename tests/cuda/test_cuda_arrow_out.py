@@ -116,38 +116,29 @@ def test_who_waits_for_the_event_sees_what_was_written(cuda, produce, gate, busy
 
 
 @pytest.mark.parametrize("stream", [1, 2])
-def test_work_on_a_default_stream_is_behind_an_event(cuda, gate, stream):
+def test_work_on_a_default_stream_is_behind_an_event(cuda, stream):
     """The event is behind work on a default stream as well."""
-    memory, target, consumer = cuda.memory(), cuda.pinned(), cuda.stream()
-    shut = gate(stream)
-    cuda.fill(memory, 7, stream)
+    memory, consumer = cuda.memory(), cuda.stream()
+    shut = cuda.fill_behind_gate(memory, 7, stream)
     _schema, capsule = ix.to_arrow(array_of(memory, stream=stream)).__arrow_c_device_array__()
     cuda("cuStreamWaitEvent", consumer, event_of(struct_of(capsule)), 0)
-    cuda.copy(target, memory, consumer)
-    shut.open()
-    cuda.synchronize()
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, memory, consumer) == ({0}, {7})
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["array", "table"])
-def test_a_column_comes_back(cuda, gate, method, kind):
+def test_a_column_comes_back(cuda, method, kind):
     """The recorded event is waited for in this process; nothing is copied."""
-    memory, target = cuda.memory(), cuda.pinned()
+    memory = cuda.memory()
     producer, stream = cuda.stream(), cuda.stream()
-    shut = gate(producer)
-    cuda.fill(memory, 7, producer)
+    shut = cuda.fill_behind_gate(memory, 7, producer)
     array = array_of(memory, stream=producer)
     export = Only.of(ix.to_arrow(array if kind == "array" else {"x": array}), method)
     back = ix.from_arrow(export, stream=stream)
-    cuda.copy(target, back.ptr, stream)
-    before = set(ctypes.string_at(target, SIZE))
-    shut.open()
-    cuda.synchronize()
 
     assert (back.ptr, back.device, back.readonly) == (memory, "cuda:0", True)
-    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+    assert cuda.read_around(shut, back.ptr, stream) == ({0}, {7})
 
 
 def test_a_table_has_one_event_behind_all_columns(cuda, gate):
@@ -172,19 +163,15 @@ def test_a_table_has_one_event_behind_all_columns(cuda, gate):
     assert set(ctypes.string_at(target, 3 * SIZE)) == {7}
 
 
-def test_a_copy_on_its_way_goes_out(cuda, produce, gate):
+def test_a_copy_on_its_way_goes_out(cuda, produce):
     """The copy is pending on the producer's stream; the producer may be freed before it runs."""
-    producer, target, stream = produce(cuda.stream()), cuda.pinned(), cuda.stream()
-    shut = gate(producer.published)
-    producer.write(7)
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    shut = producer.write_behind_gate(7)
     _schema, capsule = ix.to_arrow(ix.from_cai(producer).copy()).__arrow_c_device_array__()
     struct = struct_of(capsule)
     cuda("cuStreamWaitEvent", stream, event_of(struct), 0)
-    cuda.copy(target, struct.array.buffers[1], stream)
-    shut.open()
-    cuda.synchronize()
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, struct.array.buffers[1], stream) == ({0}, {7})
 
 
 @pytest.mark.parametrize("method", [*METHODS, "__arrow_c_array__", "__arrow_c_stream__"])
@@ -220,9 +207,8 @@ def test_work_in_a_capture_does_not_go_out(cuda):
     """A consumer outside of the capture could not wait for it, and the capture stays valid."""
     stream = cuda.stream()
     export = ix.to_arrow(array_of(cuda.memory(), stream=stream))
-    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(0))
-    rule = refusal(ix.StreamError, export.__arrow_c_device_array__)
-    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", stream))
+    with cuda.capture(stream):
+        rule = refusal(ix.StreamError, export.__arrow_c_device_array__)
 
     assert rule == "DLP-STREAM-8"
 

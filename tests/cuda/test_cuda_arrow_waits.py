@@ -41,24 +41,23 @@ class Program:
         place = Place(device_type, 0, self.record_event(self.producer).address)
         return DeviceArraySource(Field(text), (chunk,), place=place)
 
+    def bytes_of(self, memory, device_type=CUDA):
+        """Write memory, and return a producer of its bytes."""
+        chunk = Chunk(length=SIZE, buffers=(None, self.written(memory)))
+        return self.column("C", chunk, device_type)
+
     def use_on_stream(self):
         """Share the memory, and read it on a stream."""
-        memory = self.written(self.cuda.memory())
-        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)))
-        array = ix.from_arrow(source, stream=self.stream)
+        array = ix.from_arrow(self.bytes_of(self.cuda.memory()), stream=self.stream)
         self.emulator.annotate(self.stream, array.ptr, SIZE, write=False)
 
     def copy(self):
         """Copy on the device."""
-        memory = self.written(self.cuda.memory())
-        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)))
-        ix.from_arrow(source, copy=True, stream=self.stream)
+        ix.from_arrow(self.bytes_of(self.cuda.memory()), copy=True, stream=self.stream)
 
     def move(self):
         """Copy to the host."""
-        memory = self.written(self.cuda.memory())
-        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)))
-        ix.from_arrow(source, device="cpu", stream=self.stream)
+        ix.from_arrow(self.bytes_of(self.cuda.memory()), device="cpu", stream=self.stream)
 
     def look_for_nulls(self):
         """Read a bitmap on the host, to count the nulls."""
@@ -73,16 +72,14 @@ class Program:
 
     def read_page_locked(self):
         """Read page-locked memory on the host, without a copy."""
-        memory = self.written(self.cuda.pinned())
-        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)), PINNED)
-        ix.from_arrow(source)
+        memory = self.cuda.pinned()
+        ix.from_arrow(self.bytes_of(memory, PINNED))
         self.emulator.host_access(memory, SIZE, write=False)
 
     def read_managed(self):
         """Read managed memory on the host through the default stream."""
-        memory = self.written(self.cuda.managed())
-        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)), MANAGED)
-        ix.from_arrow(source)[0].item()
+        memory = self.cuda.managed()
+        ix.from_arrow(self.bytes_of(memory, MANAGED))[0].item()
         self.emulator.host_access(memory, SIZE, write=False)
 
 
@@ -92,16 +89,8 @@ def program(cuda, emulator, record_event):
     return Program(cuda, emulator, record_event)
 
 
-USES = (
-    "use_on_stream",
-    "copy",
-    "move",
-    "look_for_nulls",
-    "spread_bits",
-    "read_page_locked",
-    "read_managed",
-)
-BY_STREAM = tuple(use for use in USES if use != "read_page_locked")
+BY_STREAM = ("use_on_stream", "copy", "move", "look_for_nulls", "spread_bits", "read_managed")
+USES = (*BY_STREAM, "read_page_locked")
 
 
 @pytest.mark.parametrize("use", USES)
@@ -140,8 +129,8 @@ def test_every_function_waits_for_the_event(program, taking_stream, forgetful, m
     """Functions that accept arrays accept columns; an import without the wait is detected."""
     if forgetful:
         monkeypatch.setattr(arrow_columns, "wait_for_foreign_event", forget)
-    memory = program.written(program.cuda.memory())
-    source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+    memory = program.cuda.memory()
+    source = program.bytes_of(memory)
     try:
         taken = taking_stream(source, stream=program.stream)
     except ix.NoProtocolError:
@@ -159,8 +148,7 @@ def test_every_function_waits_for_the_event(program, taking_stream, forgetful, m
 
 def test_an_import_is_one_wait_beside_questions(program):
     """The stream waits for the event: nothing is recorded, and the host does not wait."""
-    memory = program.written(program.cuda.memory())
-    source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+    source = program.bytes_of(program.cuda.memory())
     with program.emulator.trace() as trace:
         ix.from_arrow(source, stream=program.stream)
     asked = {"cuEventRecord", "cuEventSynchronize", "cuStreamSynchronize", "cuCtxSynchronize"}
@@ -229,8 +217,7 @@ def test_imports_leave_nothing_on_the_driver(program, way, kind):
 
 def test_a_failure_gives_nothing_back_that_a_stream_still_reads(program, monkeypatch):
     """A copy that was started is waited for and freed first, and then its source."""
-    memory = program.written(program.cuda.memory())
-    source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+    source = program.bytes_of(program.cuda.memory())
     alive, free = [], CudaDriver.free
 
     def fail(*_):

@@ -52,7 +52,7 @@ def test_a_dlpack_producer_finds_its_memory_done(cuda, way):
 
 
 @pytest.mark.parametrize("way", ["from_cai", "from_cai(stream)", "from_dlpack of it"])
-def test_a_producer_that_names_its_stream_waits_itself(cuda, produce, gate, way):
+def test_a_producer_that_names_its_stream_waits_itself(cuda, produce, way):
     """The producer's stream waits, and so does one on which the memory was ready in between."""
     producer, stream, between = produce(cuda.stream()), cuda.stream(), cuda.stream()
     array = {
@@ -61,8 +61,7 @@ def test_a_producer_that_names_its_stream_waits_itself(cuda, produce, gate, way)
         "from_dlpack of it": lambda: ix.from_dlpack(ix.from_cai(producer), stream=between),
     }[way]()
     with ix.borrow(array, stream=stream, writable=True) as lent:
-        shut = gate(stream)
-        cuda.fill(lent.ptr, 1, stream)
+        shut = cuda.fill_behind_gate(lent.ptr, 1, stream)
     cuda.fill(producer.ptr, 2, between if "stream" in way or "dlpack" in way else stream, 2048)
     cuda.fill(producer.ptr + 2048, 3, producer.published, 2048)
     shut.open()
@@ -80,13 +79,7 @@ def test_a_producer_lives_until_it_was_served(cuda):
 
         @property
         def __cuda_array_interface__(self):
-            return {
-                "shape": (4096,),
-                "typestr": "|u1",
-                "data": (self.ptr, False),
-                "version": 3,
-                "stream": self.stream,
-            }
+            return cuda.record_of(self.ptr, self.stream)
 
         def __del__(self):
             cuda.api.cuMemFreeAsync(self.ptr, self.stream)

@@ -45,7 +45,7 @@ def test_the_body_sees_what_the_producer_wrote(cuda, produce, gate, consumer, bu
 def test_the_producer_sees_what_the_body_wrote(cuda, produce, gate, consumer, raises):
     """On exit the producer's stream waits for the consumer's, also if the body raises."""
     producer = produce(cuda.stream())
-    stream, target = pick(cuda, producer, consumer), cuda.pinned()
+    stream = pick(cuda, producer, consumer)
     shut = []
 
     def body():
@@ -60,12 +60,8 @@ def test_the_producer_sees_what_the_body_wrote(cuda, produce, gate, consumer, ra
             body()
     else:
         body()
-    cuda.copy(target, producer.ptr, producer.published)
-    before = set(ctypes.string_at(target, producer.size))
-    shut[0].open()
-    cuda.synchronize()
 
-    assert (before, set(ctypes.string_at(target, producer.size))) == ({0}, {9})
+    assert cuda.read_around(shut[0], producer.ptr, producer.published) == ({0}, {9})
 
 
 def test_where_no_stream_is_named_the_host_waits(cuda, produce):
@@ -79,20 +75,14 @@ def test_where_no_stream_is_named_the_host_waits(cuda, produce):
     assert cuda.read(producer.ptr) == {9}
 
 
-def test_back_names_the_stream_that_waits(cuda, produce, gate):
+def test_back_names_the_stream_that_waits(cuda, produce):
     """With `back` the host does not wait for an idle producer."""
     producer, stream, own = produce(), cuda.stream(), cuda.stream()
-    target = cuda.pinned()
 
     with ix.borrow(producer, stream=stream, writable=True, back=own) as array:
-        shut = gate(stream)
-        cuda.fill(array.ptr, 9, stream)
-    cuda.copy(target, producer.ptr, own)
-    before = set(ctypes.string_at(target, producer.size))
-    shut.open()
-    cuda.synchronize()
+        shut = cuda.fill_behind_gate(array.ptr, 9, stream)
 
-    assert (before, set(ctypes.string_at(target, producer.size))) == ({0}, {9})
+    assert cuda.read_around(shut, producer.ptr, own) == ({0}, {9})
 
 
 def test_several_arrays_are_borrowed_at_once(cuda, produce):
@@ -206,22 +196,18 @@ def test_where_streams_do_not_count_they_are_as_if_not_named(
     ]
 
 
-def test_viewable_borrows(cuda, produce, gate):
+def test_viewable_borrows(cuda, produce):
     """The decorator returns borrowed arguments when the function returns."""
     producer, out = produce(cuda.stream()), produce(cuda.stream())
-    stream, target = cuda.stream(), cuda.pinned()
+    stream = cuda.stream()
 
     @ix.viewable("x", "out", stream="stream", borrow=True, writable=["out"])
     def twice(x, out, stream):
         cuda.copy(out.ptr, x.ptr, stream)
         return x.readonly, out.readonly
 
-    shut = gate(producer.published)
-    producer.write(6)
+    shut = producer.write_behind_gate(6)
     flags = twice(producer, out=out, stream=stream)
-    cuda.copy(target, out.ptr, out.published)
-    shut.open()
-    cuda.synchronize()
 
     assert flags == (True, False)
-    assert set(ctypes.string_at(target, out.size)) == {6}
+    assert cuda.read_around(shut, out.ptr, out.published) == ({0}, {6})

@@ -101,13 +101,7 @@ def test_work_on_several_streams_is_told_by_one(c_api, cuda, gate):
 
         @property
         def __cuda_array_interface__(self):
-            return {
-                "shape": (4096,),
-                "typestr": "|u1",
-                "data": (self.ptr, False),
-                "version": 3,
-                "stream": self.stream,
-            }
+            return cuda.record_of(self.ptr, self.stream)
 
     producer, target = Moving(), cuda.memory()
     array = ix.from_cai(producer)

@@ -8,33 +8,6 @@ import interchange as ix
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
-GLOBAL = 0
-
-
-class Capture:
-    """A capture on a stream; its graph is destroyed afterwards."""
-
-    def __init__(self, cuda, stream, mode=GLOBAL):
-        self.cuda, self.stream, self.mode = cuda, stream, mode
-
-    def __enter__(self):
-        modes = self.cuda.api.CUstreamCaptureMode
-        self.cuda("cuStreamBeginCapture", self.stream, modes(self.mode))
-        return self
-
-    def __exit__(self, kind, error, trace):
-        result, graph = self.cuda.api.cuStreamEndCapture(self.stream)
-        if kind is None:
-            assert not result, f"the capture was spoilt: {result.name}"
-        if not result:
-            self.cuda("cuGraphDestroy", graph)
-
-
-@pytest.fixture
-def capture(cuda):
-    """Return a function that begins a capture on a stream."""
-    return lambda stream, mode=GLOBAL: Capture(cuda, stream, mode)
-
 
 def refusal(call):
     """Return the rule id of the StreamError that a call raises."""
@@ -48,33 +21,33 @@ def export(array, stream):
     return array.__dlpack__(stream=stream, max_version=(1, 1))
 
 
-def test_the_capturing_stream_takes_its_own_memory(cuda, produce, capture):
+def test_the_capturing_stream_takes_its_own_memory(cuda, produce):
     """The streams are equal, so no event is needed."""
     producer = produce(cuda.stream())
-    with capture(producer.published):
+    with cuda.capture(producer.published):
         array = ix.from_cai(producer)
         assert export(array, producer.published) is not None
 
 
-def test_no_sync_is_legal_under_capture(cuda, produce, capture):
+def test_no_sync_is_legal_under_capture(cuda, produce):
     """-1 makes no call, whatever the producer's stream is (P69)."""
     producer, stream = produce(cuda.stream()), cuda.stream()
-    with capture(stream):
+    with cuda.capture(stream):
         array = ix.from_cai(producer)
         assert export(array, -1) is not None
 
 
-def test_idle_memory_is_taken_under_capture(cuda, produce, capture):
+def test_idle_memory_is_taken_under_capture(cuda, produce):
     """No work is pending, so no wait is made."""
     producer, stream = produce(), cuda.stream()
-    with capture(stream):
+    with cuda.capture(stream):
         assert export(ix.from_cai(producer), stream) is not None
 
 
-def test_a_capture_does_not_wait_for_what_is_outside_it(cuda, produce, capture):
+def test_a_capture_does_not_wait_for_what_is_outside_it(cuda, produce):
     """The wait is refused before the driver is called, which would invalidate the capture."""
     producer, stream = produce(cuda.stream()), cuda.stream()
-    with capture(stream):
+    with cuda.capture(stream):
         array = ix.from_cai(producer)
         rule = refusal(lambda: export(array, stream))
 
@@ -82,64 +55,62 @@ def test_a_capture_does_not_wait_for_what_is_outside_it(cuda, produce, capture):
 
 
 @pytest.mark.parametrize("how", ["producer", "consumer"])
-def test_the_legacy_stream_is_left_alone_while_a_blocking_stream_captures(
-    cuda, produce, capture, how
-):
+def test_the_legacy_stream_is_left_alone_while_a_blocking_stream_captures(cuda, produce, how):
     """The legacy stream is neither recorded nor made to wait."""
     blocking, other = cuda.stream(blocking=True), cuda.stream()
     producer = produce(published=1) if how == "producer" else produce(other)
-    with capture(blocking):
+    with cuda.capture(blocking):
         array = ix.from_cai(producer)
         rule = refusal(lambda: export(array, other if how == "producer" else 1))
 
     assert rule == "DLP-STREAM-8"
 
 
-def test_the_host_does_not_wait_for_a_capturing_stream(cuda, produce, capture):
+def test_the_host_does_not_wait_for_a_capturing_stream(cuda, produce):
     """Version 2 would require the host to wait."""
     producer = produce(cuda.stream())
     view = ix.to_cai(ix.from_cai(producer), version=2)
-    with capture(producer.published):
+    with cuda.capture(producer.published):
         rule = refusal(lambda: view.__cuda_array_interface__)
 
     assert rule == "DLP-STREAM-8"
 
 
-def test_streams_of_one_capture_are_ordered(cuda, produce, capture):
+def test_streams_of_one_capture_are_ordered(cuda, produce):
     """Events fork and join streams within a graph."""
     producer, stream = produce(cuda.stream()), cuda.stream()
-    with capture(producer.published):
+    with cuda.capture(producer.published):
         with ix.borrow(producer, stream=stream, writable=True) as array:
             cuda.fill(array.ptr, 3, stream)
         cuda.fill(producer.ptr, 4, producer.published)
 
 
 @pytest.mark.parametrize("consumer", ["legacy", "per-thread", "another"])
-def test_a_stream_is_not_drawn_into_a_capture_unasked(cuda, produce, capture, consumer):
+def test_a_stream_is_not_drawn_into_a_capture_unasked(cuda, produce, consumer):
     """Captured work has not run, and a stream that joins the capture must be joined again."""
     producer = produce(cuda.stream())
     stream = {"legacy": 1, "per-thread": 2, "another": cuda.stream()}[consumer]
     export(ix.from_cai(producer), stream)
-    with capture(producer.published):
+    with cuda.capture(producer.published):
         array = ix.from_cai(producer)
         rule = refusal(lambda: export(array, stream))
 
     assert rule == "DLP-STREAM-8"
 
 
-def test_an_order_before_the_capture_serves_it(cuda, produce, capture):
+def test_an_order_before_the_capture_serves_it(cuda, produce):
     """The streams are ordered before the capture, and -1 is passed within it."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     producer.write(7)
     array = ix.from_cai(producer, stream=stream)
-    with capture(stream):
+    with cuda.capture(stream):
         assert export(array, stream) is not None
 
     assert cuda.read(producer.ptr) == {7}
 
 
 @pytest.mark.parametrize("way", ["copy", "to_device", "dlpack"])
-def test_a_copy_is_refused_while_its_stream_captures(cuda, produce, capture, way):
+def test_a_copy_is_refused_while_its_stream_captures(cuda, produce, way):
     """A copy needs new memory, which captures forbid: no call that could invalidate it is made."""
     producer = produce(cuda.stream())
     array = ix.from_cai(producer)
@@ -148,18 +119,18 @@ def test_a_copy_is_refused_while_its_stream_captures(cuda, produce, capture, way
         "to_device": lambda: array.to_device("cpu"),
         "dlpack": lambda: array.__dlpack__(stream=producer.published, copy=True),
     }
-    with capture(producer.published):
+    with cuda.capture(producer.published):
         rule = refusal(ways[way])
 
     assert rule == "DLP-STREAM-8"
 
 
-def test_memory_of_ours_may_die_during_a_capture(cuda, capture):
+def test_memory_of_ours_may_die_during_a_capture(cuda):
     """Captures forbid freeing memory, so it is done in a way that does not affect them."""
     stream = cuda.stream()
     array = ix.asarray(bytes(64)).to_device("cuda:0", stream=stream)
     cuda.synchronize()
-    with capture(stream):
+    with cuda.capture(stream):
         del array
 
 
@@ -187,7 +158,7 @@ def test_an_import_that_copies_is_refused_before_its_producer_is_asked(cuda, pro
     """The work of the producer would become part of the graph."""
     stream = cuda.stream()
     producer = Copying(cuda, ix.from_cai(produce()))
-    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
+    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(0))
     rule = refusal(lambda: take(producer, device=device, copy=True, stream=stream))
     graph = cuda("cuStreamEndCapture", stream)
 
@@ -198,12 +169,12 @@ def test_an_import_that_copies_is_refused_before_its_producer_is_asked(cuda, pro
 
 
 @pytest.mark.parametrize("kind", ["no stream", "DLPack"])
-def test_a_borrower_that_the_host_would_wait_for_does_not_capture(cuda, produce, capture, kind):
+def test_a_borrower_that_the_host_would_wait_for_does_not_capture(cuda, produce, kind):
     """The capture is refused on entry, before any work is enqueued."""
     stream = cuda.stream()
     array = ix.from_cai(produce())
     given = array if kind == "no stream" else Copying(cuda, array)
-    with capture(stream):
+    with cuda.capture(stream):
         borrowed = ix.borrow(given, stream=stream)
         rule = refusal(borrowed.__enter__)
 

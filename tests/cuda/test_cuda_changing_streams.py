@@ -35,14 +35,7 @@ class Changing:
 
     @property
     def __cuda_array_interface__(self):
-        return {
-            "shape": (SIZE,),
-            "typestr": "|u1",
-            "data": (self.ptr, False),
-            "strides": None,
-            "version": 3,
-            "stream": self.current,
-        }
+        return self.cuda.record_of(self.ptr, self.current)
 
     def write(self, value):
         """Enqueue a write on the current stream."""
@@ -171,24 +164,19 @@ def test_managed_memory_is_read_after_what_was_enqueued_before_the_import(cuda, 
 
 
 @pytest.mark.parametrize("then", ["at the import", "on entry", "on exit"])
-def test_every_stream_that_was_named_waits_for_a_borrower(cuda, gate, then):
+def test_every_stream_that_was_named_waits_for_a_borrower(cuda, then):
     """The producer may enqueue its next work on any of these streams."""
     producer = Changing(cuda)
     array = ix.from_cai(producer)
     producer.current = producer.second
-    stream, target = cuda.stream(), cuda.pinned()
+    stream = cuda.stream()
 
     with ix.borrow(array, stream=stream, writable=True):
         producer.current = third = cuda.stream()
-        shut = gate(stream)
-        cuda.fill(producer.ptr, 9, stream)
+        shut = cuda.fill_behind_gate(producer.ptr, 9, stream)
     named = {"at the import": producer.first, "on entry": producer.second, "on exit": third}
-    cuda.copy(target, producer.ptr, named[then])
-    before = set(ctypes.string_at(target, SIZE))
-    shut.open()
-    cuda.synchronize()
 
-    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {9})
+    assert cuda.read_around(shut, producer.ptr, named[then]) == ({0}, {9})
 
 
 def test_the_host_waits_where_no_stream_is_named_any_more(cuda):

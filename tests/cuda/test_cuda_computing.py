@@ -87,12 +87,11 @@ def read_on(cuda, array, stream, target):
 
 
 @pytest.mark.usefixtures("library")
-def test_the_library_waits_for_the_producer(cuda, produce, gate):
+def test_the_library_waits_for_the_producer(cuda, produce):
     """The library's copy runs after the producer's held write."""
     producer = produce(cuda.stream())
     consumer, target = cuda.stream(), cuda.pinned(COUNT)
-    shut = gate(producer.published)
-    producer.write(7)
+    shut = producer.write_behind_gate(7)
     taken = read_on(cuda, +ix.from_cai(producer), consumer, target)
     before = set(ctypes.string_at(target, COUNT))
     shut.open()

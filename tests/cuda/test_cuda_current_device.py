@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import threading
 from types import SimpleNamespace
@@ -19,16 +18,6 @@ LATER = 0.05  # delay before a stream that the host may wait for continues [seco
 AWAY, HOME = 0, 1  # the current device, and that of the memory
 
 
-@contextlib.contextmanager
-def current(cuda, device):
-    """Make a device current while the block runs."""
-    cuda("cuCtxPushCurrent", cuda.contexts[device])
-    try:
-        yield
-    finally:
-        cuda("cuCtxPopCurrent")
-
-
 def current_device(cuda):
     """Return the current device."""
     return cuda.contexts.index(int(cuda("cuCtxGetCurrent")))
@@ -41,9 +30,9 @@ class OnCurrentStream:
         self.cuda = cuda
         self.streams = []
         for device in (0, 1):
-            with current(cuda, device):
+            with cuda.device(device):
                 self.streams.append(cuda.stream())
-        with current(cuda, HOME):
+        with cuda.device(HOME):
             self.ptr = cuda.memory()
         self.asked_on = []
         self.error = None
@@ -57,7 +46,7 @@ class OnCurrentStream:
 
     def write(self, value):
         """Enqueue a write on the stream of the array's own device."""
-        with current(self.cuda, HOME):
+        with self.cuda.device(HOME):
             self.cuda.fill(self.ptr, value, self.streams[HOME])
 
     @property
@@ -128,17 +117,17 @@ def test_an_export_waits_for_the_producers_device_whichever_is_current(two, gate
 def waits_for_the_producer(two, gate, take, kind):
     """Assert that the result of a function is read after the producer's work, on its device."""
     producer, target = kind(two), two.pinned()
-    with current(two, HOME):
+    with two.device(HOME):
         stream = two.stream()
     shut = gate(producer.streams[HOME])
     producer.write(7)
 
     taken = take(producer, stream=stream)
-    with current(two, HOME):
+    with two.device(HOME):
         two.copy(target, producer.ptr, stream)
     before = set(ctypes.string_at(target, SIZE))
     shut.open()
-    with current(two, HOME):
+    with two.device(HOME):
         two("cuCtxSynchronize")
 
     assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
@@ -151,7 +140,7 @@ class OfManaged(LikeCuPy):
 
     def __init__(self, cuda):
         super().__init__(cuda)
-        with current(cuda, HOME):
+        with cuda.device(HOME):
             self.ptr = cuda.managed()
         ctypes.memset(self.ptr, 0, SIZE)
         self.answers = 99
@@ -220,7 +209,7 @@ def test_copies_of_managed_memory_are_made_after_its_own_device(two, gate, wish)
 def test_managed_memory_on_the_current_device_is_asked_for_once(two):
     """The device is already known."""
     producer = OfManaged(two)
-    with current(two, HOME):
+    with two.device(HOME):
         ix.from_dlpack(producer)
 
     assert producer.asked_on == [HOME]
@@ -246,18 +235,18 @@ def test_the_users_device_is_current_again_when_a_producer_raises(two, kind):
 def test_the_way_back_is_to_the_stream_of_the_producers_device(two, gate):
     """At the end of a loan the record is read with this device current."""
     producer, target = OfRecords(two), two.pinned()
-    with current(two, HOME):
+    with two.device(HOME):
         stream = two.stream()
 
     with ix.borrow(producer, stream=stream, writable=True):
         shut = gate(stream)
-        with current(two, HOME):
+        with two.device(HOME):
             two.fill(producer.ptr, 9, stream)
-    with current(two, HOME):
+    with two.device(HOME):
         two.copy(target, producer.ptr, producer.streams[HOME])
     before = set(ctypes.string_at(target, SIZE))
     shut.open()
-    with current(two, HOME):
+    with two.device(HOME):
         two("cuCtxSynchronize")
 
     assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {9})
@@ -269,7 +258,7 @@ def test_a_record_is_read_once_more_where_another_device_was_current(two):
     ix.from_cai(producer)
     away = list(producer.asked_on)
     producer.asked_on.clear()
-    with current(two, HOME):
+    with two.device(HOME):
         ix.from_cai(producer)
 
     assert (away, producer.asked_on) == ([AWAY, HOME], [HOME])
@@ -287,7 +276,7 @@ def test_a_record_that_describes_other_memory_on_its_device_is_refused(two):
     """The stream would belong to other memory (CAI-DATA-5)."""
     producer = OfRecords(two)
     elsewhere = producer.ptr
-    with current(two, HOME):
+    with two.device(HOME):
         addresses = iter([elsewhere, two.memory()])
 
     class Changing(OfRecords):
@@ -316,7 +305,7 @@ def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, st
     monkeypatch.setitem(targets.TARGETS, "numba", row)
     array = LikeCuPy(two).array
     array._flags = 0
-    with current(two, HOME):
+    with two.device(HOME):
         handle = None if stream is None else two.stream()
 
     ix.convert(array, "numba", stream=handle)
@@ -373,7 +362,7 @@ def test_nothing_is_pushed_where_the_device_is_current(emulator, two, device, pu
     producer = LikeCuPy(two)
     producer.error = BufferError("no memory today")
     refused = pytest.raises(BufferError, match="no memory today")
-    with current(two, device), emulator.trace() as trace, refused:
+    with two.device(device), emulator.trace() as trace, refused:
         ix.from_dlpack(producer)
 
     assert trace.names.count("cuCtxPushCurrent") == pushes

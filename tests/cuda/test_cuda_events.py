@@ -14,7 +14,6 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 CALL = "f()"
 SIZE = 4096  # [bytes]
-GLOBAL = 0
 CONSUMERS = ("own", "per-thread", "legacy", "default")
 
 
@@ -46,20 +45,15 @@ def wait(array, event, stream):
 
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
-def test_a_consumer_sees_what_was_written_before_the_event(cuda, record_event, gate, consumer):
+def test_a_consumer_sees_what_was_written_before_the_event(cuda, record_event, consumer):
     """The copy runs after the write, though the producer's stream is held."""
-    producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
+    producer, memory = cuda.stream(), cuda.memory()
     named, stream = pick(cuda, consumer)
 
-    shut = gate(producer)
-    cuda.fill(memory, 7, producer)
+    shut = cuda.fill_behind_gate(memory, 7, producer)
     wait(array_of(memory), record_event(producer), named)
-    cuda.copy(target, memory, stream)
-    before = set(ctypes.string_at(target, SIZE))
-    shut.open()
-    cuda.synchronize()
 
-    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+    assert cuda.read_around(shut, memory, stream) == ({0}, {7})
 
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
@@ -78,38 +72,28 @@ def test_what_comes_after_the_event_is_not_waited_for(cuda, record_event, gate, 
         assert set(ctypes.string_at(target, SIZE)) == {7}
 
 
-def test_an_event_may_go_once_it_is_waited_for(cuda, record_event, gate):
+def test_an_event_may_go_once_it_is_waited_for(cuda, record_event):
     """The wait is enqueued, so the producer's release may destroy the event."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
-    target = cuda.pinned()
-    shut = gate(producer)
-    cuda.fill(memory, 7, producer)
+    shut = cuda.fill_behind_gate(memory, 7, producer)
     event = record_event(producer)
     wait(array_of(memory), event, stream)
     event.destroy()
-    cuda.copy(target, memory, stream)
-    shut.open()
-    cuda.synchronize()
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, memory, stream) == ({0}, {7})
 
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
-def test_the_next_consumer_waits_for_the_consumers_stream(cuda, record_event, gate, consumer):
+def test_the_next_consumer_waits_for_the_consumers_stream(cuda, record_event, consumer):
     """The memory is ready only on this stream."""
     producer, then, memory = cuda.stream(), cuda.stream(), cuda.memory()
-    target = cuda.pinned()
     named, _ = pick(cuda, consumer)
-    shut = gate(producer)
-    cuda.fill(memory, 7, producer)
+    shut = cuda.fill_behind_gate(memory, 7, producer)
     array = array_of(memory)
     wait(array, record_event(producer), named)
     capsule = array.__dlpack__(stream=then, max_version=(1, 1))
-    cuda.copy(target, memory, then)
-    shut.open()
-    cuda.synchronize()
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, memory, then) == ({0}, {7})
     del capsule
 
 
@@ -132,23 +116,16 @@ def test_no_sync_waits_for_nothing_and_notes_nothing(cuda, record_event, gate, d
         assert getattr(pending_work_of(array), "stream", None) is None
 
 
-def test_the_event_of_another_device_is_waited_for(cuda, record_event, gate):
+def test_the_event_of_another_device_is_waited_for(cuda, record_event):
     """An event belongs to the context that recorded it, and can be waited for in any."""
-    if len(cuda.contexts) < 2:
-        pytest.skip("there is one device")
-    memory, target, stream = cuda.memory(), cuda.pinned(), cuda.stream()
-    cuda("cuCtxPushCurrent", cuda.contexts[1])
-    producer = cuda.stream()
-    shut = gate(producer)
-    cuda.fill(memory, 7, producer)
-    event = record_event(producer)
-    cuda("cuCtxPopCurrent")
+    memory, stream = cuda.memory(), cuda.stream()
+    with cuda.device(1):
+        producer = cuda.stream()
+        shut = cuda.fill_behind_gate(memory, 7, producer)
+        event = record_event(producer)
     wait(array_of(memory), event, stream)
-    cuda.copy(target, memory, stream)
-    shut.open()
-    cuda.synchronize_all()
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, memory, stream) == ({0}, {7})
 
 
 # ---------------------------------------------------------------- memory that the host reads
@@ -174,12 +151,11 @@ def test_the_host_waits_for_no_more_than_the_event(cuda, record_event, gate):
 
 
 @pytest.mark.parametrize("device", ["cuda_host", "cuda_managed"])
-def test_a_stream_waits_for_memory_that_streams_reach(cuda, record_event, gate, device):
+def test_a_stream_waits_for_memory_that_streams_reach(cuda, record_event, device):
     """Page-locked and managed memory are used on the stream that is passed."""
     producer, stream = cuda.stream(), cuda.stream()
     memory, target = (cuda.pinned if device == "cuda_host" else cuda.managed)(), cuda.memory()
-    shut = gate(producer)
-    cuda.fill(memory, 7, producer)
+    shut = cuda.fill_behind_gate(memory, 7, producer)
     array = array_of(memory, device, None)
     wait(array, record_event(producer), stream)
     cuda.copy(target, memory, stream)
@@ -209,64 +185,48 @@ BUSY = (1, 3)
 def test_our_event_is_behind_all_pending_work(cuda, produce, gate, busy):
     """A consumer that waits only for this event sees the writes of all streams."""
     producer = produce(*(cuda.stream() for _ in range(busy)))
-    array, target, stream = ix.from_cai(producer), cuda.pinned(), cuda.stream()
+    array, stream = ix.from_cai(producer), cuda.stream()
     shut = gate(producer.streams[-1])
     producer.write(7)
     event = recorded_event_of([array], CALL)
-    cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
-    cuda.copy(target, producer.ptr, stream)
-    before = set(ctypes.string_at(target, SIZE))
-    shut.open()
-    cuda.synchronize()
+    cuda.wait_for(event.address, stream)
 
-    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+    assert cuda.read_around(shut, producer.ptr, stream) == ({0}, {7})
 
 
-def test_our_event_is_behind_streams_that_the_producer_named_in_turn(cuda, produce, gate):
+def test_our_event_is_behind_streams_that_the_producer_named_in_turn(cuda, produce):
     """A producer that changes its published stream has work on both streams."""
     first, second = cuda.stream(), cuda.stream()
     producer = produce(first)
-    array, target, stream = ix.from_cai(producer), cuda.pinned(), cuda.stream()
-    shut = gate(first)
-    cuda.fill(producer.ptr, 7, first)
+    array, stream = ix.from_cai(producer), cuda.stream()
+    shut = cuda.fill_behind_gate(producer.ptr, 7, first)
     producer.streams, producer.published = [second], second
     event = recorded_event_of([array], CALL)
-    cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
-    cuda.copy(target, producer.ptr, stream)
-    shut.open()
-    cuda.synchronize()
+    cuda.wait_for(event.address, stream)
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, producer.ptr, stream) == ({0}, {7})
 
 
-def test_a_copy_on_its_way_is_behind_our_event(cuda, produce, gate):
+def test_a_copy_on_its_way_is_behind_our_event(cuda, produce):
     """The copy is on the producer's stream, which may be destroyed before the copy."""
-    producer, target, stream = produce(cuda.stream()), cuda.pinned(), cuda.stream()
-    shut = gate(producer.published)
-    producer.write(7)
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    shut = producer.write_behind_gate(7)
     copied = ix.from_cai(producer).copy()
     event = recorded_event_of([copied], CALL)
-    cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
-    cuda.copy(target, copied.ptr, stream)
-    shut.open()
-    cuda.synchronize()
+    cuda.wait_for(event.address, stream)
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, copied.ptr, stream) == ({0}, {7})
 
 
 @pytest.mark.parametrize("stream", [1, 2])
-def test_our_event_is_behind_default_streams(cuda, gate, stream):
+def test_our_event_is_behind_default_streams(cuda, stream):
     """Default streams are those of the memory's device."""
-    memory, target, consumer = cuda.memory(), cuda.pinned(), cuda.stream()
-    shut = gate(stream)
-    cuda.fill(memory, 7, stream)
+    memory, consumer = cuda.memory(), cuda.stream()
+    shut = cuda.fill_behind_gate(memory, 7, stream)
     event = recorded_event_of([array_of(memory, stream=stream)], CALL)
-    cuda("cuStreamWaitEvent", consumer, ctypes.c_void_p.from_address(event.address).value, 0)
-    cuda.copy(target, memory, consumer)
-    shut.open()
-    cuda.synchronize()
+    cuda.wait_for(event.address, consumer)
 
-    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert cuda.read_around(shut, memory, consumer) == ({0}, {7})
 
 
 def test_one_event_is_behind_the_work_on_several_arrays(cuda, gate):
@@ -279,7 +239,7 @@ def test_one_event_is_behind_the_work_on_several_arrays(cuda, gate):
     for array, stream in zip(arrays, streams, strict=False):
         cuda.fill(array.ptr, 7, stream)
     event = recorded_event_of(arrays, CALL)
-    cuda("cuStreamWaitEvent", consumer, ctypes.c_void_p.from_address(event.address).value, 0)
+    cuda.wait_for(event.address, consumer)
     for i, array in enumerate(arrays[:3]):
         cuda.copy(target + i * SIZE, array.ptr, consumer)
     shut.open()
@@ -343,9 +303,8 @@ def test_a_capturing_stream_waits_for_no_event(cuda, record_event):
     """The wait is refused before the driver is called, and the capture ends successfully."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     event = record_event(producer)
-    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
-    rule = refusal(ix.StreamError, wait, array_of(memory), event, stream)
-    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", stream))
+    with cuda.capture(stream):
+        rule = refusal(ix.StreamError, wait, array_of(memory), event, stream)
 
     assert rule == "DLP-STREAM-8"
 
@@ -353,33 +312,24 @@ def test_a_capturing_stream_waits_for_no_event(cuda, record_event):
 def test_a_capturing_stream_needs_no_event_of_what_is_ready(cuda):
     """No wait is needed, and no call is made."""
     stream, memory = cuda.stream(), cuda.memory()
-    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
-    wait(array_of(memory), None, stream)
-    graph = cuda("cuStreamEndCapture", stream)
-
-    assert int(graph)
-    cuda("cuGraphDestroy", graph)
+    with cuda.capture(stream):
+        wait(array_of(memory), None, stream)
 
 
 def test_the_host_waits_beside_a_capture(cuda, record_event):
     """A wait of the host for a foreign event does not invalidate a capture."""
     producer, other, memory = cuda.stream(), cuda.stream(), cuda.pinned()
     event = record_event(producer)
-    cuda("cuStreamBeginCapture", other, cuda.api.CUstreamCaptureMode(GLOBAL))
-    wait(array_of(memory, "cuda_host", None), event, None)
-    graph = cuda("cuStreamEndCapture", other)
-
-    assert int(graph)
-    cuda("cuGraphDestroy", graph)
+    with cuda.capture(other):
+        wait(array_of(memory, "cuda_host", None), event, None)
 
 
 def test_no_event_is_recorded_in_a_capture(cuda):
     """A consumer outside of the capture could not wait for it; the capture ends successfully."""
     stream = cuda.stream()
     array = array_of(cuda.memory(), stream=stream)
-    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
-    rule = refusal(ix.StreamError, recorded_event_of, [array], CALL)
-    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", stream))
+    with cuda.capture(stream):
+        rule = refusal(ix.StreamError, recorded_event_of, [array], CALL)
 
     assert rule == "DLP-STREAM-8"
 
@@ -387,10 +337,9 @@ def test_no_event_is_recorded_in_a_capture(cuda):
 def test_an_event_of_a_capture_is_found_out(cuda, record_event):
     """The stream would join the capture, as the error states."""
     origin, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
-    cuda("cuStreamBeginCapture", origin, cuda.api.CUstreamCaptureMode(GLOBAL))
-    rule = refusal(ix.StreamError, wait, array_of(memory), record_event(origin), stream)
-    join = record_event(stream)
-    cuda("cuStreamWaitEvent", origin, join.handle, 0)
-    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", origin))
+    with cuda.capture(origin):
+        rule = refusal(ix.StreamError, wait, array_of(memory), record_event(origin), stream)
+        join = record_event(stream)
+        cuda("cuStreamWaitEvent", origin, join.handle, 0)
 
     assert rule == "DLP-STREAM-8"

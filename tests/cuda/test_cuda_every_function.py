@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import weakref
 
@@ -42,20 +41,15 @@ def both(cuda, produce):
     return [Both(produce(cuda.stream()))]
 
 
-def test_the_stream_that_is_named_waits_for_the_producer(cuda, both, gate, taking_stream):
+def test_the_stream_that_is_named_waits_for_the_producer(cuda, both, taking_stream):
     """Work on the stream after the call sees the earlier writes of the producer."""
-    (source,), stream, target = both, cuda.stream(), cuda.pinned()
+    (source,), stream = both, cuda.stream()
     producer = source.producer
-    shut = gate(producer.published)
-    producer.write(7)
+    shut = producer.write_behind_gate(7)
 
     taken = taking_stream(source, stream=stream)
-    cuda.copy(target, producer.ptr, stream)
-    before = set(ctypes.string_at(target, producer.size))
-    shut.open()
-    cuda.synchronize()
 
-    assert (before, set(ctypes.string_at(target, producer.size))) == ({0}, {7})
+    assert cuda.read_around(shut, producer.ptr, stream) == ({0}, {7})
     del taken
 
 

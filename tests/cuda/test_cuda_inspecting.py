@@ -12,12 +12,8 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 @pytest.fixture
 def elsewhere(cuda):
     """Return the address of memory on the second device."""
-    if len(cuda.contexts) < 2:
-        pytest.skip("needs two devices")
-    cuda("cuCtxPushCurrent", cuda.contexts[1])
-    ptr = cuda.memory(16)
-    cuda("cuCtxPopCurrent")
-    return ptr
+    with cuda.device(1):
+        return cuda.memory(16)
 
 
 @pytest.mark.parametrize("max_version", [None, (1, 0)])
