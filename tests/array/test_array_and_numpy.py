@@ -71,10 +71,8 @@ def test_the_same_dtype_shares(dtype):
 
 def test_a_cast_without_a_copy_is_refused():
     """copy=False refuses a cast, which would need a copy."""
-    with pytest.raises(ix.CopyNeededError) as caught:
+    with pytest.raises(ix.CopyNeededError, match="DLP-COPY-1"):
         ix.from_buffer(b"abc").__array__("f4", copy=False)
-
-    assert caught.value.rule == "DLP-COPY-1"
 
 
 def test_numpys_own_call_is_refused_alike():
@@ -105,10 +103,8 @@ def test_copy_true_has_its_own_memory(dtype):
 )
 def test_what_numpy_has_no_dtype_for_is_refused(make, rule):
     """An element type that NumPy lacks is refused with a reason, and no element is read."""
-    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match=rule):
         np.asarray(make())
-
-    assert caught.value.rule == rule
 
 
 # ---------------------------------------------------------------- __array_interface__

@@ -96,10 +96,8 @@ def test_strides_are_told_in_elements_and_in_bytes():
 
 def test_packed_elements_have_no_strides_in_bytes():
     """Strides of elements below 8 bits cannot be expressed in bytes."""
-    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match="DLP-DTYPE-5"):
         _ = packed().strides_in_bytes
-
-    assert caught.value.rule == "DLP-DTYPE-5"
 
 
 @pytest.mark.parametrize(
@@ -138,10 +136,8 @@ def test_an_order_is_c_or_f(method, order):
     """An order other than "C" and "F" is refused."""
     call = getattr(ix.from_buffer(b"abc"), method)
 
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match="IX-ARGUMENT-1"):
         call(order=order)
-
-    assert caught.value.rule == "IX-ARGUMENT-1"
 
 
 # ---------------------------------------------------------------- length and iteration
@@ -258,10 +254,8 @@ def test_item_is_the_one_element(shape):
 @pytest.mark.parametrize("shape", [(0,), (2,), (1, 2)])
 def test_item_needs_exactly_one_element(shape):
     """`item` of an array with several elements is refused."""
-    with pytest.raises(ix.ViewError) as caught:
+    with pytest.raises(ix.ViewError, match="IX-ELEMENT-2"):
         ix.asarray(np.zeros(shape)).item()
-
-    assert caught.value.rule == "IX-ELEMENT-2"
 
 
 def test_tolist_of_a_scalar_is_a_number():
@@ -287,10 +281,8 @@ def test_elements_without_a_numpy_dtype_have_no_numbers(method, dtype):
     block = bytearray(8)
     array = ix.from_pointer(ix.from_buffer(block).ptr, (1,), dtype, owner=block)
 
-    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match="DLP-DTYPE-4"):
         getattr(array, method)()
-
-    assert caught.value.rule == "DLP-DTYPE-4"
 
 
 @pytest.mark.parametrize("method", ["tolist", "__array__", "as_memoryview"])

@@ -115,10 +115,8 @@ def test_an_element_type_without_a_format_is_refused(dtype, rule):
     block = bytearray(64)
     array = ix.from_pointer(ix.from_buffer(block).ptr, (4,), ix.DType.of(dtype), owner=block)
 
-    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match=rule):
         array.as_memoryview()
-
-    assert caught.value.rule == rule
 
 
 # ---------------------------------------------------------------- __buffer__
@@ -139,10 +137,8 @@ def test_a_request_to_read_is_met(make, flags):
 )
 def test_a_request_to_write_is_refused(make, flags):
     """A writable buffer of read-only or unknown memory is refused."""
-    with pytest.raises(ix.ReadOnlyError) as caught:
+    with pytest.raises(ix.ReadOnlyError, match="DLP-RO-3"):
         make().__buffer__(flags)
-
-    assert caught.value.rule == "DLP-RO-3"
 
 
 def test_a_request_to_write_writable_memory_is_met():
@@ -205,9 +201,8 @@ def test_bytes_of_what_has_no_buffer_are_refused():
         (ix.from_pointer(8, (1,), "float32", device="cuda:0"), "DLP-DEV-6"),
         (ix.from_buffer(bytearray(4), dtype="bfloat16"), "BUF-FORMAT-2"),
     ):
-        with pytest.raises(ix.ExchangeError) as caught:
+        with pytest.raises(ix.ExchangeError, match=rule):
             bytes(array)
-        assert caught.value.rule == rule
 
 
 @needs_buffer

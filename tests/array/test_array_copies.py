@@ -186,10 +186,8 @@ def test_without_a_driver_nothing_is_moved(source, target):
     """Without a driver the error says what is missing and how to install it."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device=source)
 
-    with pytest.raises(ix.DriverUnavailableError) as caught:
+    with pytest.raises(ix.DriverUnavailableError, match="IX-DRIVER-1"):
         array.to_device(target)
-
-    assert caught.value.rule == "IX-DRIVER-1"
 
 
 @pytest.mark.parametrize(

@@ -181,10 +181,8 @@ def test_what_indexes_nothing_is_refused_with_its_rule(case, use):
     memory = numbered((3, 2))
     array = ix.from_dlpack(memory)
 
-    with pytest.raises(ix.OutOfBoundsError) as caught:
+    with pytest.raises(ix.OutOfBoundsError, match=rule):
         array[key] if use == "get" else array.__setitem__(key, 7.0)
-
-    assert caught.value.rule == rule
     assert memory.tolist() == numbered((3, 2)).tolist()
 
 

@@ -127,10 +127,8 @@ def test_what_is_no_stream_is_refused(described, call, kind, stream):
     """An invalid stream is refused, also if the host copies and uses none."""
     array = described(kind)
 
-    with pytest.raises(ix.StreamError) as caught:
+    with pytest.raises(ix.StreamError, match="DLP-STREAM-4"):
         CALLS[call](array, stream)
-
-    assert caught.value.rule == "DLP-STREAM-4"
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -150,10 +148,8 @@ def test_numbers_that_name_no_stream_are_refused(described, call, kind, stream):
 @pytest.mark.parametrize("stream", [-1, 0, 1, 2, 1234])
 def test_plain_host_memory_is_copied_on_no_stream(described, stream):
     """Pageable host memory is copied without a stream."""
-    with pytest.raises(ix.StreamError) as caught:
+    with pytest.raises(ix.StreamError, match="DLP-STREAM-1"):
         described("cpu").copy(stream=stream)
-
-    assert caught.value.rule == "DLP-STREAM-1"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -130,9 +130,8 @@ def test_elements_that_share_bytes_have_no_strides_in_bytes(c_api):
     """Elements that share bytes have no strides in bytes, as in Python."""
     array = ix.from_pointer(4096, (3,), "int4", device="cuda:0")
 
-    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match="DLP-DTYPE-5"):
         c_api.numbers("array_get_strides_in_bytes", array)
-    assert caught.value.rule == "DLP-DTYPE-5"
 
 
 def test_a_stride_that_leads_nowhere_needs_no_bytes(c_api):
@@ -147,9 +146,8 @@ def test_a_stride_that_leads_nowhere_needs_no_bytes(c_api):
 )
 def test_only_an_array_of_ours_has_a_handle(c_api, x):
     """Only an Array has a handle; `interchange_view` accepts other objects."""
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match="IX-CAPI-1"):
         c_api.handle(x)
-    assert caught.value.rule == "IX-CAPI-1"
 
 
 def test_the_functions_are_symbols_of_the_shared_library(c_api):

@@ -50,9 +50,8 @@ def test_its_functions_are_called_by_ctypes(library):
 
     assert get(ix.asarray(b"abc"), ctypes.byref(handle)) == 0
     assert handle.value
-    with pytest.raises(ix.InterchangeError) as caught:
+    with pytest.raises(ix.InterchangeError, match="IX-CAPI-1"):
         get(object(), ctypes.byref(handle))
-    assert caught.value.rule == "IX-CAPI-1"
 
 
 def test_a_module_links_to_it(library, build_extension, load, tmp_path):

@@ -342,6 +342,5 @@ def test_what_only_says_that_it_is_an_array_is_refused(c_api):
     """A weak proxy, which asarray returns unchanged, is refused: it has no fields in C."""
     array = ix.asarray(np.arange(3.0))
 
-    with pytest.raises(ix.ExchangeError) as caught:
+    with pytest.raises(ix.ExchangeError, match="DLP-API-1"):
         c_api.fields(weakref.proxy(array))
-    assert caught.value.rule == "DLP-API-1"

@@ -140,10 +140,8 @@ def test_the_readable_core_says_what_to_install(act):
     """Release callbacks are native code (ARROW-CORE-1)."""
     from interchange._core import _ctypes
 
-    with pytest.raises(BackendUnavailableError) as caught:
+    with pytest.raises(BackendUnavailableError, match="ARROW-CORE-1"):
         act(_ctypes)
-
-    assert caught.value.rule == "ARROW-CORE-1"
 
 
 # ---------------------------------------------------------------- contents

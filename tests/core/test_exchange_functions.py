@@ -135,10 +135,8 @@ def test_what_is_no_array_is_refused(name, thing):
     kind = FUNCTIONS[name]
     out = kind._argtypes_[1]._type_()
 
-    with pytest.raises(ix.ExchangeError) as caught:
+    with pytest.raises(ix.ExchangeError, match="DLP-API-1"):
         kind(getattr(table(), name))(id(thing), ctypes.byref(out))
-
-    assert caught.value.rule == "DLP-API-1"
 
 
 def test_an_array_that_describes_nothing_is_refused():
@@ -186,10 +184,8 @@ def test_what_is_not_known_to_be_writable_is_not_lent(origin):
     block.flags.writeable = origin != "read-only"
     x = ix.from_dlpack(block if origin == "read-only" else block.__dlpack__())
 
-    with pytest.raises(ix.ReadOnlyError) as caught:
+    with pytest.raises(ix.ReadOnlyError, match="DLP-RO-1"):
         lent(x)
-
-    assert caught.value.rule == "DLP-RO-1"
 
 
 def test_padded_elements_are_not_lent():
@@ -458,9 +454,8 @@ def test_a_result_with_pending_work_is_refused_before_anybody_looked(call):
     else:
         function, out = LEND(table().dltensor_from_py_object_no_sync), DLTensor()
 
-    with pytest.raises(ix.ExchangeError) as caught:
+    with pytest.raises(ix.ExchangeError, match="DLP-API-1"):
         function(id(x), ctypes.byref(out))
-    assert caught.value.rule == "DLP-API-1"
 
 
 def test_an_alias_of_a_result_keeps_its_pending_work():

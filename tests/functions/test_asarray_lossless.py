@@ -197,10 +197,8 @@ def handles(*, capsule, max_version=(1, 3)):
 )
 def test_opaque_handles_are_refused_unless_asked_for(take, capsule):
     """Opaque handles are refused: no consumer keeps the objects they refer to (DLP-DTYPE-7)."""
-    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match="DLP-DTYPE-7"):
         take(handles(capsule=capsule))
-
-    assert caught.value.rule == "DLP-DTYPE-7"
 
 
 @pytest.mark.parametrize("max_version", [None, (1, 3)])
@@ -232,18 +230,16 @@ def test_opaque_handles_are_taken_where_the_caller_names_them(capsule):
 @pytest.mark.parametrize("make", [masked, lambda: np.ma.masked])
 def test_a_list_of_masked_arrays_is_refused_wherever_they_stand_in_it(make, nest):
     """A list of masked arrays is refused: NumPy would convert them to data or NaN."""
-    with pytest.raises(ix.ExchangeError) as caught:
+    with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
         xp.asarray(nest(make()))
-    assert caught.value.rule == "AI-MASK-1"
 
 
 def test_an_index_of_masked_arrays_in_a_list_is_refused():
     """A list with masked indices is refused: it would select masked elements."""
     places = np.ma.masked_array([0, 1], [False, True])
     for key in ([places], [[places], [places]]):
-        with pytest.raises(ix.ExchangeError) as caught:
+        with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
             ix.from_dlpack(np.arange(3.0))[key]
-        assert caught.value.rule == "AI-MASK-1"
 
 
 def test_a_list_of_masked_arrays_without_a_masked_element_is_taken():

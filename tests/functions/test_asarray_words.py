@@ -64,10 +64,8 @@ def test_an_interface_that_is_none_is_none(record):
 def test_a_class_of_arrays_is_no_array():
     """Whichever methods it has for its instances."""
     for cls in (np.ndarray, ix.Array, type("Odd", (), {**HALF["no device"], **OTHERS["array"]})):
-        with pytest.raises(ix.NoProtocolError) as caught:
+        with pytest.raises(ix.NoProtocolError, match="IX-PROTOCOL-1"):
             ix.asarray(cls)
-
-        assert caught.value.rule == "IX-PROTOCOL-1"
 
 
 STRING = np.array(["a", "b"], np.dtypes.StringDType())

@@ -228,10 +228,8 @@ def test_an_error_of_ours_is_not_wrapped(library):
         array.__dlpack__(stream=7)
 
     library.answer = answer
-    with pytest.raises(ix.StreamError) as caught:
+    with pytest.raises(ix.StreamError, match="DLP-STREAM-1"):
         ix.convert(bytearray(3), MINE)
-
-    assert caught.value.rule == "DLP-STREAM-1"
 
 
 def test_a_keyboard_interrupt_is_not_wrapped(library):

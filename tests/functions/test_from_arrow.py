@@ -257,9 +257,8 @@ def test_capsules_are_taken_themselves(name):
     found = ix.from_arrow(capsules)
 
     assert tuples(found.tolist()) == source.values
-    with pytest.raises(ix.ExchangeError) as caught:
+    with pytest.raises(ix.ExchangeError, match="ARROW-RELEASE-3"):
         ix.from_arrow(capsules)
-    assert caught.value.rule == "ARROW-RELEASE-3"
     del found
     assert source.counts == source.due
 

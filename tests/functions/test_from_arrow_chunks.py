@@ -28,9 +28,8 @@ def test_a_column_that_refuses_to_be_one_array_is_asked_for_a_stream():
     both = Both(source, ValueError)
 
     assert ix.from_arrow(both, copy=True).tolist() == list(source.values)
-    with pytest.raises(ix.CopyNeededError) as caught:
+    with pytest.raises(ix.CopyNeededError, match="ARROW-CHUNK-1"):
         ix.from_arrow(both)
-    assert caught.value.rule == "ARROW-CHUNK-1"
     assert source.counts == source.due
 
 

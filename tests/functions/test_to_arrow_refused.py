@@ -139,9 +139,8 @@ def test_memory_of_a_device_is_not_the_hosts():
     exported = ix.to_arrow(ix.from_pointer(4096, (3,), "float32", device="cuda"))
 
     for name in ("array", "stream"):
-        with pytest.raises(ix.UnsupportedDeviceError) as caught:
+        with pytest.raises(ix.UnsupportedDeviceError, match="DLP-DEV-6"):
             getattr(exported, f"__arrow_c_{name}__")()
-        assert caught.value.rule == "DLP-DEV-6"
 
 
 @pytest.mark.parametrize("method", ["device_array", "device_stream"])
@@ -198,10 +197,8 @@ def test_a_schema_of_many_fields_is_counted_to_the_end():
 @pytest.mark.parametrize("wanted", [1, "f", (1, 2), np.ones(3).__dlpack__()])
 def test_what_is_no_schema_is_no_wish(wanted):
     """An invalid requested schema is an error, which says what to pass."""
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match="ARROW-CAP-1"):
         ix.to_arrow(np.ones(3)).__arrow_c_array__(wanted)
-
-    assert caught.value.rule == "ARROW-CAP-1"
 
 
 def test_to_arrow_keeps_the_array_of_a_capsule():

@@ -109,19 +109,15 @@ def test_a_consumed_capsule_is_refused():
 )
 def test_a_version_is_two_ints(max_version):
     """Other types are wrong arguments."""
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match="DLP-VER-2"):
         ix.to_capsule(bytearray(3), max_version=max_version)
-
-    assert caught.value.rule == "DLP-VER-2"
 
 
 @pytest.mark.parametrize("stream", [-1, 0, 7])
 def test_host_memory_takes_no_stream(stream):
     """A stream for the host means a mistake."""
-    with pytest.raises(ix.StreamError) as caught:
+    with pytest.raises(ix.StreamError, match="DLP-STREAM-1"):
         ix.to_capsule(bytearray(3), stream=stream)
-
-    assert caught.value.rule == "DLP-STREAM-1"
 
 
 @pytest.mark.usefixtures("no_driver")

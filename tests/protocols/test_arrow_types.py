@@ -134,7 +134,5 @@ def test_what_has_no_width_is_refused_with_a_fix(make, words):
 
 def test_a_released_schema_is_not_read():
     """A released schema is refused, whatever its other fields are."""
-    with pytest.raises(BrokenRule) as caught:
+    with pytest.raises(BrokenRule, match="ARROW-RELEASE-3"):
         level(arrow.numbers().but(field={"release": False, "format": None}))
-
-    assert caught.value.rule == "ARROW-RELEASE-3"

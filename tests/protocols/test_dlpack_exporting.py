@@ -113,10 +113,8 @@ def test_a_bad_argument_is_told_before_anything_else(name, value, rule):
     others = {"dl_device": (2, 0), "stream": 7, "copy": True}
     others.pop(name, None)
 
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(TypeError, match=rule):
         array.__dlpack__(**{name: value}, **others)
-
-    assert caught.value.rule == rule
 
 
 def test_arguments_have_names(used):
@@ -245,10 +243,8 @@ def test_a_copy_keeps_nothing_of_its_origin():
 @pytest.mark.parametrize("stream", [-1, 0, 1, 2, 7])
 def test_host_memory_has_no_streams(used, stream):
     """For host memory only the stream None is accepted (DLP-STREAM-1)."""
-    with pytest.raises(ix.StreamError) as caught:
+    with pytest.raises(ix.StreamError, match="DLP-STREAM-1"):
         used.__dlpack__(stream=stream, **NEWEST)
-
-    assert caught.value.rule == "DLP-STREAM-1"
 
 
 @pytest.mark.parametrize(
@@ -263,10 +259,8 @@ def test_host_memory_has_no_streams(used, stream):
 )
 def test_what_is_no_stream_is_refused(device, stream, rule):
     """A value that names no stream on that device."""
-    with pytest.raises(ix.StreamError) as caught:
+    with pytest.raises(ix.StreamError, match=rule):
         own(device=device).__dlpack__(stream=stream, **NEWEST)
-
-    assert caught.value.rule == rule
 
 
 @pytest.mark.parametrize("device", [(2, 0), (2, 1), (13, 0), (10, 0)])

@@ -181,10 +181,8 @@ def test_no_copy_to_another_device_is_refused_for_all_memory(take, make, device)
     if take in {ix.from_dlpack, xp.from_dlpack} and not hasattr(x, "__dlpack__") and name is None:
         return  # which does not support the request
 
-    with pytest.raises(ix.CopyNeededError) as caught:
+    with pytest.raises(ix.CopyNeededError, match="DLP-COPY-1"):
         take(x, device=device, copy=False)
-
-    assert caught.value.rule == "DLP-COPY-1"
     assert name is None or capsule_name(x) == name
 
 

@@ -108,9 +108,8 @@ def test_a_type_without_arrow_is_not_asked_what_its_elements_are():
         dtype = dtypes
 
     for function in (ix.from_arrow, ix.asarray, ix.inspect):
-        with pytest.raises(ix.NoProtocolError) as caught:
+        with pytest.raises(ix.NoProtocolError, match="IX-PROTOCOL-1"):
             function(LazyFrame())
-        assert caught.value.rule == "IX-PROTOCOL-1"
     assert not supports_arrow(LazyFrame())
 
 

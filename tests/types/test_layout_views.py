@@ -228,10 +228,8 @@ def test_the_whole_index_changes_nothing(drawn):
 )
 def test_other_indices_make_no_view(key):
     """Masks, lists and arrays need copies, and other keys are invalid: all are refused."""
-    with pytest.raises(OutOfBoundsError) as caught:
+    with pytest.raises(OutOfBoundsError, match="IX-INDEX-1"):
         Layout((2, 3)).index(key)
-
-    assert caught.value.rule == "IX-INDEX-1"
 
 
 @pytest.mark.parametrize("step", [0, np.int64(0), False], ids=repr)
