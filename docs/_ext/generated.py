@@ -66,6 +66,7 @@ DIRECTIVES = {
     "exit-code-table": command_tables.exit_codes,
     "json-table": command_tables.forms_of_json,
     "kernel-functions": kernel_tables.functions,
+    "kernel-intrinsics": kernel_tables.intrinsic_rows,
     "kernel-operators": kernel_tables.operators,
     "kernel-refusals": kernel_tables.refused,
     "other-names": api_names.others,

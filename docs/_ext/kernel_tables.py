@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import tables
 
-from interchange.cuda import KernelError, types
+from interchange import cuda
+from interchange.cuda import KernelError, intrinsics, types
 from interchange.cuda.calls import MATH
 from interchange.cuda.operators import RefusedTypesError, typed_binary
 from interchange.cuda.source import Source
@@ -51,6 +52,20 @@ def functions() -> str:
     """Return the functions of math."""
     names = sorted(name for name, _ in MATH.values())
     return ", ".join(f"`math.{name}`" for name in names) + "."
+
+
+def intrinsic_rows() -> str:
+    """Return the intrinsics with their docstrings."""
+    rows = []
+    for name in cuda.__all__:
+        row = getattr(cuda, name)
+        row = getattr(row, "array", row)
+        if isinstance(row, intrinsics.Registers):
+            rows.append((f"`{name}.x`, `.y`, `.z`", row.doc))
+        elif isinstance(row, intrinsics.Intrinsic):
+            given = ", ".join(map(str, row.parameters))
+            rows.append((f"`{row.name}({given})`", row.__doc__))
+    return tables.table(("Intrinsic", "Value"), rows)
 
 
 def programs() -> list[tuple[Any, str, tuple[Any, ...]]]:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from interchange.cuda import intrinsics
+
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -23,6 +25,12 @@ LITERALS = (
 )  # fmt: skip
 FRACTIONS = ("0.0", "0.5", "1.0", "2.5", "3.0", "1e10", "1e-320", "1e308", "1e999", "0.1", "1e19")
 EXACT = ("sqrt", "fabs", "floor", "ceil", "isnan", "isinf", "fmod", "copysign")
+INTRINSICS = {
+    f"cuda.{row.name}": row.parameters
+    for row in vars(intrinsics).values()
+    if isinstance(row, intrinsics.Intrinsic) and row.reference is not None
+}
+"""Intrinsics that the reference interpreter computes -> types of their parameters."""
 OF_REALS = ("+", "-", "*", "/", "//", "%")
 OF_INTEGERS = ("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>")
 MOST_VARIABLES = 5
@@ -128,8 +136,10 @@ class Expressions:
         return f"({self.draw(self.pick(('c64', 'c128')), depth - 1)}).{self.pick(('real', 'imag'))}"
 
     def exact(self, depth):
-        """Return a function of math whose result is the same on all platforms."""
-        name = self.pick(EXACT)
+        """Return a function of math, or an intrinsic, with the same result on all platforms."""
+        name = self.pick((*EXACT, *INTRINSICS))
+        if name in INTRINSICS:
+            return f"{name}({', '.join(self.draw('r', depth - 2) for _ in INTRINSICS[name])})"
         values = [self.draw("r", depth - 1)]
         if name == "fmod":
             values.append(self.draw("r", depth - 2))

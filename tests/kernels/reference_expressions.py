@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from interchange.cuda.intrinsics import syncthreads
+from interchange.cuda.intrinsics import Intrinsic, syncthreads
 from interchange.cuda.types import (
     BY_NAME,
     PART_OF,
@@ -247,6 +247,8 @@ class Expressions:
             return self.cast_to(called, self.numbers(node.args))
         if called is syncthreads and not node.args:
             return Term((), lambda _: ())  # a single thread does not wait
+        if isinstance(called, Intrinsic) and called.reference is not None:
+            return self.intrinsic(called, self.numbers(node.args))
         if called is len:
             return self.length([self.term(each) for each in node.args])
         name = getattr(called, "__name__", "")
@@ -269,6 +271,19 @@ class Expressions:
             return found if len(found) == 2 else found[0]
 
         return Term(type_, run)
+
+    def intrinsic(self, called, given):
+        """Return the result that the row of an intrinsic gives."""
+        if len(given) != len(called.parameters):
+            raise Refused("CPY-CALL-1")
+        for number, type_ in zip(given, called.parameters, strict=True):
+            numbers.storable(number.type, type_)
+
+        def run(env):
+            pairs = zip(given, called.parameters, strict=True)
+            return called.reference(*(cast(n.run(env), n.type, type_) for n, type_ in pairs))
+
+        return Term(called.result, run)
 
     def length(self, given):
         """Return the length of an array, or of a tuple."""

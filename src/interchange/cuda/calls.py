@@ -19,6 +19,7 @@ from .ir import (
     ArrayValue,
     Barrier,
     Binary,
+    Call,
     Cast,
     Complex,
     Constant,
@@ -82,6 +83,8 @@ class Calls(Expressions):
             )
         if isinstance(function, ScalarType):
             return self._cast_to(node, function)
+        if isinstance(function, intrinsics.Intrinsic) and function.result is not None:
+            return self._intrinsic(node, function, function.result)
         if _is_hashable(function):
             if function in self._FUNCTIONS:
                 return self._FUNCTIONS[function](self, node)
@@ -107,14 +110,29 @@ class Calls(Expressions):
 
     def _math(self, node: ast.Call, name: str, count: int) -> Expression:
         """Return a call of a function of math."""
-        numbers = self.numbers(node.args)
-        if len(numbers) != count:
-            self.refuse(node, f"math.{name}() takes {count}", "CPY-CALL-1")
+        numbers = self._arguments(node, f"math.{name}()", count)
         common = self.typed(node, typed_math, [number.type for number in numbers])
         arguments = tuple(self.cast(number, common) for number in numbers)
         return Math(bool_ if name.startswith("is") else common, name, arguments)
 
+    def _arguments(self, node: ast.Call, called: str, count: int) -> list[Expression]:
+        """Return the numbers that a function takes."""
+        numbers = self.numbers(node.args)
+        if len(numbers) != count:
+            self.refuse(node, f"{called} takes {count}", "CPY-CALL-1")
+        return numbers
+
     # ------------------------------------------------------------ intrinsics
+
+    def _intrinsic(
+        self, node: ast.Call, function: intrinsics.Intrinsic, result: ScalarType
+    ) -> Expression:
+        """Return a call of an intrinsic with types; an impure one is executed here, once."""
+        numbers = self._arguments(node, f"{function.name}()", len(function.parameters))
+        given = zip(numbers, function.parameters, strict=True)
+        arguments = tuple(self.stored(node, number, type_) for number, type_ in given)
+        call = Call(result, function, arguments)
+        return call if function.is_pure else self.put(call)
 
     def _barrier(self, node: ast.Call) -> Value:
         """Wait for the block."""

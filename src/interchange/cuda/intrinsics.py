@@ -1,14 +1,20 @@
-"""Intrinsics of kernels: thread indices, the barrier, shared memory.
+"""The table of intrinsics of kernels: thread indices, the barrier, shared memory.
 
 Source: CUDA Python Specification 0.2, "CUDA Intrinsics"; CUDA Array Interface, version 3, whose
-examples use ``grid`` and ``gridsize``.  Outside a kernel they have no value.
+examples use ``grid`` and ``gridsize``.  Outside a kernel they have no value.  An intrinsic is one
+row at the end of this module; the compiler, the reference interpreter and the guide read it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._types.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .types import ScalarType
 
 AXES: Final = "xyz"
 
@@ -39,14 +45,16 @@ class Register:
 class Registers:
     """A special register with three axes."""
 
-    __slots__ = ("name", "x", "y", "z")
+    __slots__ = ("doc", "name", "x", "y", "z")
 
+    doc: str
+    name: str
     x: Register
     y: Register
     z: Register
 
-    def __init__(self, name: str) -> None:
-        self.name: str = name
+    def __init__(self, name: str, doc: str) -> None:
+        self.name, self.doc = name, doc
         self.x, self.y, self.z = (Register(name, axis) for axis in AXES)
 
     def __repr__(self) -> str:
@@ -54,12 +62,45 @@ class Registers:
 
 
 class Intrinsic:
-    """A function that can be called in kernels only."""
+    """A function that can be called in kernels only.
+
+    Parameters
+    ----------
+    name : str
+        Its name in `interchange.cuda`.
+    doc : str
+        Its docstring.
+    parameters : tuple
+        Types, to which arguments are cast; or names, if a method of `calls.Calls` converts calls.
+    result : ScalarType, optional
+        Type of the result, if the parameters have types.
+    ptx, host : str or callable
+        Its code on a GPU and on a CPU: an instruction of PTX that ends in ``;``, with the result
+        ``$0`` and the arguments ``$1`` and so on; the name of a function of LLVM or of the target's
+        library; or a function that takes LLVM's builder and the arguments.
+    is_pure : bool
+        Whether the arguments determine the result; if not, every call is executed, in its order.
+    reference : callable, optional
+        Its result in Python, which the tests compare with both targets.
+    """
 
     name: str
 
-    def __init__(self, name: str, doc: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        doc: str,
+        parameters: tuple[Any, ...] = (),
+        result: ScalarType | None = None,
+        *,
+        ptx: str | Callable[..., Any] = "",
+        host: str | Callable[..., Any] = "",
+        is_pure: bool = True,
+        reference: Callable[..., Any] | None = None,
+    ) -> None:
         self.name, self.__doc__ = name, doc
+        self.parameters, self.result = parameters, result
+        self.ptx, self.host, self.is_pure, self.reference = ptx, host, is_pure, reference
 
     def __repr__(self) -> str:
         return f"cuda.{self.name}"
@@ -76,20 +117,21 @@ class Shared:
     array: Final = Intrinsic(
         "shared.array",
         "Create an array of a constant shape in shared memory; allowed in the entry block only.",
+        ("shape", "dtype"),
     )
 
 
-threadIdx: Final = Registers("threadIdx")  # noqa: N816 - CUDA's names
-blockIdx: Final = Registers("blockIdx")  # noqa: N816
-blockDim: Final = Registers("blockDim")  # noqa: N816
-gridDim: Final = Registers("gridDim")  # noqa: N816
+threadIdx: Final = Registers("threadIdx", "Index of the thread in its block.")  # noqa: N816 - CUDA's
+blockIdx: Final = Registers("blockIdx", "Index of the block in the grid.")  # noqa: N816 - as above
+blockDim: Final = Registers("blockDim", "Size of a block [threads].")  # noqa: N816 - as above
+gridDim: Final = Registers("gridDim", "Size of the grid [blocks].")  # noqa: N816 - as above
 syncthreads: Final = Intrinsic(
     "syncthreads", "Wait until all threads of the block have reached the barrier."
 )
 grid: Final = Intrinsic(
-    "grid", "Return the absolute index of the thread in the grid, along 1, 2 or 3 axes."
+    "grid", "Return the absolute index of the thread in the grid, along 1, 2 or 3 axes.", ("ndim",)
 )
 gridsize: Final = Intrinsic(
-    "gridsize", "Return the number of threads in the grid, along 1, 2 or 3 axes."
+    "gridsize", "Return the number of threads in the grid, along 1, 2 or 3 axes.", ("ndim",)
 )
 shared: Final = Shared()

@@ -14,6 +14,7 @@ from .types import intp
 if TYPE_CHECKING:
     import ast
 
+    from .intrinsics import Intrinsic
     from .source import Source
     from .types import ArrayType, ScalarType
 
@@ -182,6 +183,15 @@ class Math:
 
 
 @dataclass(frozen=True, eq=False)
+class Call:
+    """A call of an intrinsic that is a row of `intrinsics`; an impure one is stored in a slot."""
+
+    type: ScalarType
+    intrinsic: Intrinsic
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Complex:
     """A complex number of two parts."""
 
@@ -220,6 +230,7 @@ Expression = (
     | Extent
     | Special
     | Math
+    | Call
     | Complex
     | Part
     | Rounds

@@ -17,6 +17,7 @@ from interchange.cuda.ir import (
     Argument,
     Barrier,
     Binary,
+    Call,
     Cast,
     Complex,
     Constant,
@@ -43,12 +44,15 @@ from .registers import I8, I64, memory_type, value_type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from interchange.cuda.intrinsics import Intrinsic
     from interchange.cuda.ir import ArrayValue, Expression, Program, Slot, Statement
     from interchange.cuda.types import ScalarType
 
 
 ONE_INSTRUCTION: Final = frozenset({"fabs", "sqrt", "floor", "ceil", "copysign"})
 """Functions that are one instruction, correctly rounded, by LLVM's names."""
+_CONSTRAINTS: Final = {"i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d"}
+"""Type in a register -> its letter in inline assembly."""
 
 
 class Code:
@@ -101,6 +105,10 @@ class Code:
 
     def library_name(self, name: str, type_: ScalarType) -> str:
         """Return the name of a function of math in the target's library."""
+        raise NotImplementedError
+
+    def lowering(self, intrinsic: Intrinsic) -> str | Callable[..., Any]:
+        """Return the target's code of an intrinsic."""
         raise NotImplementedError
 
     def leave(self) -> None:
@@ -280,6 +288,20 @@ class Code:
         called = f"llvm.{name}.f{type_.bits}" if is_own else self.library_name(name, type_)
         return self.call(called, value_type(type_), arguments)
 
+    def _compute_call(self, node: Call) -> Any:
+        """Return the result of an intrinsic."""
+        code, kind = self.lowering(node.intrinsic), value_type(node.type)
+        values = [self.value(argument) for argument in node.arguments]
+        if callable(code):
+            return code(self.b, *values)
+        if not code.endswith(";"):
+            return self.call(code, kind, values)
+        kinds = [value.type for value in values]
+        letters = [_CONSTRAINTS[str(each)] for each in (kind, *kinds)]
+        called = ir.FunctionType(kind, kinds)
+        has_effects = not node.intrinsic.is_pure
+        return self.b.asm(called, code, "=" + ",".join(letters), values, has_effects)
+
     # ------------------------------------------------------------ memory
 
     def layout(self, array: ArrayValue) -> tuple[Any, list[Any]]:
@@ -361,6 +383,7 @@ class Code:
         Complex: _compute_complex,
         Part: _compute_part,
         Math: _compute_math,
+        Call: _compute_call,
         Element: _compute_element,
         Binary: _compute_binary,
         Unary: _compute_unary,

@@ -21,6 +21,7 @@ from .registers import I1, I8, I32, I64, POINTER, memory_type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from interchange.cuda.intrinsics import Intrinsic
     from interchange.cuda.ir import ArrayValue, Program
     from interchange.cuda.types import ScalarType
 
@@ -127,6 +128,10 @@ class HostCode(Code):
     def library_name(self, name: str, type_: ScalarType) -> str:
         """Return the name in the C library."""
         return name + ("f" if type_.bits == 32 else "")
+
+    def lowering(self, intrinsic: Intrinsic) -> str | Callable[..., Any]:
+        """Return the code of the row."""
+        return intrinsic.host
 
     def leave(self) -> None:
         """Return, or finish the coroutine."""

@@ -24,8 +24,9 @@ from .ptxas import widen
 from .registers import I32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from interchange.cuda.intrinsics import Intrinsic
     from interchange.cuda.ir import ArrayValue, Program
     from interchange.cuda.types import ScalarType
 
@@ -80,6 +81,10 @@ class PtxCode(Code):
     def library_name(self, name: str, type_: ScalarType) -> str:
         """Return the name in libdevice."""
         return f"__nv_{name}" + ("f" if type_.bits == 32 else "")
+
+    def lowering(self, intrinsic: Intrinsic) -> str | Callable[..., Any]:
+        """Return the code of the row."""
+        return intrinsic.ptx
 
     def leave(self) -> None:
         """Return."""
