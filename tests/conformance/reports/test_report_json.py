@@ -203,13 +203,14 @@ def test_what_is_no_report_is_refused(text):
         (("kit",), 1, r"report\.kit is of type int"),
         (("driver",), "magic", r"report\.driver is 'magic', not one of"),
         (("subjects",), {}, r"report\.subjects is of type dict"),
-        (("subjects", 0), [], r"report\.subjects\[0\] is no object"),
-        (("subjects", 0, "seconds"), True, r"seconds is a bool"),
-        (("subjects", 0, "roles"), [1], r"roles is no list of texts"),
+        (("subjects", 0), [], r"report\.subjects\[0\] is of type list"),
+        (("subjects", 0, "seconds"), True, r"seconds is of type bool"),
+        (("subjects", 0, "roles"), [1], r"roles\[0\] is 1, not one of"),
         (("subjects", 0, "results", 1, "status"), "odd", r"results\[1\]\.status is 'odd'"),
+        (("subjects", 0, "seconds"), "1", r"seconds is of type str"),
         (("subjects", 0, "results", 1, "item"), "odd", r"there is no check odd"),
         (("rules",), {}, r"there is no DLP-CAP-1, or no capsule"),
-        (("areas",), None, r"report\.areas is no object"),
+        (("areas",), None, r"report\.areas is missing"),
     ],
 )
 def test_what_is_wrong_is_named(told, path, value, words):

@@ -1,28 +1,26 @@
 """Write a report as JSON, and read it; ``report.schema.json`` in this folder describes the format.
 
-Source: JSON Schema, draft 2020-12.  The reader makes typed objects and reports errors itself:
-jsonschema, with which the tests compare it, makes none and depends on compiled code.
+Source: JSON Schema, draft 2020-12.  The reader validates with that schema, whose few keywords it
+knows: jsonschema, with which the tests compare it, depends on compiled code.
 """
 
 from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from interchange.abi import Rule
-from interchange_conformance.findings import STATUSES, Verdict
-from interchange_conformance.registry import ROLES, SEVERITIES
+from interchange_conformance.findings import Verdict
 
 from .catalogue import Catalogue, CheckFacts, catalogue_of, check_name
-from .model import SCHEMA, Exchange, Judged, Report, Standing, SubjectReport
+from .model import SCHEMA, Exchange, Judged, Report, SubjectReport
 from .tabulating import cause_of, unexpected_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_DRIVERS: Final = ("none", "emulated", "real")
-_OUTCOMES: Final = ("shared", "copied", "refused", "wrong", "crash", "hang")
+T = TypeVar("T")
 
 
 class UnreadableReportError(ValueError):
@@ -161,158 +159,68 @@ def from_json(text: str) -> tuple[Report, Catalogue]:
         raise UnreadableReportError(
             f"the report is of form {told['schema']}, and this release reads form {SCHEMA}"
         )
+    _validate(told, schema(), schema(), "report")
     return _read(told)
 
 
-class _Part:
-    """An object of the JSON document, with its path for errors."""
+_TYPES: Final[dict[str, Any]] = {
+    "object": dict, "array": list, "string": str, "number": (int, float), "integer": int
+}  # fmt: skip
+"""Type in the schema -> types in Python."""
 
-    def __init__(self, told: Any, where: str) -> None:
-        if not isinstance(told, dict):
-            raise UnreadableReportError(f"{where} is no object")
-        self.told, self.where = told, where
 
-    def text(self, key: str, *, among: tuple[str, ...] = (), default: str | None = None) -> str:
-        """Return a text, optionally one of given values."""
-        value = self._get(key, str, default)
-        if among and value not in among:
-            raise UnreadableReportError(f"{self.where}.{key} is {value!r}, not one of {among}")
-        return cast("str", value)
+def _validate(told: Any, rule: Any, root: Any, where: str) -> None:
+    """Raise an error unless a value is as the schema says, with the path of what is not."""
+    if "$ref" in rule:
+        rule = root["$defs"][rule["$ref"].rpartition("/")[2]]
+    if "enum" in rule and told not in rule["enum"]:
+        raise UnreadableReportError(f"{where} is {told!r}, not one of {rule['enum']}")
+    kind = rule.get("type")
+    if kind and (not isinstance(told, _TYPES[kind]) or isinstance(told, bool)):
+        raise UnreadableReportError(f"{where} is of type {type(told).__name__}, not {kind}")
+    if kind == "array":
+        for place, one in enumerate(told):
+            _validate(one, rule["items"], root, f"{where}[{place}]")
+    if kind == "object":
+        for key in rule.get("required", ()):
+            if told.get(key) is None:
+                raise UnreadableReportError(f"{where}.{key} is missing")
+        others = rule.get("additionalProperties", {})
+        for key, value in told.items():
+            _validate(value, rule.get("properties", {}).get(key, others), root, f"{where}.{key}")
 
-    def number(self, key: str) -> float:
-        """Return a number."""
-        value = self._get(key, (int, float), None)
-        if isinstance(value, bool):
-            raise UnreadableReportError(f"{self.where}.{key} is a bool, and no number")
-        return cast("float", value)
 
-    def parts(self, key: str) -> list[_Part]:
-        """Return a list of objects."""
-        found = self._get(key, list, None)
-        return [_Part(one, f"{self.where}.{key}[{place}]") for place, one in enumerate(found)]
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts."""
-        found = self._get(key, list, None)
-        if not all(isinstance(one, str) for one in found):
-            raise UnreadableReportError(f"{self.where}.{key} is no list of texts")
-        return tuple(found)
-
-    def by_name(self, key: str, make: Callable[[str, _Part], Any]) -> dict[str, Any]:
-        """Return an object of objects, each converted by a function."""
-        found = self._get(key, dict, None)
-        return {
-            name: make(name, _Part(one, f"{self.where}.{key}.{name}"))
-            for name, one in found.items()
-        }
-
-    def _get(self, key: str, kind: Any, default: Any) -> Any:
-        """Return a value of a type."""
-        value = self.told.get(key, default)
-        if value is None or not isinstance(value, kind):
-            what = "missing" if value is None else f"of type {type(value).__name__}"
-            raise UnreadableReportError(f"{self.where}.{key} is {what}")
-        return value
+def _made(cls: Callable[..., T], told: dict[str, Any], **more: Any) -> T:
+    """Return a named tuple of the fields that an object of the document has, and further ones."""
+    fields: tuple[str, ...] = cast("Any", cls)._fields
+    return cls(**{name: told[name] for name in fields if name in told}, **more)
 
 
 def _read(told: Any) -> tuple[Report, Catalogue]:
-    """Return the contents of a document."""
-    whole = _Part(told, "report")
+    """Return the contents of a valid document."""
     catalogue = Catalogue(
-        whole.by_name("checks", _read_check),
-        whole.by_name("rules", _read_rule),
-        _read_areas(whole),
+        {name: _made(CheckFacts, one, name=name) for name, one in told["checks"].items()},
+        {id_: _made(Rule, one, id=id_, hint=one["way_out"]) for id_, one in told["rules"].items()},
+        told["areas"],
     )
-    report = Report(
-        whole.text("kit"),
-        whole.text("python"),
-        whole.text("platform"),
-        cast("Any", whole.text("driver", among=_DRIVERS)),
-        tuple(_read_subject(part, catalogue.checks) for part in whole.parts("subjects")),
-        tuple(_read_exchange(part) for part in whole.parts("grid")),
-    )
-    _check_catalogue(catalogue)
-    return report, catalogue
-
-
-def _read_areas(whole: _Part) -> dict[str, str]:
-    """Return the headings of the areas."""
-    part = _Part(whole.told.get("areas"), "report.areas")
-    return {key: part.text(key) for key in part.told}
-
-
-def _check_catalogue(catalogue: Catalogue) -> None:
-    """Raise an error if the rule or the area of a check is missing."""
     for check in catalogue.checks.values():
         if check.rule not in catalogue.rules or check.area not in catalogue.areas:
             raise UnreadableReportError(
                 f"report.checks.{check.name}: there is no {check.rule}, or no {check.area}"
             )
+    subjects = tuple(_read_subject(one, catalogue.checks) for one in told["subjects"])
+    grid = tuple(_made(Exchange, one) for one in told["grid"])
+    return _made(Report, {**told, "subjects": subjects, "grid": grid}), catalogue
 
 
-def _read_check(name: str, part: _Part) -> CheckFacts:
-    """Return a check."""
-    return CheckFacts(
-        name,
-        part.text("rule"),
-        cast("Any", part.text("role", among=ROLES)),
-        part.text("area"),
-        cast("Any", part.text("severity", among=SEVERITIES)),
-        part.text("source"),
-        part.text("claim"),
-        part.text("advice"),
-    )
-
-
-def _read_rule(name: str, part: _Part) -> Rule:
-    """Return a rule."""
-    severity = cast("Any", part.text("severity", among=SEVERITIES))
-    return Rule(name, part.text("text"), part.text("way_out"), part.text("source"), severity)
-
-
-def _read_subject(part: _Part, checks: Mapping[str, CheckFacts]) -> SubjectReport:
+def _read_subject(told: Any, checks: Mapping[str, CheckFacts]) -> SubjectReport:
     """Return the report of one subject."""
-    name = part.text("name")
-    return SubjectReport(
-        part.text("spec"),
-        name,
-        part.text("version"),
-        part.texts("roles"),
-        part.text("broken"),
-        tuple(_read_result(one, name, checks) for one in part.parts("results")),
-        part.number("seconds"),
-        part.text("hardly", default=""),
+    for one in told["results"]:
+        if check_name(one["item"]) not in checks:
+            words = f"the result {one['item']!r} of {told['name']}"
+            raise UnreadableReportError(f"{words}: there is no check {check_name(one['item'])}")
+    judged = tuple(
+        _made(Judged, one, verdict=_made(Verdict, one, subject=told["name"]))
+        for one in told["results"]
     )
-
-
-def _read_result(part: _Part, subject: str, checks: Mapping[str, CheckFacts]) -> Judged:
-    """Return one item."""
-    item = part.text("item")
-    if check_name(item) not in checks:
-        raise UnreadableReportError(f"{part.where}.item: there is no check {check_name(item)}")
-    verdict = Verdict(
-        subject,
-        item,
-        cast("Any", part.text("status", among=STATUSES)),
-        part.text("evidence", default=""),
-        part.text("output", default=""),
-        part.number("seconds"),
-        part.text("cause", default=""),
-    )
-    return Judged(
-        verdict,
-        cast("Any", part.text("standing", among=get_args(Standing))),
-        part.text("reason", default=""),
-        part.text("link", default=""),
-        part.text("releases", default=""),
-    )
-
-
-def _read_exchange(part: _Part) -> Exchange:
-    """Return one cell of the grid."""
-    return Exchange(
-        part.text("producer"),
-        part.text("consumer"),
-        cast("Any", part.text("status", among=_OUTCOMES)),
-        part.text("evidence", default=""),
-    )
+    return _made(SubjectReport, {**told, "roles": tuple(told["roles"])}, judged=judged)
