@@ -287,6 +287,8 @@ class Kind:
         ``lacks(module)`` -> a missing requirement of the library, or None.
     environment : mapping or None
         Like `Subject.environment`, which it replaces.
+    order : int
+        Place of its row: those with a smaller number are above it.
     is_sample, is_readonly, is_ordered : bool
         Whether it is a row; whether its rows are read-only; whether an array on a device carries
         the stream on which it is filled, so that the host does not have to wait.
@@ -309,6 +311,7 @@ class Kind:
     picks: Callable[[str], str] = str
     lacks: Callable[[Any], str | None] = unknown
     environment: Mapping[str, str] | None = None
+    order: int = 50
     is_sample: bool = True
     is_readonly: bool = False
     is_ordered: bool = True

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from interchange_conformance.reports import files
 
 from . import exits
-from .options import LIBRARIES, MATRIX_REPORTS
+from .options import MATRIX_REPORTS
 from .progress import progress
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from interchange_conformance.matrix.exchanging import Matrix
     from interchange_conformance.subject import Kind
@@ -72,14 +72,14 @@ def _find(options: argparse.Namespace, facts: Mapping[str, Any]) -> Matrix:
     if options.columns and options.device != "cpu":
         raise UsageError("--columns: columns are exchanged on the host only")
     place = options.columns or options.device
-    _check_names(options.only, LIBRARIES[place])
     from interchange_conformance.matrix import columns, exchanging
     from interchange_conformance.matrix.tables import kinds_of
     from interchange_conformance.subjects import _devices
 
+    kinds = columns.kinds_of_columns(place) if options.columns else kinds_of(place)
+    _check_names(options.only, dict.fromkeys(kind.library for kind in kinds))
     if options.device == "cuda" and (reason := _devices.lacks_driver()):
         raise UsageError(f"--device cuda: {reason}")
-    kinds = columns.kinds_of_columns(place) if options.columns else kinds_of(place)
     if options.only is not None:
         kinds = tuple(kind for kind in kinds if kind.library in _names(options.only))
     found = exchanging.Matrix(options.dtype, options.device, columns=options.columns, facts=facts)
@@ -98,7 +98,7 @@ def _names(only: str) -> list[str]:
     return [name.strip() for name in only.split(",")]
 
 
-def _check_names(only: str | None, known: Sequence[str]) -> None:
+def _check_names(only: str | None, known: Iterable[str]) -> None:
     """Refuse names that are unknown."""
     for name in _names(only) if only is not None else ():
         if name not in known:

@@ -93,20 +93,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 MATRIX_REPORTS: Final = ("json", "markdown", "html")
 """Options of ``matrix`` that write reports."""
-_ARROW: Final = ("pyarrow", "polars", "pandas", "duckdb", "nanoarrow")
-LIBRARIES: Final = {
-    "cpu": (
-        "numpy", "ml_dtypes", "array_api_strict", "torch", "jax", "pyarrow", "tvm_ffi",
-        "cuda.core", "warp", "mlx", "stdlib", "interchange",
-    ),
-    "cuda": (
-        "cuda.bindings", "cuda.core", "numba", "cupy", "torch", "jax", "tvm_ffi", "interchange",
-        "numpy",
-    ),
-    "in": (*_ARROW, "numpy", "torch", "jax"),
-    "out": ("numpy", "torch", "jax", *_ARROW),
-}  # fmt: skip
-"""Device, or direction of columns -> the valid names for ``--only``."""
 DTYPES: Final = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float8_e4m3fn", "float8_e5m2", "bfloat16", "float16", "float32", "float64", "complex64",
@@ -135,17 +121,20 @@ def add_matrix_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("in", "out"),
         help="of columns of Arrow: in, columns that become arrays; out, arrays that become columns",
     )
-    of_columns = f"with --columns: {', '.join(LIBRARIES['in'])}"
-    on_devices = [f"on {name}: {', '.join(LIBRARIES[name])}" for name in ("cpu", "cuda")]
-    parser.add_argument("--only", metavar=_ONLY, help="; ".join([*on_devices, of_columns]))
+    parser.add_argument(
+        "--only", metavar=_ONLY, help="these libraries only, such as 'numpy'; '?' lists the names"
+    )
     parser.add_argument("--dtype", choices=DTYPES, default="float32", help="element type (float32)")
 
 
 def names() -> dict[str, list[str]]:
     """Return the values of words in capitals in the help texts, for completion."""
+    from interchange_conformance.matrix.columns import HANDS, kinds_of_columns
+    from interchange_conformance.matrix.tables import kinds_of
     from interchange_conformance.running.loading import shipped
 
-    libraries = dict.fromkeys(name for names in LIBRARIES.values() for name in names)
+    tables = (*map(kinds_of, ("cpu", "cuda")), *map(kinds_of_columns, HANDS))
+    libraries = dict.fromkeys(kind.library for kinds in tables for kind in kinds)
     return {_ONLY: list(libraries), _SUBJECT: ["all", *shipped()]}
 
 

@@ -6,21 +6,15 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from interchange_conformance.running.loading import shipped
+
 if TYPE_CHECKING:
     from interchange_conformance.subject import Kind
 
-_SUBJECTS: Final = "interchange_conformance.subjects"
-_ORDER: Final = {
-    "cpu": (
-        "numpy", "array_api_strict", "torch", "jax", "pyarrow_array", "pyarrow", "tvm_ffi",
-        "cuda_core", "warp", "mlx", "_stdlib", "interchange",
-    ),
-    "cuda": (
-        "_cuda_bindings", "cuda_core_buffer", "cuda_core", "numba_cuda", "cupy", "torch", "jax",
-        "tvm_ffi", "interchange", "numpy",
-    ),
-}  # fmt: skip
-"""Device -> the modules of ``subjects`` with kinds of arrays for it."""
+_ROWS_ONLY: Final = tuple(
+    f"interchange_conformance.subjects.{name}" for name in ("_cuda_bindings", "_stdlib")
+)
+"""Modules with kinds of arrays that are not subjects."""
 
 
 @cache
@@ -38,5 +32,6 @@ def kinds_of(device: str) -> tuple[Kind, ...]:
     'NumPy'
     """
     attribute = "kinds" if device == "cpu" else "kinds_on_devices"
-    modules = [importlib.import_module(f"{_SUBJECTS}.{name}") for name in _ORDER[device]]
-    return tuple(kind for module in modules for kind in getattr(module, attribute))
+    modules = [importlib.import_module(name) for name in (*_ROWS_ONLY, *shipped().values())]
+    found: list[Kind] = [kind for module in modules for kind in getattr(module, attribute, ())]
+    return tuple(sorted(found, key=lambda kind: kind.order))

@@ -32,5 +32,6 @@ kinds_on_devices: tuple[Kind, ...] = (
         dtype=lambda x: x.dtype.name,
         readonly=lambda x: x.readonly is not False,
         lacks=lacks_driver,
+        order=1,
     ),
 )

@@ -71,6 +71,7 @@ def _kind(name: str, module: str, make_from: Callable[[list[Any], str], Any], **
         distribution="",
         readonly=lambda x: memoryview(x).readonly,
         make_from=make_from,
+        order=11,
         **{"dtype": lambda x: dtype_name(_view(x)), **more},
     )
 

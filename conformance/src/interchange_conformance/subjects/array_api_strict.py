@@ -82,5 +82,6 @@ kinds: tuple[Kind, ...] = (
         target="array_api_strict",
         head="strict",
         readonly=lambda x: not _view(x).flags.writeable,
+        order=2,
     ),
 )

@@ -197,6 +197,7 @@ _VIEW: Final = Kind(
     make=_make,
     read=lambda x: described(x.ptr, x, download),
     lacks=lacks_driver,
+    order=3,
     is_ordered=False,
 )
 kinds: tuple[Kind, ...] = (
@@ -207,6 +208,7 @@ kinds: tuple[Kind, ...] = (
         head="cuda",
         read=lambda x: described(x.ptr, x),
         lacks=unknown,
+        order=8,
     ),
 )
 kinds_on_devices: tuple[Kind, ...] = (

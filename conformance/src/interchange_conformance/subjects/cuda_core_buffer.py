@@ -69,6 +69,7 @@ kinds_on_devices: tuple[Kind, ...] = (
         dtype=lambda _: "int8",
         picks=lambda _: "int8",
         lacks=lacks_driver,
+        order=2,
         is_ordered=False,
     ),
 )

@@ -121,6 +121,7 @@ kinds_on_devices: tuple[Kind, ...] = (
         module="cupy",
         target="cupy",
         head="CuPy",
+        order=5,
         lacks=lambda module: None if module.cuda.is_available() else "finds no GPU",
     ),
 )

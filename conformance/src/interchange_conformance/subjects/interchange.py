@@ -206,6 +206,7 @@ kinds: tuple[Kind, ...] = (
         head="inter-\nchange",
         dtype=lambda x: x.dtype.name,
         readonly=lambda x: x.readonly is not False,  # unknown counts as read-only
+        order=100,
     ),
 )
 kinds_on_devices: tuple[Kind, ...] = (replace(kinds[0], lacks=lacks_driver, is_ordered=False),)

@@ -150,8 +150,9 @@ kinds: tuple[Kind, ...] = (
         head="JAX",
         readonly=lambda _: True,
         environment={"JAX_PLATFORMS": "cpu"},
+        order=4,
     ),
 )
 kinds_on_devices: tuple[Kind, ...] = (
-    replace(kinds[0], environment={}, lacks=_lacks, is_ordered=False),
+    replace(kinds[0], environment={}, lacks=_lacks, order=7, is_ordered=False),
 )

@@ -77,5 +77,6 @@ kinds: tuple[Kind, ...] = (
         target="mlx",
         head="MLX",
         readonly=lambda x: memoryview(x).readonly,
+        order=10,
     ),
 )

@@ -103,5 +103,6 @@ kinds_on_devices: tuple[Kind, ...] = (
         head="numba",
         make_on=_make_any_on,
         lacks=lacks_driver,
+        order=4,
     ),
 )

@@ -100,6 +100,7 @@ _KIND: Final = Kind(
     head="NumPy",
     readonly=lambda x: not x.flags.writeable,
     make=_make_plain,
+    order=1,
 )
 kinds: tuple[Kind, ...] = (
     _KIND,
@@ -115,4 +116,6 @@ kinds: tuple[Kind, ...] = (
         picks=lambda wanted: wanted if wanted in EXTENDED else "bfloat16",
     ),
 )
-kinds_on_devices: tuple[Kind, ...] = (replace(_KIND, name="NumPy, on the host", is_sample=False),)
+kinds_on_devices: tuple[Kind, ...] = (
+    replace(_KIND, name="NumPy, on the host", is_sample=False, order=101),
+)

@@ -67,5 +67,6 @@ kinds: tuple[Kind, ...] = (
         head="pa.\nTensor",
         dtype=lambda x: str(x.to_numpy().dtype),
         readonly=lambda x: not x.is_mutable,
+        order=6,
     ),
 )

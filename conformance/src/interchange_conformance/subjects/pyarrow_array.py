@@ -109,5 +109,6 @@ kinds: tuple[Kind, ...] = (
         head="pa.\nArray",
         dtype=lambda x: _NAMES.get(str(x.type), str(x.type)),
         readonly=lambda _: True,
+        order=5,
     ),
 )

@@ -138,6 +138,7 @@ kinds: tuple[Kind, ...] = (
         module="torch",
         target="torch",
         head="torch",
+        order=3,
     ),
 )
-kinds_on_devices: tuple[Kind, ...] = (replace(kinds[0], lacks=_lacks),)
+kinds_on_devices: tuple[Kind, ...] = (replace(kinds[0], lacks=_lacks, order=6),)

@@ -95,6 +95,7 @@ kinds: tuple[Kind, ...] = (
         target="tvm_ffi",
         head="tvm",
         read=lambda x: described(x.data_ptr(), x),
+        order=7,
     ),
 )
 kinds_on_devices: tuple[Kind, ...] = (
@@ -102,6 +103,7 @@ kinds_on_devices: tuple[Kind, ...] = (
         kinds[0],
         read=lambda x: described(x.data_ptr(), x, download),
         lacks=lacks_driver,
+        order=8,
         is_ordered=False,
     ),
 )

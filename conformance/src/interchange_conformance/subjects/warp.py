@@ -135,5 +135,6 @@ kinds: tuple[Kind, ...] = (
         dtype=lambda x: str(x.dtype.__name__),
         readonly=lambda x: bool(x.__array_interface__["data"][1]),
         lacks=lambda _: _warp() and None,
+        order=9,
     ),
 )
