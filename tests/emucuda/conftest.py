@@ -75,28 +75,37 @@ class Calls:
         self.cuStreamWaitEvent(later, event, 0)
         self.cuEventDestroy(event)
 
+    def first_byte(self, address):
+        """Return the first byte of memory, regardless of pending work."""
+        return self.emulator.read(address, 1)[0]
+
     def host_buffer(self, nbytes=4096):
         """Return the address of pinned memory."""
         return int(self.cuMemHostAlloc(nbytes, 0))
 
-    def columns(self, target, source, *, first, width=8, pitch=64, rows=64, stream):
-        """Copy `width` bytes of each row, `first` bytes from its beginning, on the device."""
-        copy = self.driver.CUDA_MEMCPY2D()
-        device = self.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-        copy.srcMemoryType = copy.dstMemoryType = device
+    @staticmethod
+    def pageable(content):
+        """Return host memory that the driver does not know, and its address."""
+        made = ctypes.create_string_buffer(bytes(content), len(content))
+        return made, ctypes.addressof(made)
+
+    def _on_device(self, copy, target, source, pitch):
+        """Fill in the ends of a copy of rows on the device."""
+        copy.srcMemoryType = copy.dstMemoryType = self.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
         copy.srcDevice, copy.dstDevice = source, target
         copy.srcPitch = copy.dstPitch = pitch
+        return copy
+
+    def columns(self, target, source, *, first, width=8, pitch=64, rows=64, stream):
+        """Copy `width` bytes of each row, `first` bytes from its beginning, on the device."""
+        copy = self._on_device(self.driver.CUDA_MEMCPY2D(), target, source, pitch)
         copy.srcXInBytes = copy.dstXInBytes = first
         copy.WidthInBytes, copy.Height = width, rows
         self.cuMemcpy2DAsync(copy, stream)
 
     def planes(self, target, source, *, plane, rows=(0, 8), stream):
         """Copy some rows of one of eight planes (8 rows of 64 bytes each), on the device."""
-        copy = self.driver.CUDA_MEMCPY3D()
-        device = self.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-        copy.srcMemoryType = copy.dstMemoryType = device
-        copy.srcDevice, copy.dstDevice = source, target
-        copy.srcPitch = copy.dstPitch = 64
+        copy = self._on_device(self.driver.CUDA_MEMCPY3D(), target, source, 64)
         copy.srcHeight = copy.dstHeight = 8
         copy.srcZ = copy.dstZ = plane
         copy.srcY = copy.dstY = rows[0]
@@ -119,6 +128,12 @@ class Calls:
     def begin(self, stream, mode=0):
         """Begin a capture, in global mode by default."""
         self.cuStreamBeginCapture(stream, self.driver.CUstreamCaptureMode(mode))
+
+    def instantiated(self, stream, work):
+        """Capture what `work` enqueues in a stream; return the executable graph."""
+        self.begin(stream)
+        work()
+        return self.cuGraphInstantiate(self.cuStreamEndCapture(stream), 0)
 
     def status(self, stream):
         """Return a stream's capture status as a number."""
@@ -184,6 +199,33 @@ def cuda(emulator, need):
     for number in calls.retained:
         calls.cuDevicePrimaryCtxRelease(number)
     calls.cuCtxSetCurrent(None)
+
+
+class Semaphore:
+    """A semaphore of the C library, whose functions can be host functions."""
+
+    libc = ctypes.CDLL(None)
+
+    def __init__(self):
+        self._block, self._value = ctypes.create_string_buffer(64), ctypes.c_int()
+        self.address = ctypes.addressof(self._block)
+        self.libc.sem_init(self._block, 0, 0)
+
+    def post(self):
+        """Let one waiter continue."""
+        self.libc.sem_post(self._block)
+
+    @property
+    def value(self):
+        """How often it may be waited for without waiting."""
+        self.libc.sem_getvalue(self._block, ctypes.byref(self._value))
+        return self._value.value
+
+
+@pytest.fixture
+def semaphore():
+    """Return a semaphore whose value is 0."""
+    return Semaphore()
 
 
 @pytest.fixture(scope="session")

@@ -90,21 +90,17 @@ def test_a_missing_header_names_the_wheel(small):
         assert str(small / "toolkit" / "include") in str(caught.value)
 
 
-def test_a_missing_compiler_is_asked_for(small, monkeypatch):
-    """The error names the package to install."""
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setenv("PATH", str(small))
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [("", "install gcc"), ("no-such-compiler -m64", "CC=no-such-compiler is not a command")],
+)
+def test_a_missing_compiler_is_an_error(small, monkeypatch, named, message):
+    """The error names the package to install; a compiler that CC names is not replaced."""
+    monkeypatch.setenv("CC", named)
+    if not named:
+        monkeypatch.setenv("PATH", str(small))
 
-    with pytest.raises(CannotBuildError, match="install gcc"):
-        build()
-
-
-@pytest.mark.usefixtures("small")
-def test_the_compiler_that_was_named_is_not_replaced(monkeypatch):
-    """An invalid CC is an error even if gcc is installed."""
-    monkeypatch.setenv("CC", "no-such-compiler -m64")
-
-    with pytest.raises(CannotBuildError, match="CC=no-such-compiler is not a command"):
+    with pytest.raises(CannotBuildError, match=message):
         build()
 
 
@@ -142,17 +138,20 @@ def test_a_relative_cache_folder_is_ignored(small, monkeypatch):
     assert building.cache_folder() == small / ".cache" / "interchange" / "emucuda"
 
 
-def test_without_a_home_a_temporary_folder_does(small, monkeypatch):
-    """Its name contains the user's id, and no other user can write to it."""
+@pytest.fixture
+def temporary(small, monkeypatch):
+    """Leave only the temporary folder; return the one that is made there."""
     (small / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(small / "file"))
     monkeypatch.setenv("HOME", str(small / "file"))
     monkeypatch.setattr(building.tempfile, "gettempdir", lambda: str(small))
+    return small / f"interchange-emucuda-{os.getuid()}"
 
-    folder = building.cache_folder()
 
-    assert folder == small / f"interchange-emucuda-{os.getuid()}"
-    assert folder.stat().st_mode & 0o777 == 0o700
+def test_without_a_home_a_temporary_folder_does(temporary):
+    """Its name contains the user's id, and no other user can write to it."""
+    assert building.cache_folder() == temporary
+    assert temporary.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_of_another_user_is_not_used(small, monkeypatch):
@@ -165,13 +164,9 @@ def test_a_folder_of_another_user_is_not_used(small, monkeypatch):
         building.cache_folder()
 
 
-def test_a_link_in_the_temporary_folder_is_not_followed(small, monkeypatch):
+def test_a_link_in_the_temporary_folder_is_not_followed(small, temporary):
     """Another user can create such a link in advance."""
-    (small / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(small / "file"))
-    monkeypatch.setenv("HOME", str(small / "file"))
-    monkeypatch.setattr(building.tempfile, "gettempdir", lambda: str(small))
-    (small / f"interchange-emucuda-{os.getuid()}").symlink_to(small / "cache")
+    temporary.symlink_to(small / "cache")
 
     with pytest.raises(CannotBuildError, match="no symbolic link"):
         building.cache_folder()
@@ -193,18 +188,11 @@ def version_of(library):
 
 @pytest.mark.usefixtures("gcc", "small")
 def test_what_is_built_is_a_library_with_the_name_of_the_driver():
-    """A program that loads libcuda.so.1 by name finds the driver once it is loaded."""
+    """Programs load it by that name; it is alone in its folder, which LD_LIBRARY_PATH names."""
     library = build()
 
     assert library.name == "libcuda.so.1"
     assert version_of(library) == 13010
-
-
-@pytest.mark.usefixtures("gcc", "small")
-def test_the_library_is_alone_in_its_folder():
-    """The folder is added to LD_LIBRARY_PATH, where a second file could be found as well."""
-    library = build()
-
     assert list(library.parent.iterdir()) == [library]
 
 
@@ -232,7 +220,7 @@ def test_no_umask_makes_it_one_that_others_can_write(umask):
 
 
 @pytest.mark.usefixtures("gcc", "small")
-def test_a_driver_that_others_can_write_is_built_anew():
+def test_a_driver_that_others_can_write_is_rebuilt():
     """The code runs as the current user, so the folder must belong to this user as well."""
     library = build()
     library.write_text("planted")
@@ -246,7 +234,7 @@ def test_a_driver_that_others_can_write_is_built_anew():
 
 @pytest.mark.usefixtures("gcc")
 @pytest.mark.parametrize("file", ["sources/tiny.c", "sources/tiny.h", "toolkit/include/cuda.h"])
-def test_a_change_of_any_input_is_built_anew(small, file):
+def test_a_change_of_any_input_is_rebuilt(small, file):
     """An outdated library is never loaded."""
     first = build()
     with (small / file).open("a") as text:
@@ -256,7 +244,7 @@ def test_a_change_of_any_input_is_built_anew(small, file):
 
 
 @pytest.mark.usefixtures("gcc", "small")
-def test_another_option_of_the_compiler_is_built_anew(monkeypatch):
+def test_another_option_of_the_compiler_is_rebuilt(monkeypatch):
     """CC is part of the cache key."""
     first = build()
     monkeypatch.setenv("CC", f"{building.find_compiler()[0]} -DANOTHER")

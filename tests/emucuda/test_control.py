@@ -8,6 +8,10 @@ import pytest
 
 from interchange_conformance.emucuda import EVERY_STREAM, Live
 
+from .test_values import StreamOfCore
+
+pytestmark = pytest.mark.emulated
+
 SIZE = 4096  # [bytes]
 NON_BLOCKING = 1
 
@@ -15,27 +19,14 @@ NON_BLOCKING = 1
 # ---------------------------------------------------------------- stream objects
 
 
-class Speaks:
-    """A stream of cuda.core that only implements ``__cuda_stream__``."""
-
-    def __init__(self, handle):
-        self.handle = handle
-
-    def __cuda_stream__(self):
-        return (0, self.handle)
-
-
-@pytest.mark.emulated
 def test_streams_of_libraries_are_known(emulator, streams):
     """Objects of cuda.bindings, integers and objects with ``__cuda_stream__`` are accepted."""
     stream, _ = streams
 
-    assert emulator.pending(stream) == 0
-    assert emulator.pending(int(stream)) == 0
-    assert emulator.pending(Speaks(int(stream))) == 0
+    for given in (stream, int(stream), StreamOfCore(int(stream))):
+        assert emulator.pending(given) == 0
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize(
     "call",
     [
@@ -58,7 +49,6 @@ def test_an_unknown_stream_is_refused_by_every_method(emulator, call):
 SLIPS = [(2**64, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)]
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize(("slip", "error"), SLIPS)
 @pytest.mark.parametrize(
     "call",
@@ -89,7 +79,6 @@ def test_a_number_that_c_would_cut_off_is_refused_by_every_method(emulator, call
 # ---------------------------------------------------------------- gates and delays
 
 
-@pytest.mark.emulated
 def test_a_held_stream_starts_nothing(emulator, cuda, streams, memory):
     """Work that is enqueued in a held stream runs only after the release."""
     stream, _ = streams
@@ -103,7 +92,6 @@ def test_a_held_stream_starts_nothing(emulator, cuda, streams, memory):
     assert (emulator.read(memory, 4), emulator.pending(stream)) == (b"\7" * 4, 0)
 
 
-@pytest.mark.emulated
 def test_another_stream_runs_on_meanwhile(emulator, cuda, streams, memory):
     """A gate holds one stream, not the whole driver."""
     held, free = streams
@@ -114,7 +102,6 @@ def test_another_stream_runs_on_meanwhile(emulator, cuda, streams, memory):
         assert emulator.read(memory, 1) == b"\7"
 
 
-@pytest.mark.emulated
 def test_a_block_that_raises_opens_its_gates(emulator, cuda, streams, memory):
     """All gates of the block are opened."""
 
@@ -133,7 +120,6 @@ def test_a_block_that_raises_opens_its_gates(emulator, cuda, streams, memory):
     emulator.expect_reports()  # two unordered writes
 
 
-@pytest.mark.emulated
 def test_a_block_that_cannot_begin_holds_nothing(emulator, cuda, streams, memory):
     """If one of two streams is unknown, the other one is not held."""
     stream, _ = streams
@@ -145,7 +131,6 @@ def test_a_block_that_cannot_begin_holds_nothing(emulator, cuda, streams, memory
     assert emulator.read(memory, 1) == b"\7"
 
 
-@pytest.mark.emulated
 def test_a_stream_may_be_destroyed_behind_its_gate(emulator, cuda):
     """The end of the block accepts that the stream no longer exists."""
     stream = cuda.cuStreamCreate(NON_BLOCKING)
@@ -156,7 +141,6 @@ def test_a_stream_may_be_destroyed_behind_its_gate(emulator, cuda):
         emulator.pending(stream)
 
 
-@pytest.mark.emulated
 def test_a_reset_opens_what_was_left_shut(emulator, cuda, streams, memory):
     """A reset opens gates that are left, so that no later test hangs."""
     stream, _ = streams
@@ -168,7 +152,6 @@ def test_a_reset_opens_what_was_left_shut(emulator, cuda, streams, memory):
     assert emulator.read(memory, 1) == b"\7"
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize("every", [False, True])
 def test_a_delay_comes_before_every_operation(emulator, cuda, streams, memory, every):
     """A delay applies to one stream or to all."""
@@ -184,7 +167,6 @@ def test_a_delay_comes_before_every_operation(emulator, cuda, streams, memory, e
     assert took >= 0.1
 
 
-@pytest.mark.emulated
 def test_a_reset_undoes_delays(emulator, cuda, streams, memory):
     """A delay of an hour is not waited for after the reset."""
     stream, _ = streams
@@ -195,14 +177,12 @@ def test_a_reset_undoes_delays(emulator, cuda, streams, memory):
     assert cuda.soon(lambda: emulator.pending(stream) == 0)
 
 
-@pytest.mark.emulated
 def test_a_delay_is_not_negative(emulator):
     """A negative delay, as from a wrong computation in a test, is refused."""
     with pytest.raises(ValueError, match="is negative"):
         emulator.delay(EVERY_STREAM, -0.1)
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 1e300])
 def test_a_delay_has_an_end(emulator, seconds):
     """A delay is limited to what C's number of microseconds can hold."""
@@ -213,7 +193,6 @@ def test_a_delay_has_an_end(emulator, seconds):
 # ---------------------------------------------------------------- the detector
 
 
-@pytest.mark.emulated
 def test_a_race_is_reported_in_words(emulator, streams, memory):
     """The report contains the names of both operations."""
     first, second = streams
@@ -226,7 +205,6 @@ def test_a_race_is_reported_in_words(emulator, streams, memory):
     assert "the consumer's kernel" in report
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize("write", [False, True])
 def test_reads_race_with_writes_only(emulator, streams, memory, write):
     """The detector uses the reads and writes that `annotate` declares."""
@@ -239,7 +217,6 @@ def test_reads_race_with_writes_only(emulator, streams, memory, write):
         emulator.expect_reports(1)
 
 
-@pytest.mark.emulated
 def test_an_annotation_leaves_memory_alone(emulator, cuda, streams, memory):
     """An annotation does not change memory; a fill does."""
     stream, _ = streams
@@ -250,7 +227,6 @@ def test_an_annotation_leaves_memory_alone(emulator, cuda, streams, memory):
     assert emulator.read(memory, 4) == b"\0\0\7\0"
 
 
-@pytest.mark.emulated
 def test_the_host_takes_part(emulator, cuda, streams):
     """Host access to pinned memory is an operation, ordered by what the host has waited for."""
     stream, _ = streams
@@ -269,7 +245,6 @@ def test_the_host_takes_part(emulator, cuda, streams):
     assert emulator.reports() == []
 
 
-@pytest.mark.emulated
 def test_without_waits_an_ordered_program_is_reported(emulator, cuda, streams, memory):
     """A program that is correct with its waits is reported if they are dropped."""
     first, second = streams
@@ -287,7 +262,6 @@ def test_without_waits_an_ordered_program_is_reported(emulator, cuda, streams, m
     emulator.expect_reports(1)
 
 
-@pytest.mark.emulated
 def test_the_waits_are_back_after_the_block(emulator, cuda, streams, memory):
     """The waits are restored, also if the block raises."""
     first, second = streams
@@ -300,7 +274,6 @@ def test_the_waits_are_back_after_the_block(emulator, cuda, streams, memory):
     assert emulator.reports() == []
 
 
-@pytest.mark.emulated
 def test_a_reset_forgets_reports_and_accesses(emulator, streams, memory):
     """Operations after a reset do not race with those before it."""
     first, second = streams
@@ -314,7 +287,6 @@ def test_a_reset_forgets_reports_and_accesses(emulator, streams, memory):
     assert emulator.reports() == []
 
 
-@pytest.mark.emulated
 def test_reports_are_expected_once(emulator, streams, memory):
     """The first expectation does not cover the second race of a test."""
     first, second = streams
@@ -329,7 +301,6 @@ def test_reports_are_expected_once(emulator, streams, memory):
     assert emulator.unexpected_reports() == []
 
 
-@pytest.mark.emulated
 def test_an_expectation_that_is_not_met_takes_nothing(emulator, streams, memory):
     """An expectation with another count or other words does not consume the reports."""
     first, second = streams
@@ -346,7 +317,6 @@ def test_an_expectation_that_is_not_met_takes_nothing(emulator, streams, memory)
 # ---------------------------------------------------------------- traces and counts
 
 
-@pytest.mark.emulated
 def test_a_trace_has_the_calls_with_their_arguments(emulator, cuda, streams):
     """A trace has one record and one wait, with the streams that were named and the same event."""
     first, second = streams
@@ -360,7 +330,6 @@ def test_a_trace_has_the_calls_with_their_arguments(emulator, cuda, streams):
     assert record.args["event"] == wait.args["event"]
 
 
-@pytest.mark.emulated
 def test_the_null_stream_is_zero_in_a_trace(emulator, cuda, memory):
     """The null stream is 0 in a trace, however C prints it."""
     with emulator.trace() as trace:
@@ -370,7 +339,6 @@ def test_the_null_stream_is_zero_in_a_trace(emulator, cuda, memory):
     assert call.args["stream"] == 0
 
 
-@pytest.mark.emulated
 def test_a_trace_can_be_read_while_it_runs_and_ends_with_its_block(emulator, cuda, streams):
     """Later calls are not in the trace, and do not prevent the next trace."""
     stream, _ = streams
@@ -385,7 +353,6 @@ def test_a_trace_can_be_read_while_it_runs_and_ends_with_its_block(emulator, cud
     assert second.names == []
 
 
-@pytest.mark.emulated
 def test_of_the_control_interface_a_trace_has_what_stands_for_kernels(emulator, streams, memory):
     """The other calls of the control interface are not part of the program."""
     stream, _ = streams
@@ -399,7 +366,6 @@ def test_of_the_control_interface_a_trace_has_what_stands_for_kernels(emulator, 
     assert trace.calls[0].args == {"ptr": memory, "size": 1, "stream": int(stream)}
 
 
-@pytest.mark.emulated
 def test_there_is_one_trace_at_a_time(emulator):
     """A second trace would clear the log of the first, which is still in progress."""
     with emulator.trace(), pytest.raises(RuntimeError, match="only one log"):
@@ -410,7 +376,6 @@ def test_there_is_one_trace_at_a_time(emulator):
     assert again.calls == []
 
 
-@pytest.mark.emulated
 def test_everything_that_is_to_be_given_back_is_counted(emulator, cuda):
     """Each kind of resource is counted when it is created and when it is freed."""
     before = emulator.live()
@@ -432,14 +397,12 @@ def test_everything_that_is_to_be_given_back_is_counted(emulator, cuda):
     assert emulator.live() == before
 
 
-@pytest.mark.emulated
 def test_an_address_within_an_allocation_has_its_own_alias(emulator, memory):
     """Reading from the middle of an allocation returns the bytes there."""
     assert emulator.alias(memory + 100) - emulator.alias(memory) == 100
     assert emulator.read(memory, 0) == b""
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize(
     ("offset", "nbytes"),
     [(0, SIZE + 1), (SIZE - 1, 2), (SIZE, 0), (SIZE, 1), (-1, 1), (-1, SIZE), (0, 2**63)],
@@ -450,7 +413,6 @@ def test_bytes_that_are_not_all_in_one_allocation_are_not_read(emulator, memory,
         emulator.read(memory + offset, nbytes)
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize("address", [0, 1, 2**40, 2**64 - 1])
 @pytest.mark.usefixtures("cuda")
 def test_an_address_without_an_allocation_is_not_read(emulator, address):
@@ -459,7 +421,6 @@ def test_an_address_without_an_allocation_is_not_read(emulator, address):
         emulator.read(address, 4)
 
 
-@pytest.mark.emulated
 def test_an_allocation_is_read_to_its_last_byte(emulator, cuda, memory):
     """An allocation can be read from any offset; so can host memory."""
     pinned = int(cuda.cuMemHostAlloc(SIZE, 0))

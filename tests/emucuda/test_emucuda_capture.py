@@ -100,9 +100,7 @@ def test_a_graph_outlives_nothing_it_needs(cuda, streams, memory):
 def test_a_graph_can_be_captured_into_another(cuda, streams, memory):
     """The nodes of a launched graph become nodes of the captured graph."""
     stream, other = streams
-    cuda.begin(stream)
-    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
-    inner = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(stream), 0)
+    inner = cuda.instantiated(stream, lambda: cuda.cuMemsetD8Async(memory, 7, SIZE, stream))
     cuda.begin(stream)
     cuda.cuGraphLaunch(inner, stream)
     before = cuda.emulator.read(memory, 1)
@@ -114,9 +112,7 @@ def test_a_graph_can_be_captured_into_another(cuda, streams, memory):
 def test_a_launch_waits_for_the_launch_before_it(cuda, streams, memory):
     """Only one instance of an executable graph runs at a time, whatever its streams."""
     first, second = streams
-    cuda.begin(first)
-    cuda.cuMemsetD8Async(memory, 7, SIZE, first)
-    executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(first), 0)
+    executable = cuda.instantiated(first, lambda: cuda.cuMemsetD8Async(memory, 7, SIZE, first))
     with cuda.emulator.held(first):
         cuda.cuGraphLaunch(executable, first)
         cuda.cuGraphLaunch(executable, second)
@@ -149,9 +145,7 @@ def test_launches_of_two_executable_graphs_do_not_wait(cuda, streams, memory):
 def test_a_captured_launch_does_not_wait(cuda, streams, memory):
     """A captured launch only adds nodes to another graph."""
     first, second = streams
-    cuda.begin(first)
-    cuda.cuMemsetD8Async(memory, 7, SIZE, first)
-    executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(first), 0)
+    executable = cuda.instantiated(first, lambda: cuda.cuMemsetD8Async(memory, 7, SIZE, first))
     with cuda.emulator.held(first):
         cuda.cuGraphLaunch(executable, first)
         cuda.begin(second)
@@ -176,22 +170,17 @@ def test_a_pageable_source_is_read_when_the_graph_runs(cuda, streams, memory):
     assert cuda.emulator.read(memory, 2) == b"\x08\7"
 
 
-def test_host_functions_are_captured(cuda, streams):
+def test_host_functions_are_captured(cuda, streams, semaphore):
     """A captured host function is called at every launch."""
-    libc = ctypes.CDLL(None)
-    semaphore, value = ctypes.create_string_buffer(64), ctypes.c_int()
-    libc.sem_init(semaphore, 0, 0)
     stream, _ = streams
     cuda.begin(stream)
-    cuda.host_function(stream, libc.sem_post, ctypes.addressof(semaphore))
+    cuda.host_function(stream, semaphore.libc.sem_post, semaphore.address)
     graph = cuda.cuStreamEndCapture(stream)
-    libc.sem_getvalue(semaphore, ctypes.byref(value))
-    before = value.value
+    before = semaphore.value
     launch(cuda, stream, graph)
     launch(cuda, stream, graph)
-    libc.sem_getvalue(semaphore, ctypes.byref(value))
 
-    assert (before, value.value) == (0, 2)
+    assert (before, semaphore.value) == (0, 2)
 
 
 def test_capture_information(cuda, streams, memory):

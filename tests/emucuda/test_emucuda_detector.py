@@ -69,14 +69,12 @@ def event_recorded_again_elsewhere(cuda, a, b, memory):
 
 def non_blocking_and_legacy(cuda, a, _b, memory):
     """A non-blocking stream is not ordered with the legacy stream."""
-    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
-    cuda.cuMemsetD8Async(memory, 8, SIZE, LEGACY)
+    two_writers(cuda, a, LEGACY, memory)
 
 
 def blocking_and_per_thread(cuda, _a, _b, memory):
     """Two blocking streams are not ordered with each other."""
-    cuda.cuMemsetD8Async(memory, 7, SIZE, cuda.stream(blocking=True))
-    cuda.cuMemsetD8Async(memory, 8, SIZE, PER_THREAD)
+    two_writers(cuda, cuda.stream(blocking=True), PER_THREAD, memory)
 
 
 def per_thread_streams_of_two_threads(cuda, _a, _b, memory):
@@ -154,12 +152,7 @@ def host_overwrites_a_source(cuda, a, _b, memory):
 
 def branches_of_a_graph(cuda, _a, _b, memory):
     """Two branches of a captured graph write the same bytes."""
-
-    def work(origin, branch):
-        cuda.cuMemsetD8Async(memory, 7, SIZE, origin)
-        cuda.cuMemsetD8Async(memory, 8, SIZE, branch)
-
-    cuda.captured(work)
+    cuda.captured(lambda origin, branch: two_writers(cuda, origin, branch, memory))
 
 
 def graph_against_a_stream(cuda, a, b, memory):

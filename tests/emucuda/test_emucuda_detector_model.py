@@ -7,6 +7,8 @@ import ctypes
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from .programs import ON_DRIVER
+
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
@@ -148,13 +150,7 @@ def test_addresses_that_were_freed_are_used_again_without_reports(run_isolated):
     assert out.split() == ["again", "True", "reports", "0"]
 
 
-REUSE = """
-from interchange_conformance.emucuda import load
-emulator = load()
-from cuda.bindings import driver as d
-
-d.cuInit(0)
-d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
+REUSE = f"""{ON_DRIVER}
 streams = [d.cuStreamCreate(1)[1] for _ in range(2)]
 seen = set()
 for turn in range(100):
@@ -179,15 +175,12 @@ def test_many_streams_that_were_destroyed_leave_no_clocks_behind(cuda, emulator,
     assert emulator.reports() == []
 
 
-def test_a_host_function_may_tell_the_host(cuda, emulator, streams, memory):
+def test_a_host_function_may_tell_the_host(cuda, emulator, streams, memory, semaphore):
     """The start of a host function is equivalent to synchronising with all work before it."""
-    libc = ctypes.CDLL(None)
-    semaphore = ctypes.create_string_buffer(64)
-    libc.sem_init(semaphore, 0, 0)
     a, b = streams
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
-    cuda.host_function(a, libc.sem_post, ctypes.addressof(semaphore))
-    libc.sem_wait(semaphore)
+    cuda.host_function(a, semaphore.libc.sem_post, semaphore.address)
+    semaphore.libc.sem_wait(ctypes.c_void_p(semaphore.address))
     cuda.cuMemsetD8Async(memory, 8, SIZE, b)
 
     assert emulator.reports() == []

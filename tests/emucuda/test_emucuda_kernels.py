@@ -8,6 +8,7 @@ import struct
 import pytest
 
 from .host_kernels import AXPY, DIVERGE, OBSERVE, PAINT, STRAY, array, doubles
+from .programs import ON_DRIVER
 
 pytestmark = pytest.mark.emulated
 
@@ -26,6 +27,18 @@ def write_doubles(cuda, address, numbers):
 
 
 @pytest.fixture
+def add(kernels, axpy):
+    """Return a function that launches ``y += a * x`` for four elements."""
+
+    def launch(stream, vectors, a=2, **shape):
+        a = a if isinstance(a, ctypes.c_double) else ctypes.c_double(a)
+        values = a, *(doubles(address, 4) for address in vectors)
+        kernels.launch(axpy, stream, *values, **{"block": (4, 1, 1), **shape})
+
+    return launch
+
+
+@pytest.fixture
 def vectors(cuda, memory):
     """Return two vectors of four doubles on the device: 1, 2, 3, 4 and 10, 20, 30, 40."""
     write_doubles(cuda, memory, [1.0, 2.0, 3.0, 4.0])
@@ -36,25 +49,13 @@ def vectors(cuda, memory):
 # ---------------------------------------------------------------- results
 
 
-def test_a_kernel_runs_on_device_memory(cuda, kernels, axpy, streams, vectors):
-    """The kernel receives addresses that the host can access."""
-    x, y = vectors
-    kernels.launch(
-        axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), block=(4, 1, 1)
-    )
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_kernel_runs_on_device_memory(cuda, add, streams, vectors, blocks):
+    """The kernel receives addresses that the host can access; all blocks of a grid run."""
+    add(streams[0], vectors, grid=(blocks, 1, 1), block=(4 // blocks, 1, 1))
     cuda.cuStreamSynchronize(streams[0])
 
-    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
-
-
-def test_all_blocks_of_a_grid_run(cuda, kernels, axpy, streams, vectors):
-    """Two blocks of two threads run four threads."""
-    x, y = vectors
-    shape = {"grid": (2, 1, 1), "block": (2, 1, 1)}
-    kernels.launch(axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), **shape)
-    cuda.cuStreamSynchronize(streams[0])
-
-    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+    assert read_doubles(cuda, vectors[1], 4) == [12.0, 24.0, 36.0, 48.0]
 
 
 def test_strides_may_be_negative_and_zero(cuda, kernels, axpy, streams, vectors):
@@ -100,14 +101,9 @@ def test_a_kernel_learns_its_shape_and_its_memory(cuda, kernels, streams, memory
 def test_a_kernel_runs_in_protect_mode(run_child, kernel_library):
     """In protect mode the kernel receives addresses that the host can access."""
     done = run_child(
-        r"""
+        ON_DRIVER
+        + r"""
 import ctypes, sys
-from interchange_conformance.emucuda import load
-emulator = load()
-from cuda.bindings import driver as d
-
-d.cuInit(0)
-d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
 entry = ctypes.cast(ctypes.CDLL(sys.argv[1]).paint, ctypes.c_void_p).value
 image = f"emucuda host code 1\npaint {entry:#x} 0 0 0x0 v4 a4:2:w"
 function = d.cuModuleGetFunction(d.cuModuleLoadData(image.encode() + bytes(1))[1], b"paint")[1]
@@ -125,16 +121,15 @@ print(emulator.read(address, 16) == bytes([7, 0, 0, 0]) * 4)
     assert (done.returncode, done.stdout) == (0, "0\nTrue\n")
 
 
-def test_parameters_are_copied_at_the_call(cuda, kernels, axpy, streams, vectors):
+def test_parameters_are_copied_at_the_call(cuda, add, streams, vectors):
     """The caller may reuse the memory of the parameters at once."""
-    x, y = vectors
     factor = ctypes.c_double(2)
     with cuda.emulator.held(streams[0]):
-        kernels.launch(axpy, streams[0], factor, doubles(x, 4), doubles(y, 4), block=(4, 1, 1))
+        add(streams[0], vectors, factor)
         factor.value = 100
     cuda.cuStreamSynchronize(streams[0])
 
-    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+    assert read_doubles(cuda, vectors[1], 4) == [12.0, 24.0, 36.0, 48.0]
 
 
 def test_an_array_without_elements_touches_nothing(cuda, kernels, axpy, streams):
@@ -162,14 +157,12 @@ def test_a_configured_launch_without_attributes_is_a_launch(cuda, kernels, axpy,
 # ---------------------------------------------------------------- order
 
 
-def test_a_launch_is_asynchronous(cuda, kernels, axpy, streams, vectors):
+def test_a_launch_is_asynchronous(cuda, add, streams, vectors):
     """The call returns while its stream is held, and the kernel runs in stream order."""
     x, y = vectors
     with cuda.emulator.held(streams[0]):
         cuda.cuMemsetD8Async(x, 0, 8, streams[0])
-        kernels.launch(
-            axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), block=(4, 1, 1)
-        )
+        add(streams[0], vectors)
         during = read_doubles(cuda, y, 4), cuda.emulator.pending(streams[0])
     cuda.cuStreamSynchronize(streams[0])
 
@@ -177,15 +170,13 @@ def test_a_launch_is_asynchronous(cuda, kernels, axpy, streams, vectors):
     assert read_doubles(cuda, y, 4) == [10.0, 24.0, 36.0, 48.0]
 
 
-def test_a_kernel_waits_for_an_event(cuda, kernels, axpy, streams, vectors):
+def test_a_kernel_waits_for_an_event(cuda, add, streams, vectors):
     """The kernel runs after held work in another stream."""
     x, y = vectors
     with cuda.emulator.held(streams[0]):
         cuda.cuMemsetD8Async(x, 0, 32, streams[0])
         cuda.order(*streams)
-        kernels.launch(
-            axpy, streams[1], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), block=(4, 1, 1)
-        )
+        add(streams[1], vectors)
         during = cuda.emulator.pending(streams[1])
     cuda.cuStreamSynchronize(streams[1])
 
@@ -233,12 +224,11 @@ def test_the_calls_are_found_in_both_flavours(cuda, name, flavour):
 # ---------------------------------------------------------------- graphs
 
 
-def test_a_captured_kernel_runs_as_often_as_its_graph(cuda, kernels, axpy, streams, vectors):
+def test_a_captured_kernel_runs_as_often_as_its_graph(cuda, add, streams, vectors):
     """The kernel uses the parameters of the capture, even if their memory has changed."""
-    x, y = vectors
-    factor = ctypes.c_double(1)
+    y, factor = vectors[1], ctypes.c_double(1)
     cuda.begin(streams[0])
-    kernels.launch(axpy, streams[0], factor, doubles(x, 4), doubles(y, 4), block=(4, 1, 1))
+    add(streams[0], vectors, factor)
     during = read_doubles(cuda, y, 4)
     graph = cuda.cuStreamEndCapture(streams[0])
     nodes, count = cuda.cuGraphGetNodes(graph, 4)

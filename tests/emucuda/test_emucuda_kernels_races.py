@@ -134,9 +134,7 @@ def test_branches_of_a_graph_race(cuda, memory, touch):
 
 def test_a_launch_of_a_graph_races_with_other_streams(cuda, streams, memory, touch):
     """Each launch counts as the kernels of the graph."""
-    cuda.begin(streams[0])
-    touch(streams[0], memory, (8,), (4,))
-    executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(streams[0]), 0)
+    executable = cuda.instantiated(streams[0], lambda: touch(streams[0], memory, (8,), (4,)))
     cuda.cuGraphLaunch(executable, streams[0])
     touch(streams[1], memory, (8,), (4,), "r")
     cuda.order(streams[1], streams[0])

@@ -9,22 +9,13 @@ import signal
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from .programs import ON_DRIVER
+
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
 FRESH, POISON = 0xCB, 0xDD
 HOST, DEVICE = 1, 2
-
-
-def buffer(content):
-    """Return host memory that the driver does not know, and its address."""
-    made = ctypes.create_string_buffer(bytes(content), len(content))
-    return made, ctypes.addressof(made)
-
-
-def pinned(cuda, nbytes=SIZE):
-    """Return the address of pinned memory."""
-    return int(cuda.cuMemHostAlloc(nbytes, 0))
 
 
 # ---------------------------------------------------------------- allocation and freeing
@@ -50,7 +41,7 @@ def test_what_was_not_allocated_cannot_be_freed(cuda, memory):
     """Addresses inside, outside, of pinned memory and freed before are refused."""
     address = int(cuda.cuMemAlloc(SIZE))
     cuda.cuMemFree(address)
-    host = pinned(cuda)
+    host = cuda.host_buffer()
 
     for wrong in (memory + 1, 64, address, host):
         assert cuda.code("cuMemFree", wrong) == "INVALID_VALUE"
@@ -101,13 +92,7 @@ def test_memory_in_use_is_counted(cuda, emulator):
 def test_addresses_come_back_after_quarantine(run_isolated):
     """A program that allocates repeatedly does not run out of addresses."""
     out = run_isolated(
-        """
-from interchange_conformance.emucuda import load
-load()
-from cuda.bindings import driver as d
-
-d.cuInit(0)
-d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
+        f"""{ON_DRIVER}
 seen = []
 for _ in range(100):
     seen.append(int(d.cuMemAlloc(4096)[1]))
@@ -123,14 +108,8 @@ print(len(set(seen)) < 10, all(a != b for a, b in zip(seen, seen[1:])))
 def test_the_host_cannot_follow_device_addresses_in_protect_mode(run_child):
     """Access from the host crashes; the copies of the driver and the alias work."""
     done = run_child(
-        """
+        f"""{ON_DRIVER}
 import ctypes
-from interchange_conformance.emucuda import load
-emulator = load()
-from cuda.bindings import driver as d
-
-d.cuInit(0)
-d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
 address = int(d.cuMemAlloc(64)[1])
 d.cuMemcpyHtoD(address, b"7" * 64, 64)
 out = bytearray(64)
@@ -152,7 +131,7 @@ print("not reached")
 def test_a_pageable_source_is_staged_at_the_call(cuda, streams, memory):
     """The caller may change the source at once."""
     stream, _ = streams
-    source, address = buffer(b"\7" * SIZE)
+    source, address = cuda.pageable(b"\7" * SIZE)
     with cuda.emulator.held(stream):
         cuda.cuMemcpyHtoDAsync(memory, address, SIZE, stream)
         source.raw = b"\x08" * SIZE
@@ -165,7 +144,7 @@ def test_a_pageable_source_is_staged_at_the_call(cuda, streams, memory):
 def test_a_copy_to_pageable_memory_is_done_at_return(cuda, streams, memory):
     """The copy is done at return, however long it takes."""
     stream, _ = streams
-    target, address = buffer(bytes(SIZE))
+    target, address = cuda.pageable(bytes(SIZE))
     cuda.emulator.delay(stream, 0.02)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     cuda.cuMemcpyDtoHAsync(address, memory, SIZE, stream)
@@ -176,7 +155,7 @@ def test_a_copy_to_pageable_memory_is_done_at_return(cuda, streams, memory):
 def test_pinned_memory_is_copied_asynchronously(cuda, streams, memory):
     """Source and target are accessed when the copy runs, in both directions."""
     stream, _ = streams
-    source, target = pinned(cuda), pinned(cuda)
+    source, target = cuda.host_buffer(), cuda.host_buffer()
     ctypes.memset(source, 1, SIZE)
     ctypes.memset(target, 0, SIZE)
     with cuda.emulator.held(stream):
@@ -192,7 +171,7 @@ def test_pinned_memory_is_copied_asynchronously(cuda, streams, memory):
 def test_a_copy_from_host_to_host_is_done_at_return(cuda, streams):
     """The copy is synchronous even if both are pinned and the call is asynchronous."""
     stream, _ = streams
-    source, target = pinned(cuda), pinned(cuda)
+    source, target = cuda.host_buffer(), cuda.host_buffer()
     ctypes.memset(source, 7, SIZE)
     cuda.emulator.delay(stream, 0.02)
     cuda.cuMemcpyAsync(target, source, SIZE, stream)
@@ -203,7 +182,7 @@ def test_a_copy_from_host_to_host_is_done_at_return(cuda, streams):
 def test_a_synchronous_copy_to_the_host_waits_for_blocking_streams(cuda, memory):
     """The copy runs in the legacy stream."""
     stream = cuda.stream(blocking=True)
-    target, address = buffer(bytes(SIZE))
+    target, address = cuda.pageable(bytes(SIZE))
     cuda.emulator.delay(stream, 0.02)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     cuda.cuMemcpyDtoH(address, memory, SIZE)
@@ -256,8 +235,8 @@ def test_copies_that_overlap_or_reach_out_are_refused(cuda, streams, memory, nam
 @pytest.mark.parametrize("name", ["cuMemcpyDtoH", "cuMemcpyHtoD", "cuMemcpyDtoD"])
 def test_a_device_address_has_to_be_one(cuda, memory, name):
     """Memory unknown to the driver is refused where a device address is required."""
-    kept, source = buffer(bytes(64))
-    taken, target = buffer(bytes(64))
+    kept, source = cuda.pageable(bytes(64))
+    taken, target = cuda.pageable(bytes(64))
 
     assert cuda.code(name, target, source, 64) == "INVALID_VALUE"
     assert cuda.code("cuMemcpy", target, source, 64) == "SUCCESS"
@@ -297,7 +276,7 @@ def test_two_dimensions(cuda, streams, call, source, target):
     old, new = pattern(16 * 8), bytes([255]) * (12 * 8)
     ends = {}
     for end, kind, content in (("src", source, old), ("dst", target, new)):
-        host, address = buffer(content)
+        host, address = cuda.pageable(content)
         if kind == DEVICE:
             address = int(cuda.cuMemAlloc(len(content)))
             cuda.cuMemcpyHtoD(address, ctypes.addressof(host), len(content))

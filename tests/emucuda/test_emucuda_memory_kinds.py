@@ -13,17 +13,6 @@ POISON = 0xDD
 HOST, DEVICE = 1, 2
 
 
-def buffer(content):
-    """Return host memory that the driver does not know, and its address."""
-    made = ctypes.create_string_buffer(bytes(content), len(content))
-    return made, ctypes.addressof(made)
-
-
-def pinned(cuda, nbytes=SIZE):
-    """Return the address of pinned memory."""
-    return int(cuda.cuMemHostAlloc(nbytes, 0))
-
-
 # ---------------------------------------------------------------- fills
 
 
@@ -136,7 +125,7 @@ def test_every_allocation_has_a_number_of_its_own(cuda):
 
 def test_unknown_addresses_have_no_attributes(cuda, memory):
     """One past the end, pageable, freed and NULL: one attribute is an error, several are zeros."""
-    kept, pageable_address = buffer(bytes(64))
+    kept, pageable_address = cuda.pageable(bytes(64))
     gone = int(cuda.cuMemAlloc(64))
     cuda.cuMemFree(gone)
     names = ["MEMORY_TYPE", "IS_MANAGED", "DEVICE_POINTER", "RANGE_SIZE"]
@@ -191,19 +180,9 @@ def test_managed_memory_can_be_advised_and_attached(cuda, streams, memory):
     assert codes == [("SUCCESS",) * 2, ("INVALID_VALUE",) * 2]
 
 
-_KEPT = []
-
-
-def pageable(nbytes):
-    """Return the address of host memory that is never freed."""
-    made, address = buffer(bytes(nbytes))
-    _KEPT.append(made)
-    return address
-
-
 def test_registered_memory_is_pinned_until_it_is_not(cuda, streams, memory):
     """Copies of registered memory are asynchronous, and unregistering takes effect at once."""
-    address = pageable(SIZE)
+    kept, address = cuda.pageable(bytes(SIZE))
     cuda.cuMemHostRegister(address, SIZE, 0)
     known = attribute(cuda, "MEMORY_TYPE", address + 1)
     with cuda.emulator.held(streams[0]):
@@ -212,24 +191,25 @@ def test_registered_memory_is_pinned_until_it_is_not(cuda, streams, memory):
         before = ctypes.string_at(address, 1)
     cuda.cuMemHostUnregister(address)
 
-    assert (known, before, ctypes.string_at(address, SIZE)) == (HOST, b"\0", b"\7" * SIZE)
+    assert (known, before, kept.raw) == (HOST, b"\0", b"\7" * SIZE)
     assert attribute(cuda, "MEMORY_TYPE", address) == "INVALID_VALUE"
 
 
 def test_registering_twice_and_unregistering_nothing(cuda):
     """Each case has a separate error."""
-    address = pageable(SIZE)
+    kept, address = cuda.pageable(bytes(SIZE))
     cuda.cuMemHostRegister(address, SIZE, 0)
     twice = cuda.code("cuMemHostRegister", address + 8, 8, 0)
     cuda.cuMemHostUnregister(address)
 
     assert twice == "HOST_MEMORY_ALREADY_REGISTERED"
     assert cuda.code("cuMemHostUnregister", address) == "HOST_MEMORY_NOT_REGISTERED"
+    del kept
 
 
 def test_pinned_memory_has_a_device_pointer(cuda, memory):
     """The device pointer is the same address; device memory has no host pointer."""
-    address = pinned(cuda)
+    address = cuda.host_buffer()
 
     assert int(cuda.cuMemHostGetDevicePointer(address, 0)) == address
     assert cuda.code("cuMemHostGetDevicePointer", memory, 0) == "INVALID_VALUE"

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import threading
 
 import pytest
+
+from .programs import ON_DRIVER
 
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 UNKNOWN = 0x5EC0DEADBEE0
-
-
-def seen(cuda, memory):
-    """Return the first byte of memory, regardless of pending work."""
-    return cuda.emulator.read(memory, 1)[0]
 
 
 # ---------------------------------------------------------------- order
@@ -71,7 +67,7 @@ def test_a_wait_is_for_the_work_before_the_record(cuda, streams, memory):
         cuda.cuMemsetD8Async(memory, 8, SIZE, second)
         cuda.cuStreamSynchronize(second)
 
-        assert seen(cuda, memory) == 8
+        assert cuda.first_byte(memory) == 8
 
 
 def test_operations_of_a_stream_run_in_order(cuda, streams, memory):
@@ -82,7 +78,7 @@ def test_operations_of_a_stream_run_in_order(cuda, streams, memory):
         cuda.cuMemsetD8Async(memory, value, SIZE, stream)
     cuda.cuStreamSynchronize(stream)
 
-    assert seen(cuda, memory) == 9
+    assert cuda.first_byte(memory) == 9
 
 
 def test_a_chain_through_many_streams_runs_to_its_end(cuda, memory):
@@ -92,42 +88,32 @@ def test_a_chain_through_many_streams_runs_to_its_end(cuda, memory):
         for earlier, later in itertools.pairwise(streams):
             cuda.order(earlier, later)
         cuda.cuMemsetD8Async(memory, 9, SIZE, streams[-1])
-        before = seen(cuda, memory)
+        before = cuda.first_byte(memory)
     cuda.cuStreamSynchronize(streams[-1])
 
-    assert (before, seen(cuda, memory)) == (0, 9)
+    assert (before, cuda.first_byte(memory)) == (0, 9)
 
 
 def test_every_thread_has_a_default_stream_of_its_own(cuda, memory):
     """A gate on handle 2 of one thread does not hold handle 2 of another."""
-    found = []
 
     def other():
-        cuda.cuCtxSetCurrent(cuda.context)
         cuda.cuMemsetD8Async(memory, 9, SIZE, PER_THREAD)
         cuda.cuStreamSynchronize(PER_THREAD)
-        found.append(cuda.cuStreamGetId(PER_THREAD))
+        return cuda.cuStreamGetId(PER_THREAD)
 
     with cuda.emulator.held(PER_THREAD):
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join()
+        found = cuda.in_thread(other)
 
-    assert seen(cuda, memory) == 9
-    assert found != [cuda.cuStreamGetId(PER_THREAD)]
+    assert cuda.first_byte(memory) == 9
+    assert found != cuda.cuStreamGetId(PER_THREAD)
 
 
-PER_THREAD_FLAVOUR = """
-from interchange_conformance.emucuda import load
-emulator = load()
+PER_THREAD_FLAVOUR = f"""{ON_DRIVER}
 import threading
-from cuda.bindings import driver as d
-
-d.cuInit(0)
-context = d.cuDevicePrimaryCtxRetain(0)[1]
-d.cuCtxSetCurrent(context)
+context = d.cuCtxGetCurrent()[1]
 memory = d.cuMemAlloc(4096)[1]
-ids = {d.cuStreamGetId(0)[1]}
+ids = set(d.cuStreamGetId(0)[1:])
 
 def other():
     d.cuCtxSetCurrent(context)
@@ -197,10 +183,10 @@ def test_an_event_may_be_destroyed_while_it_is_waited_for(cuda, streams, memory)
         cuda.emulator.annotate(first, 0, 0, write=False)
         cuda.order(first, second)
         cuda.cuMemsetD8Async(memory, 7, SIZE, second)
-        before = seen(cuda, memory), cuda.emulator.live().events - events
+        before = cuda.first_byte(memory), cuda.emulator.live().events - events
     cuda.cuStreamSynchronize(second)
 
-    assert (before, seen(cuda, memory)) == ((0, 0), 7)
+    assert (before, cuda.first_byte(memory)) == ((0, 0), 7)
 
 
 def test_elapsed_time_is_that_between_two_events(cuda, streams):
@@ -257,25 +243,21 @@ def test_a_wait_across_devices_orders(cuda, streams):
     assert before == "NOT_READY"
 
 
-@pytest.mark.parametrize("flags", [8, 4, 1 << 10], ids=["unknown", "interprocess", "far"])
-def test_events_with_strange_flags_are_refused(cuda, flags):
-    """Unknown flags, and an interprocess event with timing, are refused."""
-    assert cuda.code("cuEventCreate", flags) == "INVALID_VALUE"
+INVALID_FLAGS = [("cuEventCreate", flags) for flags in (8, 4, 1 << 10)] + [("cuStreamCreate", 2)]
+
+
+@pytest.mark.parametrize(("name", "flags"), INVALID_FLAGS)
+def test_invalid_flags_are_refused(cuda, name, flags):
+    """Unknown flags, and an interprocess event (4) with timing; streams have two kinds."""
+    assert cuda.code(name, flags) == "INVALID_VALUE"
 
 
 # ---------------------------------------------------------------- handles
 
+OF_A_STREAM = ("Synchronize", "Query", "Destroy", "GetFlags", "GetPriority", "GetId", "GetDevice")
+OF_A_STREAM += ("GetCtx", "IsCapturing", "EndCapture")
 CALLS = {
-    "cuStreamSynchronize": lambda stream, _: (stream,),
-    "cuStreamQuery": lambda stream, _: (stream,),
-    "cuStreamDestroy": lambda stream, _: (stream,),
-    "cuStreamGetFlags": lambda stream, _: (stream,),
-    "cuStreamGetPriority": lambda stream, _: (stream,),
-    "cuStreamGetId": lambda stream, _: (stream,),
-    "cuStreamGetDevice": lambda stream, _: (stream,),
-    "cuStreamGetCtx": lambda stream, _: (stream,),
-    "cuStreamIsCapturing": lambda stream, _: (stream,),
-    "cuStreamEndCapture": lambda stream, _: (stream,),
+    **{f"cuStream{name}": lambda stream, _: (stream,) for name in OF_A_STREAM},
     "cuMemsetD8Async": lambda stream, memory: (memory, 1, 1, stream),
     "cuMemcpyAsync": lambda stream, memory: (memory, memory + 64, 1, stream),
     "cuMemAllocAsync": lambda stream, _: (1, stream),
@@ -289,14 +271,9 @@ def test_what_is_no_stream_is_an_invalid_handle(cuda, memory, name, kind):
     """Every call returns the error, and none crashes."""
     stream = cuda.stream()
     cuda.cuStreamDestroy(stream)
-    handles = {
-        "destroyed": int(stream),
-        "unknown": UNKNOWN,
-        "an event": int(cuda.event()),
-        "small": 3,
-    }
+    handles = {"destroyed": int(stream), "unknown": UNKNOWN, "an event": int(cuda.event())}
 
-    assert cuda.code(name, *CALLS[name](handles[kind], memory)) == "INVALID_HANDLE"
+    assert cuda.code(name, *CALLS[name](handles.get(kind, 3), memory)) == "INVALID_HANDLE"
 
 
 @pytest.mark.parametrize("handle", [0, LEGACY, PER_THREAD])
@@ -310,9 +287,8 @@ def test_what_is_no_event_is_an_invalid_handle(cuda, streams):
     gone = cuda.event()
     cuda.cuEventDestroy(gone)
     for event in (int(gone), UNKNOWN, 0, int(streams[0])):
-        assert cuda.code("cuEventQuery", event) == "INVALID_HANDLE"
-        assert cuda.code("cuEventSynchronize", event) == "INVALID_HANDLE"
-        assert cuda.code("cuEventDestroy", event) == "INVALID_HANDLE"
+        for name in ("cuEventQuery", "cuEventSynchronize", "cuEventDestroy"):
+            assert cuda.code(name, event) == "INVALID_HANDLE"
         assert cuda.code("cuEventRecord", event, streams[0]) == "INVALID_HANDLE"
         assert cuda.code("cuStreamWaitEvent", streams[0], event, 0) == "INVALID_HANDLE"
 
@@ -346,8 +322,3 @@ def test_priorities_are_clamped(cuda, asked, given):
     stream = cuda.cuStreamCreateWithPriority(0, asked)
 
     assert cuda.cuStreamGetPriority(stream) == given
-
-
-def test_streams_with_strange_flags_are_refused(cuda):
-    """There are only two kinds of streams."""
-    assert cuda.code("cuStreamCreate", 2) == "INVALID_VALUE"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .programs import ON_DRIVER
+
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
@@ -15,35 +17,22 @@ LEGACY, PER_THREAD = 1, 2
 UNKNOWN = 0x5EC0DEADBEE0
 
 
-def seen(cuda, memory):
-    """Return the first byte of memory, regardless of pending work."""
-    return cuda.emulator.read(memory, 1)[0]
-
-
 # ---------------------------------------------------------------- lifetime
 
 
-def test_work_of_a_destroyed_stream_is_done(cuda, memory):
-    """Destroying a stream returns at once, and its work still runs."""
+@pytest.mark.parametrize("synchronised", [False, True])
+def test_work_of_a_destroyed_stream_is_done(cuda, memory, synchronised):
+    """Destroying a stream returns at once; its work still runs, and its context waits for it."""
     stream = cuda.stream()
     cuda.emulator.delay(stream, 0.02)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     cuda.cuStreamDestroy(stream)
-    before = seen(cuda, memory)
+    before = cuda.first_byte(memory)
+    if synchronised:
+        cuda.cuCtxSynchronize()
 
     assert before == 0
-    assert cuda.soon(lambda: seen(cuda, memory) == 7)
-
-
-def test_synchronising_a_context_waits_for_destroyed_streams_too(cuda, memory):
-    """All work that was enqueued before is waited for."""
-    stream = cuda.stream()
-    cuda.emulator.delay(stream, 0.02)
-    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
-    cuda.cuStreamDestroy(stream)
-    cuda.cuCtxSynchronize()
-
-    assert seen(cuda, memory) == 7
+    assert cuda.soon(lambda: cuda.first_byte(memory) == 7, seconds=0 if synchronised else 20)
 
 
 def thread_count():
@@ -68,14 +57,11 @@ def test_per_thread_streams_go_with_their_threads(cuda, memory):
     before = thread_count()
 
     def work():
-        cuda.cuCtxSetCurrent(cuda.context)
         cuda.cuMemsetD8Async(memory, 7, SIZE, PER_THREAD)
         cuda.cuStreamSynchronize(PER_THREAD)
 
     for _ in range(100):
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
+        cuda.in_thread(work)
 
     assert cuda.soon(lambda: thread_count() <= before)
 
@@ -117,35 +103,26 @@ def test_ten_thousand_round_trips_leave_nothing_behind(cuda, emulator, streams, 
 # ---------------------------------------------------------------- host functions
 
 
-def test_a_host_function_runs_in_its_place(cuda, streams):
+def test_a_host_function_runs_in_its_place(cuda, streams, semaphore):
     """It runs after earlier work and before later work of the stream."""
-    libc = ctypes.CDLL(None)
-    semaphore = ctypes.create_string_buffer(64)
-    libc.sem_init(semaphore, 0, 0)
     stream, _ = streams
-    value = ctypes.c_int()
     with cuda.emulator.held(stream):
-        cuda.host_function(stream, libc.sem_post, ctypes.addressof(semaphore))
-        libc.sem_getvalue(semaphore, ctypes.byref(value))
-        before = value.value
+        cuda.host_function(stream, semaphore.libc.sem_post, semaphore.address)
+        before = semaphore.value
     cuda.cuStreamSynchronize(stream)
-    libc.sem_getvalue(semaphore, ctypes.byref(value))
 
-    assert (before, value.value) == (0, 1)
+    assert (before, semaphore.value) == (0, 1)
 
 
-def test_a_host_function_that_blocks_stops_its_stream_only(cuda, streams, memory):
+def test_a_host_function_that_blocks_stops_its_stream_only(cuda, streams, memory, semaphore):
     """The driver continues to serve other threads."""
-    libc = ctypes.CDLL(None)
-    semaphore = ctypes.create_string_buffer(64)
-    libc.sem_init(semaphore, 0, 0)
     blocked, free = streams
-    cuda.host_function(blocked, libc.sem_wait, ctypes.addressof(semaphore))
+    cuda.host_function(blocked, semaphore.libc.sem_wait, semaphore.address)
     cuda.cuMemsetD8Async(memory, 7, 1, blocked)
     cuda.cuMemsetD8Async(memory + 1, 8, 1, free)
     cuda.cuStreamSynchronize(free)
     before = cuda.emulator.read(memory, 2), cuda.code("cuStreamQuery", blocked)
-    libc.sem_post(semaphore)
+    semaphore.post()
     cuda.cuStreamSynchronize(blocked)
 
     assert before == (b"\0\10", "NOT_READY")
@@ -205,11 +182,10 @@ def test_contexts_form_a_stack(cuda):
 
 
 @pytest.mark.parametrize("handle", [UNKNOWN, 1])
-def test_what_is_no_context_is_refused(cuda, handle):
+@pytest.mark.parametrize("name", ["cuCtxSetCurrent", "cuCtxPushCurrent", "cuCtxDestroy"])
+def test_an_invalid_context_is_refused(cuda, name, handle):
     """The calls return CUDA_ERROR_INVALID_CONTEXT."""
-    assert cuda.code("cuCtxSetCurrent", handle) == "INVALID_CONTEXT"
-    assert cuda.code("cuCtxPushCurrent", handle) == "INVALID_CONTEXT"
-    assert cuda.code("cuCtxDestroy", handle) == "INVALID_CONTEXT"
+    assert cuda.code(name, handle) == "INVALID_CONTEXT"
 
 
 def test_a_primary_context_has_to_be_retained(run_isolated):
@@ -277,11 +253,12 @@ def test_a_primary_context_is_not_destroyed(cuda):
 
 
 @pytest.mark.parametrize("number", [-1, 2, 99])
-def test_devices_that_are_not_there_are_refused(cuda, number):
+@pytest.mark.parametrize(
+    "name", ["cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuDeviceGetDefaultMemPool"]
+)
+def test_a_missing_device_is_refused(cuda, name, number):
     """The calls return CUDA_ERROR_INVALID_DEVICE."""
-    assert cuda.code("cuDeviceGet", number) == "INVALID_DEVICE"
-    assert cuda.code("cuDevicePrimaryCtxRetain", number) == "INVALID_DEVICE"
-    assert cuda.code("cuDeviceGetDefaultMemPool", number) == "INVALID_DEVICE"
+    assert cuda.code(name, number) == "INVALID_DEVICE"
 
 
 # ---------------------------------------------------------------- processes
@@ -289,20 +266,14 @@ def test_devices_that_are_not_there_are_refused(cuda, number):
 
 def test_a_child_of_a_fork_has_no_driver(run_isolated):
     """CUDA cannot be used in the child, and the parent continues."""
-    out = run_isolated("""
+    out = run_isolated(f"""{ON_DRIVER}
 import os
-from interchange_conformance.emucuda import load
-load()
-from cuda.bindings import driver as d
-
-d.cuInit(0)
-d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
 stream = d.cuStreamCreate(0)[1]
 memory = d.cuMemAlloc(64)[1]
 d.cuMemsetD8Async(memory, 1, 64, stream)
 if not os.fork():
     calls = (d.cuInit, 0), (d.cuStreamSynchronize, stream), (d.cuMemFree, memory), (d.cuMemAlloc, 1)
-    print({call(argument)[0].name for call, argument in calls}, flush=True)
+    print({{call(argument)[0].name for call, argument in calls}}, flush=True)
     os._exit(0)
 os.wait()
 print(d.cuStreamSynchronize(stream)[0].name, d.cuMemFree(memory)[0].name)
@@ -314,14 +285,8 @@ print(d.cuStreamSynchronize(stream)[0].name, d.cuMemFree(memory)[0].name)
 @pytest.mark.parametrize("exiting", ["pass", "sys.exit(0)", "raise SystemExit"])
 def test_a_process_ends_while_streams_work(run_isolated, exiting):
     """A held stream, a delayed one and an endless host function neither hang nor crash the exit."""
-    out = run_isolated(f"""
+    out = run_isolated(f"""{ON_DRIVER}
 import ctypes, sys
-from interchange_conformance.emucuda import load
-emulator = load()
-from cuda.bindings import driver as d
-
-d.cuInit(0)
-d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
 held, delayed, blocked = (d.cuStreamCreate(1)[1] for _ in range(3))
 memory = [d.cuMemAlloc(64)[1] for _ in range(3)]
 emulator.hold(held)

@@ -36,6 +36,12 @@ def test_there_is_one_emulator_per_process(emulator):
     assert load() is emulator
 
 
+def run_python(text, *arguments):
+    """Return the completed process of a program."""
+    words = [sys.executable, "-c", text, *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.emulated
 def test_another_driver_that_came_first_is_named(tmp_path):
     """A process can have only one driver: two would share symbol names but not state."""
@@ -51,9 +57,7 @@ def test_another_driver_that_came_first_is_named(tmp_path):
         "load()\n"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", text, str(library)], capture_output=True, text=True, check=False
-    )
+    done = run_python(text, library)
 
     assert done.returncode == 1
     assert (
@@ -72,9 +76,7 @@ def test_the_emulated_driver_may_have_come_first():
         "print(load().live())\n"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", text, str(library)], capture_output=True, text=True, check=True
-    )
+    done = run_python(text, library)
 
     assert done.stdout.startswith("Live(device=0,")
 
@@ -91,6 +93,6 @@ def test_importing_the_package_loads_no_driver():
         "print(sorted(tops - sys.stdlib_module_names))\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    done = run_python(text)
 
     assert done.stdout == "False\n['interchange', 'interchange_conformance']\n"

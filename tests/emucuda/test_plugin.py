@@ -10,6 +10,8 @@ import pytest
 
 from interchange_conformance.emucuda import building
 
+from .programs import BY_CTYPES
+
 PLUGIN = "interchange_conformance.emucuda.plugin"
 NOTHING = {
     "INTERCHANGE_TEST_REQUIRE": "",
@@ -33,20 +35,11 @@ def test_on_both(cuda_driver): print("runs on", cuda_driver)
 def test_on_none(): pass
 """
 
-RACE = """
-import ctypes
-
-def race(emulator):
-    cu = ctypes.CDLL("libcuda.so.1")
-    context, ptr = ctypes.c_void_p(), ctypes.c_uint64()
-    assert cu.cuInit(0) == 0
-    assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
-    assert cu.cuCtxSetCurrent(context) == 0
-    assert cu.cuMemAlloc_v2(ctypes.byref(ptr), ctypes.c_size_t(64)) == 0
-    streams = [ctypes.c_void_p(), ctypes.c_void_p()]
-    for stream in streams:
-        assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
-        emulator.annotate(stream.value, ptr.value, 64, write=True, what="the seeded kernel")
+RACE = f"""{BY_CTYPES}
+def seeded_race(emulator):
+    cu, ptr = start()
+    for _ in range(2):
+        emulator.annotate(new_stream(cu).value, ptr.value, 64, write=True, what="the seeded kernel")
     return ptr.value
 """
 
@@ -206,43 +199,49 @@ def test_tests_that_load_the_emulated_driver_come_last(run_pytest):
 @pytest.mark.emulated
 def test_a_report_fails_the_test_that_made_it(run_pytest):
     """The test itself fails, not its teardown, and the failure quotes the report."""
-    done = run_pytest(RACE + "def test(emulator): race(emulator)\n")
+    done = run_pytest(RACE + "def test(emulator): seeded_race(emulator)\n")
 
     assert "\n1 failed in" in done.stdout.replace("=", "").replace("  ", "\n").replace("\n ", "\n")
     assert "the seeded kernel" in done.stdout
 
 
+NEXT_TEST = """
+def test_a(emulator): seeded_race(emulator)
+def test_b(emulator): assert emulator.reports() == []
+"""
+EXPECTED = """
+def test(emulator):
+    seeded_race(emulator)
+    assert len(emulator.expect_reports(1, match='seeded')) == 1
+"""
+ONLY_READ = """
+def test(emulator):
+    seeded_race(emulator)
+    assert emulator.reports()
+"""
+AT_TEARDOWN = """
+import pytest
+@pytest.fixture
+def resource(emulator):
+    yield
+    seeded_race(emulator)
+def test(resource): pass
+"""
+REPORTS = {
+    "every test starts without reports": (NEXT_TEST, "1 failed, 1 passed"),
+    "an expected report is not a failure": (EXPECTED, "1 passed"),
+    "reading a report does not expect it": (ONLY_READ, "1 failed"),
+    "a report at teardown is an error": (AT_TEARDOWN, "1 passed, 1 error"),
+}
+
+
 @pytest.mark.emulated
-def test_a_report_does_not_fail_the_next_test(run_pytest):
-    """Every test starts without reports."""
-    done = run_pytest(
-        RACE + "def test_a(emulator): race(emulator)\n"
-        "def test_b(emulator): assert emulator.reports() == []\n"
-    )
+@pytest.mark.parametrize("case", REPORTS)
+def test_reports_fail_the_test_that_does_not_expect_them(run_pytest, case):
+    """Only unexpected reports fail, and only their own test or its teardown."""
+    text, outcome = REPORTS[case]
 
-    assert "1 failed, 1 passed" in done.stdout
-
-
-@pytest.mark.emulated
-def test_a_report_that_was_expected_is_no_failure(run_pytest):
-    """Tests of the detector and of seeded bugs consume their reports."""
-    done = run_pytest(
-        RACE + "def test(emulator):\n"
-        "    race(emulator)\n"
-        "    assert len(emulator.expect_reports(1, match='seeded')) == 1\n"
-    )
-
-    assert "1 passed" in done.stdout
-
-
-@pytest.mark.emulated
-def test_a_report_that_was_only_read_still_fails(run_pytest):
-    """Reading a report does not count as an expectation."""
-    done = run_pytest(
-        RACE + "def test(emulator):\n    race(emulator)\n    assert emulator.reports()\n"
-    )
-
-    assert "1 failed" in done.stdout
+    assert f" {outcome} in" in run_pytest(RACE + text).stdout
 
 
 @pytest.mark.emulated
@@ -257,7 +256,9 @@ def test_an_expected_report_that_does_not_come_fails(run_pytest):
 @pytest.mark.emulated
 def test_a_test_that_fails_for_its_own_reason_shows_the_reports_too(run_pytest):
     """The reports may be the cause of the failure."""
-    done = run_pytest(RACE + "def test(emulator):\n    race(emulator)\n    raise ValueError(7)\n")
+    done = run_pytest(
+        RACE + "def test(emulator):\n    seeded_race(emulator)\n    raise ValueError(7)\n"
+    )
 
     assert "1 failed" in done.stdout
     assert "ValueError: 7" in done.stdout
@@ -266,26 +267,13 @@ def test_a_test_that_fails_for_its_own_reason_shows_the_reports_too(run_pytest):
 
 
 @pytest.mark.emulated
-def test_a_report_at_teardown_is_an_error(run_pytest):
-    """The code that frees a test's memory is part of the program."""
-    done = run_pytest(
-        "import pytest\n" + RACE + "@pytest.fixture\n"
-        "def resource(emulator):\n    yield\n    race(emulator)\n"
-        "def test(resource): pass\n"
-    )
-
-    assert "1 passed, 1 error" in done.stdout
-
-
-@pytest.mark.emulated
 def test_what_a_failed_test_held_is_released(run_pytest):
     """The next test does not hang on a stream that the last test left behind a gate."""
     done = run_pytest(
         RACE + "def test_a(emulator):\n"
-        "    race(emulator); emulator.hold(1); raise ValueError(7)\n"
+        "    seeded_race(emulator); emulator.hold(1); raise ValueError(7)\n"
         "def test_b(emulator): assert ctypes.CDLL('libcuda.so.1').cuCtxSynchronize() == 0\n",
-        "-o",
-        "faulthandler_timeout=20",
+        *("-o", "faulthandler_timeout=20"),
     )
 
     assert "1 failed, 1 passed" in done.stdout
@@ -314,12 +302,9 @@ def test_gates_left_shut_do_not_hang_the_teardown_of_other_fixtures(run_pytest, 
     """The gates are opened before other fixtures free their resources."""
     done = run_pytest(
         RACE + CLEANUP + f"def test_a({names}):\n"
-        "    ptr = race(emulator); emulator.expect_reports(); emulator.hold(1)\n"
+        "    ptr = seeded_race(emulator); emulator.expect_reports(); emulator.hold(1)\n"
         f"    emulator.annotate(1, ptr, 64, write=False); emulator.expect_reports(); {ending}\n",
-        "-o",
-        "faulthandler_timeout=20",
-        "-o",
-        "faulthandler_exit_on_timeout=true",
+        *("-o", "faulthandler_timeout=20", "-o", "faulthandler_exit_on_timeout=true"),
     )
 
     assert ("1 failed in" if "raise" in ending else "1 passed in") in done.stdout
@@ -327,30 +312,11 @@ def test_gates_left_shut_do_not_hang_the_teardown_of_other_fixtures(run_pytest, 
 
 # ---------------------------------------------------------------- the mark without the fixture
 
-MARKED_RACE = """
-import ctypes
-
-def race():
-    cu = ctypes.CDLL("libcuda.so.1")
-    context, ptr = ctypes.c_void_p(), ctypes.c_uint64()
-    assert cu.cuInit(0) == 0
-    assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
-    assert cu.cuCtxSetCurrent(context) == 0
-    assert cu.cuMemAlloc_v2(ctypes.byref(ptr), ctypes.c_size_t(64)) == 0
-    for _ in range(2):
-        stream = ctypes.c_void_p()
-        assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
-        assert cu.cuMemsetD8Async(ptr, 7, ctypes.c_size_t(64), stream) == 0
-
-"""
-
 
 @pytest.mark.emulated
 def test_the_mark_brings_the_reports(run_pytest):
     """A test with the mark fails for its reports even if it does not use the fixture."""
-    done = run_pytest(
-        "import pytest\n" + MARKED_RACE + "@pytest.mark.emulated\ndef test(): race()\n"
-    )
+    done = run_pytest("import pytest\n" + BY_CTYPES + "@pytest.mark.emulated\ndef test(): race()\n")
 
     assert "1 failed in" in done.stdout
     assert "cuMemsetD8Async" in done.stdout
@@ -361,7 +327,7 @@ def test_the_mark_may_be_of_a_class_or_a_module(run_pytest):
     """The mark applies from a class, a module or a unittest class."""
     done = run_pytest(
         "import pytest, unittest\npytestmark = pytest.mark.emulated\n"
-        + MARKED_RACE
+        + BY_CTYPES
         + "class TestIt:\n    def test(self): race()\n"
         "class TestCase(unittest.TestCase):\n    def test(self): race()\n"
     )

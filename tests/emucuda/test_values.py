@@ -11,7 +11,7 @@ from interchange_conformance.emucuda.streams import whole
 # ---------------------------------------------------------------- stream objects
 
 
-class Speaks:
+class StreamOfCore:
     """A stream of cuda.core that only implements ``__cuda_stream__``."""
 
     def __init__(self, handle):
@@ -35,7 +35,7 @@ class Counts:
 
 
 @pytest.mark.parametrize(
-    ("stream", "handle"), [(0, 0), (2, 2), (Speaks(5), 5), (Carries(), 9), (Counts(), 7)]
+    ("stream", "handle"), [(0, 0), (2, 2), (StreamOfCore(5), 5), (Carries(), 9), (Counts(), 7)]
 )
 def test_a_stream_may_come_in_any_form(stream, handle):
     """A stream is an int or a stream object of a library."""
@@ -43,7 +43,7 @@ def test_a_stream_may_come_in_any_form(stream, handle):
 
 
 @pytest.mark.parametrize(
-    "stream", [None, "1", b"1", 1.0, True, object(), Speaks(1.5), Speaks(None)]
+    "stream", [None, "1", b"1", 1.0, True, object(), StreamOfCore(1.5), StreamOfCore(None)]
 )
 def test_what_is_no_stream_is_refused(stream):
     """A string with a number is not a handle."""
@@ -51,7 +51,7 @@ def test_what_is_no_stream_is_refused(stream):
         handle_of(stream)
 
 
-@pytest.mark.parametrize("stream", [-1, 2**64, 2**70, Speaks(-1), Carries(), Counts()])
+@pytest.mark.parametrize("stream", [-1, 2**64, 2**70, StreamOfCore(-1), Carries(), Counts()])
 def test_what_no_handle_can_be_is_refused(monkeypatch, stream):
     """C would truncate the value and use stream 0."""
     monkeypatch.setattr(Carries, "__cuda_stream__", (0, 2**64))
