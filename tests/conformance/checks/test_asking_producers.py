@@ -42,96 +42,73 @@ def library():
 
 
 def raising(error):
-    """Return a function that raises for all arguments."""
+    """Return an array that raises for all arguments."""
 
     def raise_it(**_):
         raise error
 
-    return raise_it
+    return Answering(raise_it)
+
+
+def without_copy(*, stream=None):
+    """Export as an old library, whose only keyword is ``stream``."""
+    return stream
+
+
+def refusing_all(*, stream=None):
+    """Refuse as a library whose only keyword is ``stream``."""
+    raise BufferError(stream)
 
 
 # ------------------------------------------------------------------ keywords
 
 
-def test_a_keyword_in_the_signature_is_known(library):
-    """None is a valid value of such a keyword."""
-    assert _exports.knows(library, library.make(), "copy")
-
-
-def test_a_keyword_that_raises_type_error_is_not_known(library):
-    """Python raises TypeError for unknown keywords."""
-    x = Answering(lambda *, stream=None: stream)
-
-    assert not _exports.knows(library, x, "copy")
-
-
-def test_an_array_that_always_raises_type_error_says_nothing_of_its_keywords(library):
-    """The keyword was not the cause of the error."""
-    x = Answering(raising(TypeError("no such elements")))
-
-    assert _exports.knows(library, x, "copy")
-
-
-def test_a_keyword_is_unknown_of_an_array_that_is_refused_without_it(library):
-    """The TypeError is raised first, and so by the binding of arguments."""
-
-    def refuse(*, stream=None):
-        raise BufferError(stream)
-
-    assert not _exports.knows(library, Answering(refuse), "copy")
+@pytest.mark.parametrize(
+    ("x", "known"),
+    [
+        (None, True),
+        (Answering(without_copy), False),
+        (raising(TypeError("no such elements")), True),
+        (Answering(refusing_all), False),
+    ],
+    ids=["honest", "TypeError for copy", "TypeError always", "BufferError without copy"],
+)
+def test_a_keyword_is_unknown_if_it_alone_raises_type_error(library, x, known):
+    """Python raises TypeError for unknown keywords, before anything else is refused."""
+    assert _exports.knows(library, library.make() if x is None else x, "copy") == known
 
 
 # ------------------------------------------------------------------ results
 
 
-def test_an_unknown_keyword_makes_a_check_not_applicable(library):
-    """Keywords are judged by another check."""
-    x = Answering(lambda *, stream=None: stream)
-
-    with pytest.raises(NotApplicable, match="takes no copy"):
-        _exports.answer(library, x, copy=True)
-
-
-def test_what_is_no_capsule_makes_a_check_not_applicable(library):
-    """Capsules are judged by another check."""
-    x = Answering(lambda **_: 4096)
-
-    with pytest.raises(NotApplicable, match="4096"):
-        _exports.answer(library, x)
+@pytest.mark.parametrize(
+    ("ask", "x", "keywords", "reason"),
+    [
+        (_exports.answer, Answering(without_copy), {"copy": True}, "takes no copy"),
+        (_exports.answer, Answering(lambda **_: 4096), {}, "4096"),
+        (_exports.granted, raising(BufferError("too odd")), {}, "too odd"),
+        (_exports.granted, raising(ValueError("no copies")), {"copy": True}, "no copies"),
+    ],
+    ids=["unknown keyword", "no capsule", "refusal", "refused copy"],
+)
+def test_what_another_check_judges_makes_a_check_not_applicable(library, ask, x, keywords, reason):
+    """Keywords, capsules and classes of errors have checks, and a library may refuse."""
+    with pytest.raises(NotApplicable, match=reason):
+        ask(library, x, **keywords)
 
 
 def test_an_error_is_an_answer_and_holds_no_frames(library):
     """Frames would keep the counted objects alive."""
-    x = Answering(raising(OverflowError("too far")))
-
-    found = _exports.answer(library, x)
+    found = _exports.answer(library, raising(OverflowError("too far")))
 
     assert type(found) is OverflowError
     assert found.__traceback__ is None
 
 
-def test_a_refusal_by_buffer_error_makes_a_check_not_applicable(library):
-    """A library may refuse what it cannot export."""
-    x = Answering(raising(BufferError("too odd")))
-
-    with pytest.raises(NotApplicable, match="too odd"):
-        _exports.granted(library, x)
-
-
 def test_another_error_is_not_taken_for_a_refusal(library):
     """The error is not caught, and the check ends with an error."""
-    x = Answering(raising(OverflowError("too far")))
-
     with pytest.raises(OverflowError):
-        _exports.granted(library, x)
-
-
-def test_a_copy_may_be_refused_with_any_error(library):
-    """The class of the error is judged by another check."""
-    x = Answering(raising(ValueError("no copies")))
-
-    with pytest.raises(NotApplicable, match="no copies"):
-        _exports.granted(library, x, copy=True)
+        _exports.granted(library, raising(OverflowError("too far")))
 
 
 def test_the_legacy_struct_is_not_the_versioned_one(library):
@@ -141,14 +118,6 @@ def test_the_legacy_struct_is_not_the_versioned_one(library):
 
     with pytest.raises(NotApplicable, match="dltensor"):
         _exports.opened(library, old, "versioned")
-
-
-def test_the_newest_struct_of_an_old_library_is_the_legacy_one(library):
-    """It is requested without the keyword."""
-    x = library.make()
-    old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
-
-    assert _exports.newest(library, old).name == b"dltensor"
 
 
 # ------------------------------------------------------------------ meaning of refusals
@@ -165,28 +134,17 @@ def modern(x):
     return Answering(answer)
 
 
-def test_there_are_two_ways_out_of_an_honest_array(library):
-    """There is one for each struct."""
-    assert _exports.ways_out(library, library.make()) == [{}, {"max_version": (1, 3)}]
-
-
-def test_a_way_that_is_refused_is_none(library):
-    """Later refusals of other requests would have no meaning."""
-    assert _exports.ways_out(library, modern(library.make())) == [{"max_version": (1, 3)}]
-
-
-def test_a_way_that_is_not_known_is_none(library):
-    """A library without max_version has the legacy struct only."""
+def test_a_way_is_a_struct_that_the_array_is_exported_as(library):
+    """A refused or unknown struct is none: later refusals of other requests have no meaning."""
     x = library.make()
     old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
 
+    assert _exports.ways_out(library, x) == [{}, {"max_version": (1, 3)}]
+    assert _exports.ways_out(library, modern(x)) == [{"max_version": (1, 3)}]
     assert _exports.ways_out(library, old) == [{}]
-
-
-def test_where_there_is_no_fix_checks_of_refusals_do_not_apply(library):
-    """The producer refuses all requests."""
+    assert _exports.newest(library, old).name == b"dltensor"
     with pytest.raises(NotApplicable, match="whatever is asked"):
-        _exports.ways_out(library, Answering(raising(BufferError("no"))))
+        _exports.ways_out(library, raising(BufferError("no")))
 
 
 def test_memory_elsewhere_is_not_judged_as_host_memory(library):
@@ -208,41 +166,27 @@ def test_a_struct_that_plain_arrays_never_leave_as_is_not_judged(library):
 
 
 def test_an_array_of_one_axis_does_where_there_are_no_others():
-    """Some libraries only have columns."""
+    """Some libraries only have columns; the reason is that of the common shape, the first."""
 
     def make(shape, *_):
         if len(shape) != 1:
             raise CannotMakeError("columns only")
         return shape
 
-    assert _exports.some_array(ProducerUnderTest(Subject("columns", make=make))) == (6,)
-
-
-def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
-    """The first shape is the common one."""
-
-    def make(shape, *_):
+    def refuse(shape, *_):
         raise CannotMakeError(f"{shape}?")
 
+    assert _exports.some_array(ProducerUnderTest(Subject("columns", make=make))) == (6,)
     with pytest.raises(NotApplicable, match=r"\(2, 3\)\?"):
-        _exports.some_array(ProducerUnderTest(Subject("nothing", make=make)))
+        _exports.some_array(ProducerUnderTest(Subject("nothing", make=refuse)))
 
 
-def test_elements_are_numbered_through_a_capsule(library):
-    """The elements are 0, 1, ... in C order, as int32."""
-    x, elements, form = _exports.numbered(library, [(2, 2)])
+@pytest.mark.parametrize("make", [honest_producer, honest_constants])
+def test_elements_are_numbered(make):
+    """They are 0, 1, ... in C order, as int32: through a capsule, or from the beginning."""
+    x, elements, form = _exports.numbered(ProducerUnderTest(make()), [(2, 2)])
 
     assert form == ((2, 2), "int32")
-    assert x.array.tolist() == [[0, 1], [2, 3]]
-    assert b"".join(elements) == x.array.tobytes()
-
-
-def test_constants_are_made_with_their_numbers():
-    """Read-only arrays must be created with their values."""
-    library = ProducerUnderTest(honest_constants())
-
-    x, elements, _ = _exports.numbered(library, [(2, 2)])
-
     assert x.array.tolist() == [[0, 1], [2, 3]]
     assert b"".join(elements) == x.array.tobytes()
 

@@ -113,39 +113,25 @@ def verdict(tmp_path, monkeypatch):
 REFUSAL = "wrong_shapes_are_refused[negative]"
 
 
-def test_a_refusal_of_everything_shows_nothing(verdict):
-    """A library that refuses plain records is not said to refuse wrong ones."""
-    found = verdict(REFUSAL, "raise RuntimeError('there is no device')")
-
-    assert found.status == "not-applicable"
-    assert "there is no device" in found.evidence
-
-
-def test_any_exception_is_a_refusal(verdict):
-    """The class of the exception does not matter."""
-    take = "assert min(x.__cuda_array_interface__['shape']) >= 0; return x"
-
-    assert verdict(REFUSAL, take).status == "pass"
-
-
-def test_what_is_taken_is_found(verdict):
-    """Accepted records are reported."""
-    found = verdict(REFUSAL, "return x")
-
-    assert found.status == "fail"
-    assert "(-1, 3)" in found.evidence
+LAYOUT = "layouts_are_read_as_the_strides_say[f-order]"
+CAREFUL = "assert min(x.__cuda_array_interface__['shape']) >= 0; return x"
 
 
 @pytest.mark.parametrize(
-    ("read", "status"),
+    ("item", "take", "read", "status", "words"),
     [
-        ("return [0, 1, 2, 3, 4, 5]", "fail"),
-        ("return [0, 2, 4, 1, 3, 5]", "pass"),
-        ("raise TypeError('only C order')", "pass"),
+        (REFUSAL, "raise RuntimeError('no device')", "return []", "not-applicable", "no device"),
+        (REFUSAL, CAREFUL, "return []", "pass", ""),
+        (REFUSAL, "return x", "return []", "fail", "(-1, 3)"),
+        (LAYOUT, "return x", "return [0, 1, 2, 3, 4, 5]", "fail", ""),
+        (LAYOUT, "return x", "return [0, 2, 4, 1, 3, 5]", "pass", ""),
+        (LAYOUT, "return x", "raise TypeError('only C order')", "pass", ""),
     ],
+    ids=["refuses all", "any error", "takes all", "ignores strides", "reads strides", "reads none"],
 )
-def test_elements_are_compared_with_what_the_strides_say(verdict, read, status):
-    """A refusal at the time of reading is correct as well."""
-    item = "layouts_are_read_as_the_strides_say[f-order]"
+def test_a_consumer_of_records_is_judged_by_what_it_does(verdict, item, take, read, status, words):
+    """A refusal of plain records shows nothing; else any error refuses, also when it is read."""
+    found = verdict(item, take, read)
 
-    assert verdict(item, "return x", read).status == status
+    assert found.status == status
+    assert words in found.evidence

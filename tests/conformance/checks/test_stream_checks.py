@@ -42,7 +42,13 @@ def make_on(stream, shape, dtype):
     return new(Array, shape, dtype, stream)
 
 """
+MADE = BASE + "subject = Subject('made', make=make)"
+JUDGED = "subject = Subject('made on', make=make, make_on=make_on)"
+MADE_ON = BASE + JUDGED
 PLAIN = "pending_work_comes_before_the_consumers[to-another-stream]"
+BLOCKS = "an_export_does_not_block_the_host[to-another-stream]"
+HOST_GETS = "the_host_gets_memory_when_the_work_is_done"
+NUMBER = "a_device_number_that_is_not_there_is_refused"
 
 
 @pytest.fixture
@@ -55,13 +61,6 @@ def verdict(run_isolated):
         return tuple(json.loads(printed.splitlines()[-1]))
 
     return run
-
-
-def test_without_a_driver_a_check_says_what_it_needs(verdict):
-    """The check neither passes nor fails."""
-    status, evidence = verdict(PLAIN, BASE + "subject = Subject('s', make=make)", driver="none")
-
-    assert (status, "needs a CUDA driver" in evidence) == ("not-applicable", True)
 
 
 PUBLISHING = """
@@ -81,33 +80,6 @@ subject = Subject("publishes", make=make)
 """
 
 
-@pytest.mark.emulated
-@pytest.mark.parametrize(("waits", "expected"), [(True, "pass"), (False, "fail")])
-def test_arrays_that_publish_their_stream_need_no_make_on(verdict, waits, expected):
-    """A plain function that creates such arrays can be judged."""
-    status, _ = verdict(PLAIN, BASE + f"WAITS = {waits}\n" + PUBLISHING)
-
-    assert status == expected
-
-
-@pytest.mark.emulated
-def test_arrays_that_publish_none_are_not_judged(verdict):
-    """The stream of pending work would be unknown."""
-    status, evidence = verdict(PLAIN, BASE + "subject = Subject('s', make=make)")
-
-    assert (status, "publish no stream" in evidence) == ("not-applicable", True)
-
-
-@pytest.mark.emulated
-@pytest.mark.parametrize("kind", ["managed", "pinned"])
-def test_a_make_on_without_a_device_makes_device_memory(verdict, kind):
-    """Only device memory is requested, and a library without it is not judged."""
-    text = BASE + "subject = Subject('s', make=make, make_on=make_on)"
-    status, evidence = verdict(f"the_host_gets_memory_when_the_work_is_done[{kind}]", text)
-
-    assert (status, evidence) == ("not-applicable", "the subject's make_on() takes no device")
-
-
 PINNED = """
 class Array(OnDevice):
     def finish(self):
@@ -123,31 +95,14 @@ subject = Subject("pinned", make=make, make_on=make_on)
 """
 
 
-@pytest.mark.emulated
-@pytest.mark.parametrize(("waits", "expected"), [(True, "pass"), (False, "fail")])
-def test_work_on_page_locked_memory_can_be_held(verdict, waits, expected):
-    """A fill would synchronise the host, and hide a missing wait."""
-    item = "the_host_gets_memory_when_the_work_is_done[pinned]"
-    status, _ = verdict(item, BASE + f"WAITS = {waits}\n" + PINNED)
-
-    assert status == expected
-
-
-@pytest.mark.emulated
-def test_a_producer_that_refuses_streams_is_not_blamed_for_a_race(verdict):
-    """A refused export is not an unordered one."""
-    refusing = """
+REFUSING = """
 class Array(OnDevice):
     def normal_stream(self, stream):
         if stream not in (None, -1):
             raise BufferError("streams are not supported")
         return super().normal_stream(stream)
 
-subject = Subject("refuses", make=make, make_on=make_on)
 """
-    status, evidence = verdict(PLAIN, BASE + refusing)
-
-    assert (status, "streams are not supported" in evidence) == ("not-applicable", True)
 
 
 BLOCKING = """
@@ -155,49 +110,12 @@ class Array(OnDevice):
     def wait(self, pending, consumer):
         self.finish()
 
-subject = Subject("blocks", make=make, make_on=make_on)
 """
-
-
-@pytest.mark.emulated
-def test_a_producer_that_blocks_the_host_keeps_the_order(verdict):
-    """Synchronising is allowed; only the check of the host reports it."""
-    ordered, _ = verdict(PLAIN, BASE + BLOCKING)
-    blocking, evidence = verdict(
-        "an_export_does_not_block_the_host[to-another-stream]", BASE + BLOCKING
-    )
-
-    assert (ordered, blocking) == ("pass", "fail")
-    assert "did not return while work on stream" in evidence
-
-
-@pytest.mark.emulated
-def test_memory_elsewhere_than_asked_for_is_not_judged(verdict):
-    """A function without device support always creates host memory."""
-    text = """
+HOST_ONLY = """
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import host
 subject = Subject("host only", make=lambda shape, dtype, device, readonly: host(shape, dtype))
 """
-    for item in (
-        "stream_0_is_refused_on_cuda",
-        "managed_memory_is_said_to_be_managed",
-        "default_streams_of_rocm_are_taken[none]",
-    ):
-        status, _ = verdict(item, text)
-
-        assert status == "not-applicable"
-
-
-@pytest.mark.emulated
-def test_one_device_is_too_few_for_some_checks(verdict):
-    """Such checks are not applicable, and say so."""
-    item = "work_is_ordered_while_another_device_is_current"
-    text = BASE + "subject = Subject('s', make=make, make_on=make_on)"
-
-    status, evidence = verdict(item, text, EMUCUDA_DEVICES="1")
-
-    assert (status, "two CUDA devices" in evidence) == ("not-applicable", True)
 
 
 @pytest.mark.emulated
@@ -236,19 +154,6 @@ subject = Subject("recorded", make=make)
 """
 
 
-@pytest.mark.emulated
-@pytest.mark.parametrize(
-    ("strides", "expected"), [("None", "pass"), ("(24, 4)", "pass"), ("(4, 16)", "fail")]
-)
-def test_strides_that_are_null_are_those_of_c_order(verdict, strides, expected):
-    """NULL strides mean C order in a record and a legacy capsule of a producer without streams."""
-    text = BASE + f"STRIDES = {strides}\n" + RECORDED
-
-    status, _ = verdict("records_agree_with_capsules[writable]", text)
-
-    assert status == expected
-
-
 REFUSING_NUMBERS = """
 class Array(OnDevice):
     def refusal(self, target):
@@ -256,16 +161,64 @@ class Array(OnDevice):
 
 subject = Subject("refuses", make=make)
 """
+CASES = {
+    "no-driver": (PLAIN, MADE, {"driver": "none"}, "needs a CUDA driver"),
+    "no-stream-is-published": (PLAIN, MADE, {}, "publish no stream"),
+    "managed-memory-without-a-device": (
+        f"{HOST_GETS}[managed]", MADE_ON, {}, "the subject's make_on() takes no device",
+    ),
+    "pinned-memory-without-a-device": (
+        f"{HOST_GETS}[pinned]", MADE_ON, {}, "the subject's make_on() takes no device",
+    ),
+    "streams-are-refused": (PLAIN, BASE + REFUSING + JUDGED, {}, "are not supported"),
+    "host-memory-instead-of-cuda": ("stream_0_is_refused_on_cuda", HOST_ONLY, {}, ""),
+    "host-memory-instead-of-managed": ("managed_memory_is_said_to_be_managed", HOST_ONLY, {}, ""),
+    "host-memory-instead-of-rocm": ("default_streams_of_rocm_are_taken[none]", HOST_ONLY, {}, ""),
+    "one-device": (
+        "work_is_ordered_while_another_device_is_current",
+        MADE_ON, {"EMUCUDA_DEVICES": "1"}, "two CUDA devices",
+    ),
+}  # fmt: skip
+"""Name -> item, subject, options, and the reason why it is not judged."""
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("name", CASES)
+def test_what_cannot_be_decided_is_not_judged(verdict, name):
+    """A check without driver, stream, device or order neither passes nor fails, and says why."""
+    item, text, options, reason = CASES[name]
+
+    status, evidence = verdict(item, text, **options)
+
+    assert (status, reason in evidence) == ("not-applicable", True)
 
 
 @pytest.mark.emulated
 @pytest.mark.parametrize(
-    ("error", "expected"), [("ValueError", "pass"), ("BufferError", "pass"), ("KeyError", "pass")]
+    ("item", "text", "expected"),
+    [
+        (PLAIN, "WAITS = True\n" + PUBLISHING, "pass"),
+        (PLAIN, "WAITS = False\n" + PUBLISHING, "fail"),
+        (f"{HOST_GETS}[pinned]", "WAITS = True\n" + PINNED, "pass"),
+        (f"{HOST_GETS}[pinned]", "WAITS = False\n" + PINNED, "fail"),
+        (PLAIN, BLOCKING + JUDGED, "pass"),
+        (BLOCKS, BLOCKING + JUDGED, "fail"),
+        ("records_agree_with_capsules[writable]", "STRIDES = None\n" + RECORDED, "pass"),
+        ("records_agree_with_capsules[writable]", "STRIDES = (24, 4)\n" + RECORDED, "pass"),
+        ("records_agree_with_capsules[writable]", "STRIDES = (4, 16)\n" + RECORDED, "fail"),
+        (NUMBER, "ERROR = ValueError\n" + REFUSING_NUMBERS, "pass"),
+        (NUMBER, "ERROR = BufferError\n" + REFUSING_NUMBERS, "pass"),
+        (NUMBER, "ERROR = KeyError\n" + REFUSING_NUMBERS, "pass"),
+    ],
+    ids=[
+        *("published-and-waits", "published-and-no-wait", "pinned-and-waits", "pinned-and-no-wait"),
+        *("a-blocked-host-is-ordered", "a-blocked-host-is-told"),
+        *("null-strides", "c-order", "f-order", "ValueError", "BufferError", "KeyError"),
+    ],
 )
-def test_a_number_that_no_device_has_may_be_a_wrong_value(verdict, error, expected):
-    """The standard names an error class for device types, and none for device ids."""
-    text = BASE + f"ERROR = {error}\n" + REFUSING_NUMBERS
-
-    status, _ = verdict("a_device_number_that_is_not_there_is_refused", text)
+def test_a_subject_of_device_memory_is_judged_by_what_it_does(verdict, item, text, expected):
+    """Published streams need no make_on(), NULL strides are C order, and any error may refuse."""
+    status, evidence = verdict(item, BASE + text)
 
     assert status == expected
+    assert item != BLOCKS or "did not return while work on stream" in evidence

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from interchange.abi import capsules
@@ -92,28 +88,25 @@ def test_the_table_takes_a_tensor_over(producer):
 
 
 @pytest.mark.parametrize(
-    ("function", "error"),
-    [("from_object_refusing", BufferError), ("from_object_breaking", ValueError)],
+    ("function", "changes", "error", "words"),
+    [
+        ("from_object_refusing", {}, BufferError, "this"),
+        ("from_object_breaking", {}, ValueError, "this"),
+        (None, {"raises": BufferError("not now")}, BufferError, "not now"),
+    ],
+    ids=["refuses in C", "breaks in C", "the producer raises"],
 )
-def test_a_table_can_fail_with_an_error(function, error):
-    """ctypes raises the error that was set in C."""
-    broken = make_table(managed_tensor_from_py_object_no_sync=function)
-    producer = carrying(host(), broken)
+def test_a_table_can_fail_with_an_error(function, changes, error, words):
+    """ctypes raises the error that was set in C, or that of the producer's method."""
+    broken = make_table(**{"managed_tensor_from_py_object_no_sync": function} if function else {})
+    producer = carrying(host().but(**changes), broken)
 
-    with pytest.raises(error, match="this"):
-        exchange_table(type(producer)).managed_from(producer)
-
-
-def test_an_error_of_the_producer_comes_through():
-    """The exception of the method is set when the function returns -1."""
-    producer = carrying(host().but(raises=BufferError("not now")), make_table())
-
-    with pytest.raises(BufferError, match="not now"):
+    with pytest.raises(error, match=words):
         exchange_table(type(producer)).managed_from(producer)
 
 
 def test_members_can_be_null_and_versions_anything():
-    """None means NULL."""
+    """None means NULL; by default the compiled source has all functions under their names."""
     older = make_table(version=(1, 2))
     table = DLPackExchangeAPI.from_address(
         make_table(version=(7, 1), prev=older, current_work_stream=None)
@@ -122,10 +115,6 @@ def test_members_can_be_null_and_versions_anything():
     assert (table.header.version.major, table.header.version.minor) == (7, 1)
     assert table.header.prev_api == older
     assert table.current_work_stream is None
-
-
-def test_every_honest_function_is_there():
-    """The compiled source has all functions under their names."""
     assert all(map(function_address, HONEST.values()))
 
 
@@ -137,21 +126,18 @@ def test_the_capsule_of_a_table_has_its_name():
     assert capsules.capsule_name(table_capsule(address, capsules.LEGACY)) == capsules.LEGACY
 
 
-def test_without_a_compiler_it_is_said_how_to_get_one():
+WITHOUT_COMPILER = """
+from interchange_conformance.zoo.carriers import make_table
+from interchange_conformance.emucuda.building import CannotBuildError
+try:
+    make_table()
+except CannotBuildError as error:
+    print(error)
+"""
+
+
+def test_without_a_compiler_it_is_said_how_to_get_one(run_isolated):
     """The error has the fix."""
-    child = (
-        "from interchange_conformance.zoo.carriers import make_table\n"
-        "from interchange_conformance.emucuda.building import CannotBuildError\n"
-        "try:\n    make_table()\n"
-        "except CannotBuildError as error:\n    print(error)\n"
-    )
+    said = run_isolated(WITHOUT_COMPILER, env={"CC": "no-such-compiler"})
 
-    done = subprocess.run(
-        [sys.executable, "-c", child],
-        env={**os.environ, "CC": "no-such-compiler"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert "no-such-compiler is not a command" in done.stdout
+    assert "no-such-compiler is not a command" in said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 import sys
 
 import pytest
@@ -63,13 +62,8 @@ def test_a_function_that_does_not_count_is_refused():
         counting.check_counter(address)
 
 
-@pytest.mark.isolated
-@pytest.mark.parametrize("missing", ["AttributeError", "OSError", "TypeError"])
-def test_a_c_library_without_the_function_is_refused(missing):
-    """The import error has the missing function and the fix, not only the symbol."""
-    script = f"""
-import ctypes
-real = ctypes.CDLL
+WITHOUT = """
+import ctypes, sys
 class Nothing:
     def __getattr__(self, name):
         raise {missing}(name)
@@ -80,10 +74,13 @@ try:
 except ImportError as error:
     print(error)
 """
-    child = [sys.executable, "-c", script]
-    done = subprocess.run(child, check=True, capture_output=True, text=True)
 
-    assert done.stdout == (
+
+@pytest.mark.isolated
+@pytest.mark.parametrize("missing", ["AttributeError", "OSError", "TypeError"])
+def test_a_c_library_without_the_function_is_refused(run_isolated, missing):
+    """The import error has the missing function and the fix, not only the symbol."""
+    assert run_isolated(WITHOUT.format(missing=missing)) == (
         f"interchange_conformance cannot count deleter calls on {sys.platform}: its C library has "
         f"no jrand48(), which POSIX describes; run it on Linux\n"
     )

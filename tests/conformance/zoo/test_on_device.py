@@ -44,29 +44,28 @@ def test_legal_streams_are_taken(somewhere, kind, streams):
     assert {one.first for one in opened} == {x.block.address}
 
 
+REFUSED = {
+    ValueError: [
+        *((kind, {"stream": stream}) for kind in (CUDA, MANAGED) for stream in (0, -2, 2**64)),
+        *((ROCM, {"stream": stream}) for stream in (1, 2, -2, 2**64)),
+        *((PINNED, {"stream": stream}) for stream in (-1, 0, 1)),
+    ],
+    TypeError: [(CUDA, {"stream": stream}) for stream in ("1", 1.0, True, (1,))],
+    BufferError: [(CUDA, {"dl_device": (8, 0)})],
+}
+"""Error -> types of devices, and what they refuse by it."""
+WORDS = {ValueError: "stream=", TypeError: "is no int", BufferError: r"\(8, 0\).*\(2, 0\)"}
+
+
 @pytest.mark.parametrize(
-    ("kind", "stream"),
-    [(kind, stream) for kind in (CUDA, MANAGED) for stream in (0, -2, 2**64)]
-    + [(ROCM, stream) for stream in (1, 2, -2, 2**64)]
-    + [(PINNED, stream) for stream in (-1, 0, 1)],
+    ("error", "kind", "asked"), [(error, *one) for error, rows in REFUSED.items() for one in rows]
 )
-def test_other_numbers_are_value_errors(somewhere, kind, stream):
-    """They are not streams of this device."""
-    with pytest.raises(ValueError, match=f"stream={stream}"):
-        somewhere(kind).__dlpack__(stream=stream)
+def test_what_is_no_stream_or_device_is_refused(somewhere, error, kind, asked):
+    """The error names the number, the type (a bool is no int), or both devices."""
+    with pytest.raises(error, match=WORDS[error]) as caught:
+        somewhere(kind).__dlpack__(**asked)
 
-
-@pytest.mark.parametrize("stream", ["1", 1.0, True, (1,)])
-def test_what_is_no_int_is_a_type_error(somewhere, stream):
-    """This includes bools."""
-    with pytest.raises(TypeError, match="is no int"):
-        somewhere(CUDA).__dlpack__(stream=stream)
-
-
-def test_another_device_is_a_buffer_error(somewhere):
-    """The error names both devices."""
-    with pytest.raises(BufferError, match=r"\(8, 0\).*\(2, 0\)"):
-        somewhere(CUDA).__dlpack__(dl_device=(8, 0))
+    assert error is not ValueError or f"stream={asked['stream']}" in str(caught.value)
 
 
 def test_requests_are_logged(somewhere):
