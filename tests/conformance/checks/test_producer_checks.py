@@ -85,7 +85,7 @@ ODD = {
 # ------------------------------------------------------------------ unusual producers
 
 
-@pytest.mark.exhaustive(but=["modern"])
+@pytest.mark.exhaustive(but=["speechless"])
 @pytest.mark.parametrize("kind", ODD)
 def test_an_odd_producer_fails_for_what_it_does_and_for_nothing_else(run_isolated, kind):
     """Old and incomplete producers do not make other checks fail."""

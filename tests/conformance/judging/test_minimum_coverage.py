@@ -105,6 +105,7 @@ def test_a_part_of_the_checks_is_judged_by_what_was_asked(check, lines):
     assert check(lines, "--only", "make_returns_an_array")[0] == 0
 
 
+@pytest.mark.slow  # it runs all that might count, in a process of its own
 def test_the_plugin_has_a_test_for_it(lines, tmp_path):
     """The plugin adds a test beside those that pass or are skipped."""
     arguments = ["-q", "-p", "no:cacheprovider", "-n0", "-k", "enough_is_judged"]

@@ -44,16 +44,6 @@ def test_an_emulated_driver_that_does_not_start_is_2(check, write_subject, monke
     assert "the emulated CUDA driver cannot be used" in err
 
 
-def test_an_emulated_driver_that_cannot_be_built_is_2(check, write_subject, monkeypatch):
-    """There is no compiler."""
-    monkeypatch.setenv("CC", "no-such-compiler")
-
-    code, out, err = check(write_subject(), "--only", ITEM, "--cuda", "emulated")
-
-    assert (code, out) == (2, "")
-    assert "no-such-compiler is not a command" in err
-
-
 @pytest.mark.parametrize(
     ("at_import", "words"),
     [
@@ -83,32 +73,31 @@ def test_a_library_that_is_not_installed_is_2(check, write_subject):
     assert "no_such_library does not import: ModuleNotFoundError" in err
 
 
-def test_a_subject_without_such_items_is_2(check, write_subject):
-    """Each named subject must have such items, even if another one does."""
-    sound = write_subject()
-
-    code, out, err = check(sound, "interchange", "--role", "arrow_producer")
-
-    assert code == 2
-    assert "nothing of what was asked applies to hostile" in err
-    assert "interchange" in out
+ARROW = ("interchange", "--role", "arrow_producer", "--only", "methods_return_capsules")
+NEEDS_CUDA = "make_leaves_the_current_device_alone"
 
 
-def test_items_of_which_none_applies_are_2(check, write_subject):
-    """The named check needs a feature that the library lacks."""
-    code, out, err = check(write_subject(), "--only", "make_leaves_the_current_device_alone")
+@pytest.mark.parametrize(
+    ("options", "shown", "words"),
+    [
+        (ARROW, "interchange", "nothing of what was asked applies to hostile"),
+        (("--only", NEEDS_CUDA), "2 not applicable", "applies to hostile: needs a CUDA driver"),
+        (("--only", ITEM, "--grid"), "", "--grid: there is nothing to hand over"),
+        (("--python", "no-such-python"), None, "is no program"),
+        (("--python", "/bin/true"), None, "is no interpreter"),
+        (("--only", ITEM, "--cuda", "emulated"), None, "no-such-compiler is not a command"),
+    ],
+    ids=["no such role", "no driver", "no consumer", "no program", "no interpreter", "no compiler"],
+)
+def test_what_runs_nothing_is_2(check, write_subject, monkeypatch, options, shown, words):
+    """Each named subject needs an item that applies, an interpreter and a driver are looked for."""
+    monkeypatch.setenv("CC", "no-such-compiler")
 
-    assert code == 2
-    assert "2 not applicable" in out
-    assert "nothing of what was asked applies to hostile: needs a CUDA driver" in err
-
-
-def test_a_grid_of_nothing_is_2(check, write_subject):
-    """The only library makes arrays, and there is no consumer."""
-    code, _, err = check(write_subject(), "--only", ITEM, "--grid")
+    code, out, err = check(write_subject(), *options)
 
     assert code == 2
-    assert "--grid: there is nothing to hand over" in err
+    assert out == "" if shown is None else shown in out
+    assert words in err
 
 
 def test_a_list_of_nothing_is_2(check):
@@ -117,15 +106,3 @@ def test_a_list_of_nothing_is_2(check):
 
     assert (code, out) == (2, "")
     assert "there is nothing that --only and --role leave" in err
-
-
-@pytest.mark.parametrize(
-    ("python", "words"),
-    [("no-such-python", "is no program"), ("/bin/true", "is no interpreter")],
-)
-def test_an_interpreter_that_is_none_is_2(check, write_subject, python, words):
-    """The interpreter is checked before anything is judged."""
-    code, out, err = check(write_subject(), "--python", python)
-
-    assert (code, out) == (2, "")
-    assert words in err

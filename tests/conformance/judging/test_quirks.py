@@ -64,22 +64,16 @@ def test_a_known_quirk_that_is_gone_does_not_decide():
     assert judged.standing == "unexpected-pass"
 
 
-def test_a_quirk_is_told_and_the_run_ends_well(check, write_subject, tmp_path):
-    """Its evidence is in the reports."""
+def test_a_quirk_is_told_and_decides_where_that_is_asked_for(check, write_subject, tmp_path):
+    """Its evidence is in the reports, and an option makes quirks fail the run."""
     spec, report = write_subject(TAKES_LISTS), tmp_path / "report.json"
 
     code, out, err = check(spec, "--only", LISTS, "--json", report)
+    failing, found, _ = check(spec, "--only", LISTS, "--fail-on-quirks")
 
-    assert (code, err) == (0, "")
+    assert (code, err, failing) == (0, "", 1)
     assert "hostile  1 quirk (" in out
+    assert "hostile  1 unexpected (" in found
     result = json.loads(report.read_text())["subjects"][0]["results"][0]
     assert (result["status"], result["standing"]) == ("fail", "allowed")
     assert "dl_device=[1, 0]" in result["evidence"]
-
-
-def test_quirks_decide_where_that_is_asked_for(check, write_subject):
-    """An option makes quirks fail the run."""
-    code, out, _ = check(write_subject(TAKES_LISTS), "--only", LISTS, "--fail-on-quirks")
-
-    assert code == 1
-    assert "hostile  1 unexpected (" in out

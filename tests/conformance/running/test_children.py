@@ -35,57 +35,57 @@ def end_of(run_isolated):
 PASSES = "return 'pass', ''"
 
 
-def test_a_good_end_is_a_pass(end_of):
-    """Functions that are registered with atexit run, and the result is kept."""
-    verdict = end_of(f"atexit.register(print, 'at exit')\n{PASSES}")
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_good_end_is_a_pass(end_of, ends):
+    """Functions that are registered with atexit run if requested; else the process ends at once."""
+    verdict = end_of(f"atexit.register(print, 'at exit')\n{PASSES}", ends=ends)
 
-    assert (verdict["status"], verdict["output"]) == ("pass", "at exit\n")
+    assert (verdict["status"], verdict["output"]) == ("pass", "at exit\n" * ends)
 
 
-def test_where_no_end_is_asked_for_none_comes(end_of):
-    """The process is terminated as soon as the work is done."""
-    verdict = end_of(f"atexit.register(print, 'at exit')\n{PASSES}", ends=False)
-
-    assert (verdict["status"], verdict["output"]) == ("pass", "")
+FORK = """
+note("mine")
+if os.fork() == 0:
+    note("theirs")
+    os._exit(0)
+os.wait()
+os._exit(1)
+"""
+NOTED = "note('making')\nnote('reading')\n"
 
 
 @pytest.mark.parametrize(
-    ("at_exit", "status", "evidence"),
+    ("body", "ends", "status", "evidence"),
     [
-        ("atexit.register(os._exit, 3)", "exit", "exit code 3, when the check was over"),
-        ("atexit.register(ctypes.string_at, 0)", "crash", "SIGSEGV ended the process, when"),
-        ("atexit.register(time.sleep, 60)", "hang", "after its time, when the check was over"),
-        ("threading.Thread(target=time.sleep, args=(60,)).start()", "hang", "after its time, when"),
+        (f"atexit.register(os._exit, 3)\n{PASSES}", True, "exit",
+         "exit code 3, when the check was over"),
+        (f"atexit.register(ctypes.string_at, 0)\n{PASSES}", True, "crash",
+         "SIGSEGV ended the process, when"),
+        (f"atexit.register(time.sleep, 60)\n{PASSES}", True, "hang",
+         "after its time, when the check was over"),
+        (f"threading.Thread(target=time.sleep, args=(60,)).start()\n{PASSES}", True, "hang",
+         "after its time, when"),
+        ("atexit.register(os._exit, 3)\nreturn 'fail', 'found'", True, "fail", "found"),
+        (f"{NOTED}ctypes.string_at(0)", False, "crash",
+         "SIGSEGV ended the process while reading"),
+        (f"{NOTED}os._exit(4)", False, "exit",
+         "the process was ended with exit code 4 while reading"),
+        (f"{NOTED}time.sleep(60)", False, "hang",
+         "the process was still running after its time while reading"),
+        ("while True: note('x' * 500)", False, "hang", ""),
+        (FORK, False, "exit", " while mine"),
     ],
-)
-def test_a_bad_end_after_a_pass_is_the_verdict(end_of, at_exit, status, evidence):
-    """The interpreter did not exit properly."""
-    verdict = end_of(f"{at_exit}\n{PASSES}")
+    ids=[
+        *("exit-at-exit", "crash-at-exit", "hang-at-exit", "thread-at-exit", "failure-before"),
+        *("crash", "exit", "hang", "notes-without-end", "notes-of-a-child"),
+    ],
+)  # fmt: skip
+def test_a_bad_end_is_the_verdict(end_of, body, ends, status, evidence):
+    """After a pass, the exit decides; else the last note, not a child's, has the step."""
+    verdict = end_of(body, ends=ends)
 
     assert verdict["status"] == status
     assert evidence in verdict["evidence"]
-
-
-def test_a_bad_end_after_a_failure_hides_nothing(end_of):
-    """The failure that was found is kept."""
-    verdict = end_of("atexit.register(os._exit, 3)\nreturn 'fail', 'found'")
-
-    assert (verdict["status"], verdict["evidence"]) == ("fail", "found")
-
-
-@pytest.mark.parametrize(
-    ("end", "evidence"),
-    [
-        ("ctypes.string_at(0)", "SIGSEGV ended the process while reading"),
-        ("os._exit(4)", "the process was ended with exit code 4 while reading"),
-        ("time.sleep(60)", "the process was still running after its time while reading"),
-    ],
-)
-def test_the_last_note_is_evidence(end_of, end, evidence):
-    """The note has the step during which the process ended."""
-    verdict = end_of(f"note('making')\nnote('reading')\n{end}", ends=False)
-
-    assert verdict["evidence"] == evidence
 
 
 def test_notes_may_be_anything(end_of):
@@ -94,27 +94,6 @@ def test_notes_may_be_anything(end_of):
 
     assert verdict["status"] == "exit"
     assert len(verdict["evidence"]) < 1000
-
-
-def test_notes_without_end_take_no_memory(end_of):
-    """Only the last note is kept."""
-    verdict = end_of("while True: note('x' * 500)", ends=False)
-
-    assert verdict["status"] == "hang"
-
-
-def test_children_of_the_child_say_nothing(end_of):
-    """Their notes are ignored."""
-    body = """
-        note("mine")
-        if os.fork() == 0:
-            note("theirs")
-            os._exit(0)
-        os.wait()
-        os._exit(1)
-        """
-
-    assert end_of(body, ends=False)["evidence"].endswith(" while mine")
 
 
 def test_an_error_of_ours_is_no_verdict_of_pass(end_of):
