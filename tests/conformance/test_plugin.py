@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 import xml.etree.ElementTree as ET
 
@@ -40,8 +38,11 @@ def run(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(mylib=SUBJECT)
 
-    def run_pytest(*arguments, subject="mylib:subject"):
+    def run_pytest(*arguments, subject="mylib:subject", known=None):
         given = [f"--interchange-subject={subject}"] if subject else []
+        if known:
+            pytester.path.joinpath("known.toml").write_text(known, encoding="utf-8")
+            given.append("--interchange-expected=known.toml")
         ours = ["-p", "interchange_conformance.plugin", "-p", "no:cacheprovider", *given]
         return pytester.runpytest_subprocess(*ours, *arguments)
 
@@ -94,33 +95,25 @@ def test_what_is_not_applicable_is_skipped(run, pytester):
     done.stdout.fnmatch_lines(["SKIPPED*: no int64 of shape (2, 3) on cpu: no integers"])
 
 
-def test_a_known_failure_is_an_expected_one(run, pytester):
+def test_a_known_failure_is_an_expected_one(run):
     """The test is xfailed, with its reason and link."""
-    pytester.path.joinpath("known.toml").write_text(KNOWN, encoding="utf-8")
-
-    done = run(ONLY, "-rx", "--interchange-expected=known.toml")
+    done = run(ONLY, "-rx", known=KNOWN)
 
     done.assert_outcomes(passed=3, failed=2, xfailed=1)
     done.stdout.fnmatch_lines(["XFAIL *bool* - it aborts https://example.org/1"])
 
 
-def test_a_known_failure_that_passes_fails(run, pytester):
+def test_a_known_failure_that_passes_fails(run):
     """The user is asked to remove the entry."""
-    text = KNOWN.replace("bool", "float32")
-    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
-
-    done = run(ONLY, "-k", "float32", "--interchange-expected=known.toml")
+    done = run(ONLY, "-k", "float32", known=KNOWN.replace("bool", "float32"))
 
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*XPASS(strict)* it aborts https://example.org/1"])
 
 
-def test_another_failure_than_the_known_one_fails(run, pytester):
+def test_another_failure_than_the_known_one_fails(run):
     """The entry may name the known status."""
-    text = f"{KNOWN}status = 'hang'"
-    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
-
-    run(ONLY, "-k", "bool", "--interchange-expected=known.toml").assert_outcomes(failed=1)
+    run(ONLY, "-k", "bool", known=f"{KNOWN}status = 'hang'").assert_outcomes(failed=1)
 
 
 def test_the_tests_of_a_project_run_too(run, pytester):
@@ -130,17 +123,12 @@ def test_the_tests_of_a_project_run_too(run, pytester):
     run(ONLY, "-k", "float32").assert_outcomes(passed=2, deselected=6)
 
 
-def test_the_first_failure_may_be_the_last(run):
-    """This is pytest's -x."""
-    run(ONLY, "-x").assert_outcomes(passed=1, failed=1)
-
-
-def test_a_report_of_junit_has_each_item(run, pytester):
-    """Failures have their evidence."""
-    run(ONLY, "--junitxml=report.xml")
+def test_the_first_failure_may_be_the_last(run, pytester):
+    """This is pytest's -x; a report of JUnit has each item, and failures with their evidence."""
+    run(ONLY, "-x", "--junitxml=report.xml").assert_outcomes(passed=1, failed=1)
 
     cases = ET.parse(pytester.path / "report.xml").getroot().findall(".//testcase")  # noqa: S314
-    assert [case.get("name") for case in cases][:2] == [f"{CHECK}[float32]", f"{CHECK}[float64]"]
+    assert [case.get("name") for case in cases] == [f"{CHECK}[float32]", f"{CHECK}[float64]"]
     assert "asked for float64" in cases[1].find("failure").text
 
 
@@ -148,9 +136,7 @@ def test_items_are_spread_over_processes(run):
     """Each process of pytest-xdist has a separate pool."""
     pytest.importorskip("xdist")
 
-    done = run(ONLY, "-p", "xdist", "-n", "2")
-
-    done.assert_outcomes(passed=3, failed=3)
+    run(ONLY, "-p", "xdist", "-n", "2").assert_outcomes(passed=3, failed=3)
 
 
 def test_a_subject_that_cannot_be_judged_fails_one_test(run, pytester):
@@ -189,12 +175,9 @@ def test_what_cannot_be_done_is_told(run, arguments, words):
     done.stderr.fnmatch_lines([f"ERROR: *{words}*"])
 
 
-def test_a_stale_entry_is_told(run, pytester):
+def test_a_stale_entry_is_told(run):
     """This holds for a complete run."""
-    text = KNOWN.replace(CHECK, "no_such_check")
-    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
-
-    done = run("--interchange-expected=known.toml")
+    done = run(known=KNOWN.replace(CHECK, "no_such_check"))
 
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["ERROR: *'no_such_check[[]bool]' is no check or case*"])
@@ -250,13 +233,10 @@ def test_without_a_subject_nothing_is_added(run, pytester):
     run(subject=None).assert_outcomes(passed=1)
 
 
-def test_to_load_the_plugin_costs_little():
+def test_to_load_the_plugin_costs_little(run_isolated):
     """It imports pytest, but neither the checks nor NumPy."""
-    text = "import sys, interchange_conformance.plugin; print(*sys.modules)"
+    loaded = run_isolated("import sys, interchange_conformance.plugin\nprint(*sys.modules)").split()
 
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-
-    loaded = done.stdout.split()
     assert [name for name in loaded if name == "numpy" or name.startswith("interchange.")] == []
     assert [name for name in loaded if name.startswith("interchange_conformance.")] == [
         "interchange_conformance.plugin"

@@ -42,20 +42,14 @@ def program(*arguments):
 # ---------------------------------------------------------------- exit codes
 
 
-def test_all_as_expected_is_0(check, write_subject):
-    """A summary is printed."""
+def test_all_as_expected_is_0_and_a_failure_is_1(check, write_subject):
+    """A summary is printed, and the evidence of a failure."""
     code, out, err = check(write_subject(), "--only", ITEM)
+    failed, told, _ = check(write_subject("print('made')"), "--only", "make_prints_nothing")
 
-    assert (code, err) == (0, "")
+    assert (code, err, failed) == (0, "", 1)
     assert "hostile  1 pass" in out
-
-
-def test_a_failure_is_1(check, write_subject):
-    """Its evidence is printed."""
-    code, out, _ = check(write_subject("print('made')"), "--only", "make_prints_nothing")
-
-    assert code == 1
-    assert "made" in out
+    assert "made" in told
 
 
 def test_a_subject_that_cannot_be_judged_is_2(check, write_subject):
@@ -103,40 +97,27 @@ def test_what_cannot_be_done_is_2(check, arguments, words):
     assert words in err
 
 
-def test_a_report_that_cannot_be_written_is_refused_before_the_run(check, write_subject, tmp_path):
-    """The library is not imported."""
-    spec = write_subject("", "(HERE / 'imported').touch()")
-
-    code, _, err = check(spec, "--json", tmp_path / "missing" / "report.json")
-
-    assert code == 2
-    assert "missing" in err
-    assert not (tmp_path / "imported").exists()
-
-
-def test_a_page_that_cannot_be_made_is_refused_before_the_run(
-    check, write_subject, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--json missing/report.json", "missing"),
+        ("--html report.html", "--html: pages need Jinja2, which is not installed; install it"),
+        ("--expected known.toml", "failure 1: it has no check"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_run(
+    check, write_subject, tmp_path, monkeypatch, option, words
 ):
-    """The page requires Jinja2, which is a dependency of the kit."""
+    """The library is not imported for a folder, a package or an entry that is wrong."""
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    spec = write_subject("", "(HERE / 'imported').touch()")
-
-    code, _, err = check(spec, "--html", tmp_path / "report.html")
-
-    assert code == 2
-    assert "--html: pages need Jinja2, which is not installed; install it with: " in err
-    assert not (tmp_path / "imported").exists()
-
-
-def test_a_wrong_file_of_known_failures_is_refused_before_the_run(check, write_subject, tmp_path):
-    """The library is not imported."""
     spec = write_subject("", "(HERE / 'imported').touch()")
     (tmp_path / "known.toml").write_text("[[failure]]\nreason = 'x'", encoding="utf-8")
 
-    code, _, err = check(spec, "--expected", tmp_path / "known.toml")
+    name, _, file = option.partition(" ")
+    code, _, err = check(spec, name, tmp_path / file)
 
     assert code == 2
-    assert "failure 1: it has no check" in err
+    assert words in err
     assert not (tmp_path / "imported").exists()
 
 
@@ -179,30 +160,27 @@ def test_a_known_failure_is_as_expected(check, write_subject, known):
     assert check(spec, "--only", "make_prints_nothing", "--no-expected")[0] == 1
 
 
-def test_a_known_failure_that_passes_is_1(check, write_subject, known):
-    """The user is asked to remove the entry."""
-    code, out, _ = check(write_subject(), "--only", ITEM, "--expected", known(ITEM))
-
-    assert code == 1
-    assert "so it is" in out
+STALE = "'take_prints_nothing' is no check or case by which the subject is judged"
+NO_CHECK = "'no_such_check' is no check or case that there is"
 
 
-def test_a_stale_entry_is_2(check, write_subject, known):
-    """This holds for a complete run; a partial run does not detect stale entries."""
-    spec, path = write_subject(), known("take_prints_nothing")
+@pytest.mark.parametrize(
+    ("asked", "code", "words"),
+    [
+        ((ITEM, "--only", ITEM), 1, "so it is"),
+        (("take_prints_nothing", "--only", ITEM), 0, "1 pass"),
+        (("take_prints_nothing",), 2, STALE),
+        (("no_such_check", "--only", ITEM), 2, NO_CHECK),
+    ],
+    ids=["passes", "other item", "stale", "no check"],
+)
+def test_an_entry_to_remove_is_told(check, write_subject, known, asked, code, words):
+    """A failure that passes is 1; a stale entry of a complete run, or of no check, is 2."""
+    entry, *options = asked
+    found, out, err = check(write_subject(), *options, "--expected", known(entry))
 
-    assert check(spec, "--only", ITEM, "--expected", path)[0] == 0
-    code, _, err = check(spec, "--expected", path)
-    assert code == 2
-    assert "'take_prints_nothing' is no check or case by which the subject is judged" in err
-
-
-def test_an_entry_of_no_check_is_2(check, write_subject, known):
-    """The entry is refused before any run."""
-    code, out, err = check(write_subject(), "--only", ITEM, "--expected", known("no_such_check"))
-
-    assert (code, out) == (2, "")
-    assert "'no_such_check' is no check or case that there is" in err
+    assert found == code
+    assert words in out + err
 
 
 # ---------------------------------------------------------------- items that are run
@@ -420,29 +398,19 @@ def test_an_interruption_is_130(write_subject, tmp_path, is_gone):
     assert is_gone(int(mark.read_text()))
 
 
-def test_a_reader_that_goes_away_is_no_error_of_ours():
-    """A closed pipe, as with ``head``, gives no traceback."""
-    process = subprocess.Popen(program("--list"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process.stdout, process.stderr:
-        process.stdout.readline()
-        process.stdout.close()
-        errors = process.stderr.read()
-
-    assert errors == b""
-    assert process.wait(20) == 2
-
-
-def test_a_reader_of_a_report_may_go_away_too(write_subject, tmp_path):
-    """The pipe is closed before the report is written."""
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+@pytest.mark.parametrize("is_list", [True, False], ids=["list", "report"])
+def test_a_reader_that_goes_away_is_no_error_of_ours(write_subject, tmp_path, is_list):
+    """A closed pipe, as with ``head``, gives no traceback, also before the report is written."""
     process = subprocess.Popen(
-        program(write_subject(), "--only", ITEM),
-        env=environment,
+        program("--list") if is_list else program(write_subject(), "--only", ITEM),
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    process.stdout.close()
-    with process.stderr:
+    with process.stdout, process.stderr:
+        if is_list:
+            process.stdout.readline()
+        process.stdout.close()
         errors = process.stderr.read()
 
     assert errors == b""

@@ -49,28 +49,20 @@ def test_a_badge_is_as_its_schema_says(check, write_subject, schema):
     assert set(json.loads(out)) == set(schema("badge")["properties"])
 
 
-def test_the_list_is_json_too(check, schema):
-    """The rows are those of the text, in the same order."""
-    rule = ("--list", "--only", "DLP-CAP-1")
-    lines = check(*rule)[1].splitlines()
+def test_the_list_is_json_too(check, schema, tmp_path):
+    """The rows are those of the text, in the same order; beside a file the text is printed."""
+    rule, file = ("--list", "--only", "DLP-CAP-1"), tmp_path / "items.json"
+    text = check(*rule)[1]
 
     code, out, _ = check(*rule, "--json")
+    printed = check(*rule, "--json", file)[1]
 
-    told = json.loads(out)
+    told, lines = json.loads(out), text.splitlines()
     jsonschema.validate(told, schema("items"))
-    assert (code, told["schema"]) == (0, SCHEMA)
+    assert (code, told["schema"], printed) == (0, SCHEMA, text)
+    assert json.loads(file.read_text()) == told
     assert [" ".join(row.values()) for row in told["items"]] == [" ".join(x.split()) for x in lines]
     assert len(lines) > 1
-
-
-def test_the_list_in_a_file_is_printed_too(check, tmp_path):
-    """The text is also printed, as for every report."""
-    rule = ("--list", "--only", "DLP-CAP-1")
-
-    _, out, _ = check(*rule, "--json", tmp_path / "items.json")
-
-    assert out == check(*rule)[1]
-    assert json.loads((tmp_path / "items.json").read_text())["schema"] == SCHEMA
 
 
 @pytest.mark.parametrize("option", ["--html", "--badge", "--write-known"])
