@@ -161,15 +161,7 @@ def opened_at(address: int) -> OpenedCapsule:
 
 
 class BorrowedTensor(NamedTuple):
-    """A borrowed tensor, in a struct that can be read like an owned one.
-
-    Attributes
-    ----------
-    opened : OpenedCapsule
-        The reader.
-    struct : DLManagedTensorVersioned
-        The struct with the fields.
-    """
+    """A borrowed tensor, in a struct that can be read like an owned one."""
 
     opened: OpenedCapsule
     struct: DLManagedTensorVersioned

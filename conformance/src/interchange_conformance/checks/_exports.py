@@ -147,16 +147,7 @@ def answer_at_rest(
 def ways_out(
     producer: ProducerUnderTest, x: Any, *, kind: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return the keywords, for each generation, with which an array can be exported.
-
-    Parameters
-    ----------
-    producer : ProducerUnderTest
-        The library under test.
-    x : object
-        An array of the library, without special properties.
-    kind : int, optional
-        Required type of the memory's device.
+    """Return the keywords of each generation with which a plain array can be exported.
 
     Raises
     ------

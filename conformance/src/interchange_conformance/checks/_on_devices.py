@@ -81,14 +81,7 @@ def fresh(producer: ProducerUnderTest, device: str) -> Any:
 
 
 def make_there(producer: ProducerUnderTest, device: str) -> tuple[Cuda, Any, int]:
-    """Return the driver, an array on a device and its address, after all work on it.
-
-    Parameters
-    ----------
-    producer : ProducerUnderTest
-        The library.
-    device : str
-        A key of `KINDS`.
+    """Return the driver, an array on a device of `KINDS` and its address, after all work on it.
 
     Raises
     ------
@@ -113,17 +106,7 @@ def make_there(producer: ProducerUnderTest, device: str) -> tuple[Cuda, Any, int
 
 
 class Busy(NamedTuple):
-    """An array for which its library assumes pending work on a stream.
-
-    Attributes
-    ----------
-    x : object
-        The array.
-    address : int
-        Address of the first element.
-    stream : int
-        Handle of the stream.
-    """
+    """An array for which its library assumes pending work on a stream."""
 
     x: Any
     address: int

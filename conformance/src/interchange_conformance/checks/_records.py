@@ -141,15 +141,7 @@ def address_of_elements(record: Any) -> int:
 
 
 def span_of(record: Any, element: int) -> tuple[int, int]:
-    """Return the lowest address of the elements of a record, and the end of the last element.
-
-    Parameters
-    ----------
-    record : dict
-        The record.
-    element : int
-        Size of one element [bytes].
-    """
+    """Return the first and last address of a record whose elements have a size [bytes]."""
     address, shape, strides = address_in(record), entry(record, "shape"), record.get("strides")
     if strides is not None and len(strides) != len(shape):
         raise NotApplicable(f"shape {shape!r:.100}, and strides {strides!r:.100}")
@@ -239,13 +231,6 @@ COUNT: Final = 24
 class Floats:
     """Device memory of numbered float32 elements.
 
-    Parameters
-    ----------
-    cuda : Cuda
-        The driver.
-    first : int, default 0
-        Value of element number 0.
-
     Attributes
     ----------
     address : int
@@ -308,13 +293,7 @@ def expect_values_or_refusal(
 
 
 def need_plain_records(consumer: ConsumerUnderTest) -> None:
-    """Raise `NotApplicable` if even a plain record is refused: refusals then have no meaning.
-
-    Parameters
-    ----------
-    consumer : ConsumerUnderTest
-        The consumer.
-    """
+    """Raise `NotApplicable` if even a plain record is refused: refusals then have no meaning."""
     memory = Floats(driver())
     try:
         consumer.take_cai(Exporter(memory.record()))

@@ -32,15 +32,7 @@ _MOST: Final = 2**14  # limit of elements that are compared one by one
 
 
 class Elements(NamedTuple):
-    """The expected shape and elements of a view.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Its extents [elements].
-    elements : list of bytes
-        Its elements, in C order.
-    """
+    """The expected shape and elements of a view."""
 
     shape: Shape
     elements: list[bytes]

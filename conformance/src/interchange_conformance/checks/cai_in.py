@@ -141,19 +141,7 @@ def records_that_change_are_not_mixed(consumer: ConsumerUnderTest) -> None:
 
 
 class Layout(NamedTuple):
-    """A layout of numbered float32 elements.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Extents [elements].
-    strides : tuple of int
-        Strides [bytes].
-    first : int
-        Number of the first element.
-    due : list of float
-        The expected elements.
-    """
+    """A layout of numbered float32 elements."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]

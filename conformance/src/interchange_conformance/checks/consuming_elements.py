@@ -39,15 +39,7 @@ _UNSETTLED: Final = ("float128", "bool-of-1-bit")
 
 
 class _Sample(NamedTuple):
-    """The bytes of some elements, and their values.
-
-    Attributes
-    ----------
-    data : bytes
-        Bytes of all elements.
-    values : list
-        Values of the elements.
-    """
+    """The bytes of some elements, and their values."""
 
     data: bytes
     values: list[Any]
@@ -279,19 +271,7 @@ def lanes_are_not_dropped(consumer: ConsumerUnderTest) -> None:
 
 
 class _Small(NamedTuple):
-    """An array of elements below 8 bits.
-
-    Attributes
-    ----------
-    dtype : str
-        The element type.
-    flags : int
-        Flags of the struct.
-    data : bytes
-        Bytes of the memory.
-    values : list
-        Values of the elements.
-    """
+    """An array of elements below 8 bits."""
 
     dtype: str
     flags: int

@@ -71,13 +71,7 @@ def newer_majors_are_released(consumer: ConsumerUnderTest, case: Pair) -> None:
 
 
 class _Guarded:
-    """A struct of another major version, of which only the stable part can be read.
-
-    Attributes
-    ----------
-    capsule : object
-        Its capsule.
-    """
+    """A struct of another major version, of which only the stable part can be read."""
 
     def __init__(self, version: tuple[int, int]) -> None:
         page = mmap.PAGESIZE

@@ -41,11 +41,6 @@ class UsageError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command separately, without ``interchange``.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command's arguments; by default those of this process.
-
     Returns
     -------
     int
@@ -62,11 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command.
-
-    Parameters
-    ----------
-    options : Namespace
-        Result of a parser with `options.add_arguments`.
 
     Returns
     -------

@@ -27,13 +27,6 @@ class UsageError(Exception):
 def run(options: argparse.Namespace, facts: Mapping[str, Any]) -> int:
     """Run the command.
 
-    Parameters
-    ----------
-    options : Namespace
-        Result of a parser with `options.add_matrix_arguments`.
-    facts : mapping
-        Information about `interchange`, for the JSON.
-
     Returns
     -------
     int

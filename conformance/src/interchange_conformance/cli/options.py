@@ -22,13 +22,7 @@ REPORTS: Final = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``check`` to a parser.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-        Parser of the command.
-    """
+    """Add the options of ``check`` to a parser."""
     parser.add_argument(
         "subjects",
         nargs="*",
@@ -104,13 +98,7 @@ _SUBJECT: Final = "SUBJECT"
 
 
 def add_matrix_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``matrix`` to a parser.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-        Parser of the command.
-    """
+    """Add the options of ``matrix`` to a parser."""
     for name, what in zip(MATRIX_REPORTS, ("JSON", "Markdown", "a page of HTML"), strict=True):
         files.add_option(parser, name, what)
     parser.add_argument(

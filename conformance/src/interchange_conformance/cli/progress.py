@@ -46,13 +46,7 @@ class Lines(Silent):
 
 
 class Bar(Silent):
-    """Show a progress bar per subject, which is removed at the end.
-
-    Parameters
-    ----------
-    bar : rich.progress.Progress
-        The bar.
-    """
+    """Show a progress bar per subject, which is removed at the end."""
 
     def __init__(self, bar: Any) -> None:
         self._bar, self._task, self._bad = bar, bar.add_task("", total=None, found=""), 0

@@ -28,13 +28,6 @@ class NoDriverError(Exception):
 def need_driver(driver: cuda.Choice, environment: Mapping[str, str]) -> None:
     """Raise unless a driver starts and has a device.
 
-    Parameters
-    ----------
-    driver : {"none", "emulated", "real"}
-        The requested driver.
-    environment : mapping
-        Environment of the processes that run checks.
-
     Raises
     ------
     NoDriverError

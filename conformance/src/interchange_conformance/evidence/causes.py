@@ -27,13 +27,7 @@ _ERROR: Final = re.compile(r"\w+: .{6}")  # a text that is long enough to be rec
 
 
 def cause_of(error: BaseException | None) -> str:
-    """Return the cause of an exception; empty without one.
-
-    Parameters
-    ----------
-    error : BaseException or None
-        An exception of a library.
-    """
+    """Return the cause of an exception; empty without one."""
     if error is None:
         return ""
     told = _told(error)
@@ -44,24 +38,12 @@ _seen: Final[dict[str, str]] = {}  # of errors whose frames are dropped: these k
 
 
 def see(error: BaseException) -> None:
-    """Record the origin of an error, before its frames are dropped.
-
-    Parameters
-    ----------
-    error : BaseException
-        An exception that a library has just raised.
-    """
+    """Record the origin of an error, before its frames are dropped."""
     _seen[_told(error)] = _behind(_places(error))
 
 
 def seen_in(evidence: str) -> str:
-    """Return the cause that evidence quotes, among those recorded; the longest if several match.
-
-    Parameters
-    ----------
-    evidence : str
-        Text of a check that caught the error.
-    """
+    """Return the cause that evidence quotes, among those recorded; the longest if several match."""
     quoted = [told for told in _seen if is_told_in(told, evidence)]
     return max((f"{told}{_seen[told]}" for told in quoted), key=len, default="")
 
@@ -111,11 +93,6 @@ def _behind(places: Iterable[str]) -> str:
 def key_of(cause: str) -> str:
     """Return the part of a cause that does not depend on addresses and numbers.
 
-    Parameters
-    ----------
-    cause : str
-        Result of `cause_of`.
-
     Examples
     --------
     >>> key_of("ValueError: no stream 4096 (lib/a.py, line 12, in f)")
@@ -134,13 +111,6 @@ def _parts(cause: str) -> tuple[str, str]:
 def is_told_in(cause: str, evidence: str) -> bool:
     """Return whether evidence that a check wrote quotes the error of a cause.
 
-    Parameters
-    ----------
-    cause : str
-        Result of `cause_of`.
-    evidence : str
-        Evidence of another verdict.
-
     Examples
     --------
     >>> is_told_in("ValueError: no stream 1 (a/b.py, line 2, in f)", "ValueError: no stream 2 came")
@@ -152,11 +122,6 @@ def is_told_in(cause: str, evidence: str) -> bool:
 
 def keys_of(causes: Iterable[str]) -> dict[str, str]:
     """Return the key of each cause; a cause without a place has the key of the only similar one.
-
-    Parameters
-    ----------
-    causes : iterable of str
-        Results of `cause_of`.
 
     Examples
     --------

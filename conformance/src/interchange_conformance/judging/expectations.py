@@ -82,13 +82,7 @@ class Expectation(NamedTuple):
     sometimes: bool = False
 
     def is_of(self, item: str) -> bool:
-        """Return whether it applies to an item.
-
-        Parameters
-        ----------
-        item : str
-            As `Check.items` gives it.
-        """
+        """Return whether it applies to an item."""
         return matches(self.check, item)
 
     def applies(self, release: str, driver: str, python: str = "") -> bool:
@@ -156,12 +150,7 @@ def shipped_file(module: str) -> Path | None:
 
 
 def read(path: Path | str) -> list[Expectation]:
-    """Return the known failures in a file.
-
-    Parameters
-    ----------
-    path : path
-        Path of a TOML file.
+    """Return the known failures in a TOML file.
 
     Raises
     ------
@@ -280,13 +269,6 @@ def _contains(specifier: str, release: str) -> bool:
 def refuse_unknown(expectations: Sequence[Expectation], items: Sequence[str]) -> None:
     """Raise an error for an entry that matches no existing check, whatever run it applies to.
 
-    Parameters
-    ----------
-    expectations : sequence of Expectation
-        All entries of a file.
-    items : sequence of str
-        All existing items.
-
     Raises
     ------
     ExpectationsError
@@ -307,21 +289,7 @@ def _refuse(expectations: Iterable[Expectation], items: Sequence[str], which: st
 
 
 class Expected:
-    """The known failures that apply to one run of one subject.
-
-    Parameters
-    ----------
-    expectations : sequence of Expectation
-        All entries of a file.
-    release : str
-        Release of the library.
-    driver : {"none", "emulated", "real"}
-        The CUDA driver.
-    quirks : bool, default False
-        Whether QUIRKs must be listed as well.
-    python : str, optional
-        Release of Python; by default that of this process.
-    """
+    """The known failures that apply to one run of one subject."""
 
     def __init__(
         self,
@@ -342,11 +310,6 @@ class Expected:
     def refuse_stale(self, items: Sequence[str]) -> None:
         """Raise an error for an entry that matches none of the items of a whole run.
 
-        Parameters
-        ----------
-        items : sequence of str
-            All items of the subject.
-
         Raises
         ------
         ExpectationsError
@@ -355,23 +318,11 @@ class Expected:
         _refuse(self._all, items, "by which the subject is judged")
 
     def decides(self, item: str) -> bool:
-        """Return whether the status of an item can affect the result, if no process dies.
-
-        Parameters
-        ----------
-        item : str
-            As `Check.items` gives it.
-        """
+        """Return whether the status of an item can affect the result, if no process dies."""
         return self._quirks or not _is_quirk(item)
 
     def judge(self, verdict: Verdict) -> Judged:
-        """Return a verdict with its standing.
-
-        Parameters
-        ----------
-        verdict : Verdict
-            The verdict of an item.
-        """
+        """Return a verdict with its standing."""
         known = self.of(verdict.item)
         is_bad = verdict.status in BAD
         allowed = not self._quirks and is_allowed(verdict)
@@ -393,13 +344,7 @@ _OF_THE_PROCESS: Final[frozenset[Status]] = frozenset({"crash", "hang", "exit", 
 
 
 def is_allowed(verdict: Verdict) -> bool:
-    """Return whether a verdict is permitted by the standards: a QUIRK, and no process died.
-
-    Parameters
-    ----------
-    verdict : Verdict
-        The verdict of an item.
-    """
+    """Return whether a verdict is permitted by the standards: a QUIRK, and no process died."""
     return _is_quirk(verdict.item) and verdict.status not in _OF_THE_PROCESS
 
 

@@ -80,14 +80,7 @@ class Settings(NamedTuple):
 
 
 def environment(driver: Choice, python: str = "") -> dict[str, str]:
-    """Return the environment of processes that run checks.
-
-    Parameters
-    ----------
-    driver : {"none", "emulated", "real"}
-        The CUDA driver.
-    python : str, optional
-        Path of the interpreter; empty for this one.
+    """Return the environment of processes that run checks, in this or another interpreter.
 
     Raises
     ------
@@ -101,13 +94,6 @@ def environment(driver: Choice, python: str = "") -> dict[str, str]:
 
 def known_failures(spec: str, expected: str | None) -> list[Expectation]:
     """Return the known failures of a subject.
-
-    Parameters
-    ----------
-    spec : str
-        The subject.
-    expected : str or None
-        As in `Settings`.
 
     Raises
     ------
@@ -153,14 +139,9 @@ def subjects_named(words: Sequence[str], python: str = "") -> list[str]:
 
 
 def installed(python: str = "") -> list[str]:
-    """Return the subjects that ship with the kit and whose library is installed.
+    """Return the subjects of the kit whose library an interpreter has, by default this one.
 
     The libraries are not imported: one that is installed and fails to import is broken.
-
-    Parameters
-    ----------
-    python : str, optional
-        Path of the interpreter whose environment is used; empty for this one.
     """
     needed: dict[str, str] = {}
     for spec, module in shipped().items():
@@ -207,15 +188,7 @@ def judge(
 
 
 def pool_of(spec: str, settings: Settings) -> Pool:
-    """Return the processes that judge a subject.
-
-    Parameters
-    ----------
-    spec : str
-        The subject.
-    settings : Settings
-        Settings of the run.
-    """
+    """Return the processes that judge a subject."""
     place = environment(settings.driver, settings.python)
     patience, python = settings.patience, settings.python
     return Pool(spec, settings.jobs, place, patience=patience, python=python)
@@ -223,15 +196,6 @@ def pool_of(spec: str, settings: Settings) -> Pool:
 
 def expected_of(pool: Pool, known: Sequence[Expectation], settings: Settings) -> Expected:
     """Return the known failures that apply to a run, none of which is stale.
-
-    Parameters
-    ----------
-    pool : Pool
-        The subject.
-    known : sequence of Expectation
-        All entries of its file.
-    settings : Settings
-        Settings of the run.
 
     Raises
     ------
@@ -248,13 +212,6 @@ def expected_of(pool: Pool, known: Sequence[Expectation], settings: Settings) ->
 
 def planned(pool: Pool, selection: Selection) -> tuple[Verdict | None, list[str]]:
     """Return the verdict that invalidates all others on a subject's arrays, and the items to run.
-
-    Parameters
-    ----------
-    pool : Pool
-        The subject.
-    selection : Selection
-        The selected items.
 
     Returns
     -------
@@ -341,17 +298,7 @@ def _reported(
 def report(
     settings: Settings, subjects: Sequence[SubjectReport], grid: Sequence[Exchange] = ()
 ) -> Report:
-    """Return the report of a run on this machine.
-
-    Parameters
-    ----------
-    settings : Settings
-        How subjects were judged.
-    subjects : sequence of SubjectReport
-        The report of each.
-    grid : sequence of Exchange
-        The results of exchanging arrays.
-    """
+    """Return the report of a run on this machine."""
     python = settings.python
     try:
         kit = metadata.version("array-interchange-conformance")

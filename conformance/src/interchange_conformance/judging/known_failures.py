@@ -31,15 +31,7 @@ _LINES: Final = 12  # of one evidence, at most
 
 
 def as_known(report: Report, known: Sequence[Expectation]) -> str:
-    """Return a file of known failures: the existing ones and those of a run.
-
-    Parameters
-    ----------
-    report : Report
-        Report of one subject.
-    known : sequence of Expectation
-        The existing entries.
-    """
+    """Return a file of known failures: the existing ones and those of a run."""
     (subject,) = report.subjects
     catalogue = catalogue_of(report)
     new = [

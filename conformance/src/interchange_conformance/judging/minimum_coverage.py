@@ -27,15 +27,7 @@ _ROLES: Final[Mapping[str, str]] = {
 
 
 def counted_items(items: Iterable[str], role: str) -> dict[str, str]:
-    """Return the items of a role that count, and the rule of each: MUST checks of the library.
-
-    Parameters
-    ----------
-    items : iterable of str
-        As `Check.items` gives them.
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        The role in which the library is judged.
-    """
+    """Return the items of a role that count, and the rule of each: MUST checks of the library."""
     checks = {item: find_item(item)[0] for item in items}
     return {
         item: check.rule
@@ -45,15 +37,7 @@ def counted_items(items: Iterable[str], role: str) -> dict[str, str]:
 
 
 def missing_coverage(verdicts: Sequence[Verdict], roles: Iterable[str]) -> str:
-    """Return the roles in which too few rules applied in a whole run; an empty text if none.
-
-    Parameters
-    ----------
-    verdicts : sequence of Verdict
-        How every item ended.
-    roles : iterable of str
-        The roles in which the library was judged.
-    """
+    """Return the roles in which too few rules applied in a whole run; an empty text if none."""
     ended = {one.item: one.status for one in verdicts}
     told = []
     for role in roles:
@@ -71,17 +55,7 @@ def missing_coverage(verdicts: Sequence[Verdict], roles: Iterable[str]) -> str:
 def run_for_coverage(
     items: Sequence[str], roles: Iterable[str], run: Callable[[str], Verdict]
 ) -> str:
-    """Run items until enough rules have applied, and return what `missing_coverage` does.
-
-    Parameters
-    ----------
-    items : sequence of str
-        All items of the library.
-    roles : iterable of str
-        The roles in which it is judged.
-    run : callable
-        ``run(item)`` -> how it ended.
-    """
+    """Run items until enough rules have applied, and return what `missing_coverage` does."""
     told = []
     for role in roles:
         verdicts: list[Verdict] = []

@@ -48,13 +48,7 @@ class Selection(NamedTuple):
         return not self.words and not self.roles
 
     def items(self, roles: Iterable[str]) -> list[str]:
-        """Return the selected items of some roles, in the order of the registry.
-
-        Parameters
-        ----------
-        roles : iterable of str
-            Roles in which a subject can be judged.
-        """
+        """Return the selected items of some roles, in the order of the registry."""
         wanted = [role for role in roles if not self.roles or role in self.roles]
         return [
             item

@@ -538,17 +538,7 @@ def _scan_by_duckdb(export: Any, address: int) -> Scan:
 
 
 def scanned(read: Callable[[], list[Any]], address: int, dtype: str) -> Scan:
-    """Return the elements that a library reads, and whether it sees later writes to the memory.
-
-    Parameters
-    ----------
-    read : callable
-        Reads all elements again.
-    address : int
-        Address of the first element of the memory that it was given.
-    dtype : str
-        Name of the element type.
-    """
+    """Return the elements that a library reads, and whether it sees later writes to the memory."""
     first = ctypes.c_ubyte.from_address(address + _LOW_BYTE.get(dtype, 0))
     before = read()
     kept = first.value
@@ -568,13 +558,7 @@ HANDS: Final[dict[str, Callable[[Sample, Any], Cell]]] = {"in": hand_in, "out": 
 
 @cache
 def kinds_of_columns(direction: str) -> tuple[Kind, ...]:
-    """Return the rows and columns of a table.
-
-    Parameters
-    ----------
-    direction : {"in", "out"}
-        Whether columns are imported as arrays ("in"), or arrays exported as columns ("out").
-    """
+    """Return the kinds of the table of columns that are imported ("in") or exported ("out")."""
     if direction == "in":
         return (*_column_rows(), *_array_consumers())
     return (*_array_rows(), *_column_consumers())

@@ -170,15 +170,7 @@ def steps(kinds: Sequence[Kind]) -> int:
 
 
 class Found(NamedTuple):
-    """The result of an import.
-
-    Attributes
-    ----------
-    result : object
-        The consumer's object.
-    values, wanted : list
-        Its elements, and the expected ones.
-    """
+    """The result of an import."""
 
     result: Any
     values: list[Any]

@@ -38,15 +38,7 @@ _ALIGNED: Final = (
 
 
 class Reason(NamedTuple):
-    """The reason why memory was not shared, or what was needed to share it.
-
-    Attributes
-    ----------
-    rule : str or None
-        Id of the rule.
-    text : str
-        The reason, as text.
-    """
+    """The reason why memory was not shared, or what was needed to share it."""
 
     rule: str | None
     text: str

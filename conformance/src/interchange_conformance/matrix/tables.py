@@ -21,11 +21,6 @@ _ROWS_ONLY: Final = tuple(
 def kinds_of(device: str) -> tuple[Kind, ...]:
     """Return every kind of array on a device, in the order of the table.
 
-    Parameters
-    ----------
-    device : {"cpu", "cuda"}
-        Device of the arrays.
-
     Examples
     --------
     >>> kinds_of("cpu")[0].name

@@ -52,13 +52,7 @@ class ArrayMetadata(NamedTuple):
 
 
 def metadata_of(x: Any) -> list[ArrayMetadata]:
-    """Return the metadata of an array, as reported by each protocol that it supports.
-
-    Parameters
-    ----------
-    x : object
-        An array; only its protocols are used.
-    """
+    """Return the metadata of an array, as reported by each protocol that it supports."""
     return [found for ask in _WAYS for found in ask(x)]
 
 

@@ -95,15 +95,6 @@ def ways(consumer: ArrowConsumerUnderTest, *kinds: str) -> list[Way]:
 class Import:
     """The import of one column by a consumer, and the elements that it reads.
 
-    Parameters
-    ----------
-    consumer : ArrowConsumerUnderTest
-        The library.
-    source : Source
-        The producer.
-    reads : bool, default True
-        Whether the elements are read immediately.
-
     Attributes
     ----------
     source : Source

@@ -37,15 +37,7 @@ SHAPES: Final = (
 
 
 class Form(NamedTuple):
-    """A shape and an element type that ``make`` can be asked for.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Extents [elements].
-    dtype : str
-        Name of the element type.
-    """
+    """A shape and an element type that ``make`` can be asked for."""
 
     shape: Shape
     dtype: str
@@ -66,26 +58,12 @@ USUAL: Final = Form(SIX[0], DTYPES[0])
 
 
 def forms_of(shapes: Iterable[Shape], dtypes: Sequence[Any]) -> Iterator[Form]:
-    """Yield each shape with each element type, the first shape first.
-
-    Parameters
-    ----------
-    shapes : iterable of tuple of int
-        Extents [elements].
-    dtypes : sequence of str
-        Names of element types.
-    """
+    """Yield each shape with each element type, the first shape first."""
     return (Form(shape, dtype) for shape in shapes for dtype in dtypes)
 
 
 def blocks_of(nbytes: int) -> Iterator[Form]:
-    """Yield forms of a total size, with one to four axes.
-
-    Parameters
-    ----------
-    nbytes : int
-        A power of two, 1024 at least [bytes].
-    """
+    """Yield forms of a total size, a power of two of 1024 bytes at least, with one to four axes."""
     for dtype in dict.fromkeys(("uint8", *DTYPES)):
         count = nbytes // itemsize(ELEMENTS[dtype])
         rows = 1 << count.bit_length() // 2

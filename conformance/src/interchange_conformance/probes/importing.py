@@ -92,13 +92,6 @@ class Way(NamedTuple):
 class Attempt:
     """The result of one import.
 
-    Parameters
-    ----------
-    take : callable
-        ``take(source)`` -> the consumer's array.
-    source : Source
-        The producer.
-
     Attributes
     ----------
     source : Source
@@ -209,13 +202,6 @@ def _differs(said: Description, name: str) -> bool:
 def ways(consumer: ConsumerUnderTest, *generations: Generation) -> list[Way]:
     """Return the functions with which a consumer imports a plain array of host memory.
 
-    Parameters
-    ----------
-    consumer : ConsumerUnderTest
-        The library under test.
-    *generations : {"versioned", "legacy"}
-        Generations of the capsules; both by default.
-
     Raises
     ------
     NotApplicable
@@ -287,11 +273,6 @@ class Pair(NamedTuple):
 
 def paired(cases: dict[str, Case]) -> dict[str, Pair]:
     """Return cases by their names in items, with both generations of a case in one pair.
-
-    Parameters
-    ----------
-    cases : dict
-        A table of the zoo.
 
     Examples
     --------
@@ -375,16 +356,7 @@ def expect_right(consumer: ConsumerUnderTest, way: Way, attempt: Attempt, due: l
 
 
 def shares(consumer: ConsumerUnderTest, source: Source, y: Any) -> bool:
-    """Return whether a write to the producer's first element is visible in an array.
-
-    Parameters
-    ----------
-    consumer : ConsumerUnderTest
-        The library under test.
-    source : Source
-        The producer, of float32.
-    y : object
-        The consumer's array.
+    """Return whether a write to a producer's first float32 is visible in a consumer's array.
 
     Raises
     ------
@@ -413,15 +385,7 @@ def let_go(consumer: ConsumerUnderTest) -> None:
 
 
 def eventually(consumer: ConsumerUnderTest, is_so: Callable[[], bool]) -> bool:
-    """Return whether a condition becomes true after all arrays were deleted.
-
-    Parameters
-    ----------
-    consumer : ConsumerUnderTest
-        The library under test; its caches are released repeatedly.
-    is_so : callable
-        Returns the condition.
-    """
+    """Return whether a condition becomes true after all arrays were deleted."""
     until = time.monotonic() + _PATIENCE
     for _ in range(2):  # even if the condition is already true: more releases may follow
         let_go(consumer)
@@ -437,13 +401,6 @@ def releases(consumer: ConsumerUnderTest, *sources: Source) -> tuple[int, ...]:
     """Return how often the deleter of each struct has run after all arrays were deleted.
 
     Once each has run, a second call is awaited, which may result from a late collection.
-
-    Parameters
-    ----------
-    consumer : ConsumerUnderTest
-        The library under test; its caches are released.
-    *sources : Source
-        The producers.
     """
     if eventually(consumer, lambda: all(all(source.counts) for source in sources)):
         time.sleep(_AFTERMATH)

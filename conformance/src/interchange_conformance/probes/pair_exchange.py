@@ -107,13 +107,7 @@ def _driver() -> Any:
 
 
 def place_of(x: Any) -> Place | None:
-    """Return the addresses of an array's elements, by any of its protocols; None if it has none.
-
-    Parameters
-    ----------
-    x : object
-        An array; only its protocols are used.
-    """
+    """Return the addresses of an array's elements, by any of its protocols; None if it has none."""
     for look in (_place_in_capsule, _place_in_cai, _place_in_buffer, _place_in_interface):
         with contextlib.suppress(Exception, Found):
             return look(x)

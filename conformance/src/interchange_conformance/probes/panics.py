@@ -40,13 +40,7 @@ def as_errors() -> Iterator[None]:
 
 
 def without_panics(subject: Subject) -> Subject:
-    """Return a subject whose functions only raise Exceptions, or exceptions that end the process.
-
-    Parameters
-    ----------
-    subject : Subject
-        The library.
-    """
+    """Return a subject whose functions raise Exceptions or exceptions that end the process only."""
     found = {field.name: getattr(subject, field.name) for field in fields(subject)}
     safe: dict[str, Any] = {name: _safe(one) for name, one in found.items() if callable(one)}
     return replace(subject, **safe)

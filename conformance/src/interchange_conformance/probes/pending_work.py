@@ -120,15 +120,7 @@ class PendingWork:
         return False
 
     def seen_on(self, stream: int, address: int | None = None) -> Seen:
-        """Copy the memory on a stream, release the work, and return what the copy read.
-
-        Parameters
-        ----------
-        stream : int
-            The consumer's stream.
-        address : int, optional
-            The address that the consumer received.
-        """
+        """Copy the memory on a stream, release the work, and return what the copy read."""
         source = self.address if address is None else address
         self.cuda.copy(self._target, source, self.nbytes, stream)
         deadline = time.monotonic() + _TIME_TO_COPY

@@ -47,15 +47,7 @@ def collect() -> None:
 
 
 def settled(subject: Subject, is_settled: Callable[[], bool]) -> bool:
-    """Release the library's caches, and return whether a condition becomes true.
-
-    Parameters
-    ----------
-    subject : Subject
-        The library, which may free memory on its own thread.
-    is_settled : callable
-        Returns the condition; called for at most a second.
-    """
+    """Release the library's caches, and return whether a condition becomes true within a second."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         collect()
@@ -80,13 +72,7 @@ def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
 
 
 class _UnderTest:
-    """The common part of the roles.
-
-    Attributes
-    ----------
-    subject : Subject
-        The library under test.
-    """
+    """The common part of the roles."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = without_panics(subject)
@@ -171,12 +157,7 @@ class ProducerUnderTest(_UnderTest):
     ) -> tuple[Any, Form]:
         """Return an array of the first form that the library supports, and that form.
 
-        Parameters
-        ----------
-        forms : iterable of Form
-            Shapes and element types.
-        make : callable, optional
-            ``make(form)`` -> an array; by default, makes a plain one of host memory.
+        It is made by ``make(form)``, or is a plain one of host memory.
 
         Raises
         ------

@@ -38,28 +38,12 @@ def schema() -> dict[str, Any]:
 
 
 def as_json(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a report, and the facts of its checks and rules, as JSON.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
-    """
+    """Return a report, and the facts of its checks and rules, as JSON."""
     return json.dumps(as_document(report, catalogue or catalogue_of(report)), indent=1) + "\n"
 
 
 def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the output of `as_json` as dicts and lists.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue
-        Facts of the checks and rules.
-    """
+    """Return the output of `as_json` as dicts and lists."""
     return {
         "schema": SCHEMA,
         "kit": report.kit,
@@ -138,11 +122,6 @@ def _without(facts: CheckFacts | Rule, key: str) -> dict[str, Any]:
 
 def from_json(text: str) -> tuple[Report, Catalogue]:
     """Return the report in the output of `as_json`, and the facts of its checks and rules.
-
-    Parameters
-    ----------
-    text : str
-        JSON.
 
     Raises
     ------

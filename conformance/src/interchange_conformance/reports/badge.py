@@ -25,15 +25,7 @@ _NOTHING: Final = "lightgrey"
 
 
 class Message(NamedTuple):
-    """The message of the badge, next to its label.
-
-    Attributes
-    ----------
-    text : str
-        The text.
-    colour : str
-        The name of its background colour.
-    """
+    """The message of the badge, next to its label."""
 
     text: str
     colour: str
@@ -44,13 +36,6 @@ def message_of(report: Report, catalogue: Catalogue | None = None) -> Message:
 
     A check passes if at least one of its cases passes and none fails, for all subjects of the
     report together; known failures are failures.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
     """
     if any(subject.broken for subject in report.subjects):
         return Message("could not be judged", _BAD)
@@ -84,15 +69,7 @@ def _musts(subject: SubjectReport, catalogue: Catalogue) -> dict[str, set[str]]:
 
 
 def as_badge(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a badge as JSON; a red badge stays red, whatever colour the page requests.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run, with one subject or several.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
-    """
+    """Return a badge as JSON; a red badge stays red, whatever colour the page requests."""
     message = message_of(report, catalogue)
     facts = {
         "schemaVersion": _SCHEMA,

@@ -17,27 +17,7 @@ if TYPE_CHECKING:
 
 
 class CheckFacts(NamedTuple):
-    """The facts of a check.
-
-    Attributes
-    ----------
-    name : str
-        The first part of an item's name.
-    rule : str
-        Id of the rule.
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        The role that it judges.
-    area : str
-        Key of its area.
-    severity : {"MUST", "SHOULD", "QUIRK"}
-        Its severity.
-    source : str
-        The document and the clause.
-    claim : str
-        Its claim.
-    advice : str
-        How to fix a failure.
-    """
+    """The facts of a check: fields of `interchange_conformance.registry.Check`."""
 
     name: str
     rule: str
@@ -78,11 +58,6 @@ class Catalogue(NamedTuple):
 def check_name(item: str) -> str:
     """Return the name of an item's check.
 
-    Parameters
-    ----------
-    The name of the check, with its case in brackets if it has cases.
-        The check, with its case in brackets if it has cases.
-
     Examples
     --------
     >>> check_name("strides_are_kept[0-d]")
@@ -93,11 +68,6 @@ def check_name(item: str) -> str:
 
 def catalogue_of(report: Report) -> Catalogue:
     """Return the facts of every check of which a report has an item, from the registry.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run of this release.
 
     Raises
     ------

@@ -58,13 +58,6 @@ def add_option(parser: Any, name: str, what: str, *, dest: str | None = None) ->
 def asked_for(options: argparse.Namespace, names: Iterable[str]) -> dict[str, str]:
     """Return the file of each requested report: name of its option -> file.
 
-    Parameters
-    ----------
-    options : Namespace
-        Result of a parser with `add_option`.
-    names : iterable of str
-        Names of the options.
-
     Raises
     ------
     ReportError
@@ -88,13 +81,7 @@ def takes_stdout(files: Mapping[str, str]) -> bool:
 
 @contextlib.contextmanager
 def stdout_kept_for(files: Mapping[str, str]) -> Iterator[None]:
-    """Redirect standard output to standard error if a report is written to standard output.
-
-    Parameters
-    ----------
-    files : mapping
-        As `asked_for` returns them.
-    """
+    """Redirect standard output to standard error if a report is written to standard output."""
     if not takes_stdout(files):
         yield
         return
@@ -127,11 +114,6 @@ def _native_stdout_redirected() -> Iterator[None]:
 def check_writable(name: str) -> None:
     """Refuse a file that cannot be written, before the run whose result it is for.
 
-    Parameters
-    ----------
-    name : str
-        Path of the file, or ``"-"`` for standard output.
-
     Raises
     ------
     ReportError
@@ -162,14 +144,7 @@ def _refuse(name: str, path: Path) -> None:
 
 
 def write(name: str, text: str) -> None:
-    """Write a whole file, or leave the old one unchanged.
-
-    Parameters
-    ----------
-    name : str
-        Path of the file, or ``"-"`` for standard output.
-    text : str
-        Its new content.
+    """Write a whole file, or leave the old one unchanged; ``"-"`` is standard output.
 
     Raises
     ------

@@ -34,15 +34,7 @@ _DRIVERS: Final = {
 
 
 def as_html(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a report as a self-contained page.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
-    """
+    """Return a report as a self-contained page."""
     known_facts = catalogue or catalogue_of(report)
     return render(
         "report.html",
@@ -67,15 +59,7 @@ def _title(report: Report) -> str:
 
 
 class Found(NamedTuple):
-    """The summary of a run.
-
-    Attributes
-    ----------
-    ran, ended : str
-        What was run, and the result.
-    place : str
-        Id of the section of unexpected findings, if there is one.
-    """
+    """The summary of a run."""
 
     ran: str
     ended: str

@@ -18,19 +18,7 @@ SCHEMA: Final = 1
 
 
 class Row(NamedTuple):
-    """An item.
-
-    Attributes
-    ----------
-    item : str
-        Name of the check, with the case in brackets.
-    role : str
-        The role that it judges.
-    rule, severity : str
-        The rule, and its severity.
-    area : str
-        Heading of its area.
-    """
+    """An item."""
 
     item: str
     role: str
@@ -40,13 +28,7 @@ class Row(NamedTuple):
 
 
 def rows_of(items: Iterable[str]) -> list[Row]:
-    """Return the facts of items.
-
-    Parameters
-    ----------
-    items : iterable of str
-        Result of ``Selection.items``.
-    """
+    """Return the facts of items."""
     checks = load_checks()
     found = ((item, checks[item.partition("[")[0]]) for item in items)
     return [
@@ -56,12 +38,6 @@ def rows_of(items: Iterable[str]) -> list[Row]:
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """Return items as JSON.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        Result of `rows_of`.
-    """
+    """Return items as JSON."""
     told = {"schema": SCHEMA, "items": [row._asdict() for row in rows]}
     return json.dumps(told, indent=1) + "\n"

@@ -39,13 +39,6 @@ def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
     Items that do not apply, known failures (with their reason) and QUIRKs are skipped.
     An unexpected failure is a failure if a check found it, and an error if the library raised,
     crashed, hung or exited; a known failure that no longer happens is a failure.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
     """
     known = catalogue or catalogue_of(report)
     root = JUnitXml("interchange check")

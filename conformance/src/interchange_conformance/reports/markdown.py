@@ -26,15 +26,7 @@ _RULE_ID: Final = re.compile(r"[A-Z0-9]+(?:-[A-Z0-9]+)+")
 
 
 def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a report as Markdown, with headings of the second and third level.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
-    """
+    """Return a report as Markdown, with headings of the second and third level."""
     known = catalogue or catalogue_of(report)
     command = " ".join(["interchange check", *(one_line(one.spec) for one in report.subjects)])
     parts = [
@@ -51,13 +43,7 @@ def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return the table of subjects, with the number of items per status.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    """
+    """Return the table of subjects, with the number of items per status."""
     rows = [
         [
             f"**{plain(subject.name)}**",
@@ -92,13 +78,7 @@ def _place(report: Report) -> str:
 
 
 def rules_table(table: Table) -> str:
-    """Return the verdicts of one role, with a table per area, below a heading.
-
-    Parameters
-    ----------
-    table : Table
-        Result of `tables`.
-    """
+    """Return the verdicts of one role, with a table per area, below a heading."""
     head = ["Rule", "Severity", *(plain(subject.name) for subject in table.subjects)]
     parts = [f"## {HEADINGS[table.role]}", _legend(table)]
     for block in table.blocks:
@@ -135,13 +115,7 @@ def _cell(cell: Cell) -> str:
 
 
 def grid_table(report: Report) -> str:
-    """Return producers by consumers; empty without ``--grid``.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    """
+    """Return producers by consumers; empty without ``--grid``."""
     grid = grid_of(report)
     if not grid.cells:
         return ""
@@ -167,13 +141,6 @@ def known_failures(report: Report, catalogue: Catalogue) -> str:
     """Return the known failures, with a table per library, below a heading.
 
     Checks that are known to fail for the same reason share a line.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue
-        Facts of the checks and rules.
     """
     parts = []
     for subject in report.subjects:
@@ -259,11 +226,6 @@ def _list(entries: list[str], heading: str) -> str:
 
 def plain(text: str) -> str:
     r"""Return text with escapes, so that Markdown shows it unchanged, on one line.
-
-    Parameters
-    ----------
-    text : str
-        Any text of a library.
 
     Examples
     --------

@@ -18,21 +18,7 @@ Group = Literal["unexpected", "known", "quirk", "pass", "not-applicable"]
 
 
 class State(NamedTuple):
-    """The content of a cell.
-
-    Attributes
-    ----------
-    key : str
-        Its identifier.
-    symbol : str
-        Its symbol.
-    word : str
-        Its word, shown next to the symbol.
-    group : {"unexpected", "known", "quirk", "pass", "not-applicable"}
-        Its group in filters, which determines its colour.
-    meaning : str
-        Its meaning, for a legend.
-    """
+    """The content of a cell."""
 
     key: str
     symbol: str
@@ -69,13 +55,7 @@ _ORDER: Final = {state: place for place, state in enumerate(STATES)}
 
 
 def state_of(judged: Judged) -> State:
-    """Return the state of a judged item.
-
-    Parameters
-    ----------
-    judged : Judged
-        An item of a report.
-    """
+    """Return the state of a judged item."""
     status = judged.verdict.status
     if judged.standing == "unexpected-pass":
         return BY_KEY["now-passes"]
@@ -97,13 +77,7 @@ def badness(judged: Judged) -> int:
 
 
 def count(judged: Iterable[Judged]) -> dict[Group, int]:
-    """Return the number of items of each group, the worst group first.
-
-    Parameters
-    ----------
-    judged : iterable of Judged
-        Items.
-    """
+    """Return the number of items of each group, the worst group first."""
     counts: dict[Group, int] = dict.fromkeys(GROUPS, 0)
     for one in judged:
         counts[state_of(one).group] += 1
@@ -111,23 +85,12 @@ def count(judged: Iterable[Judged]) -> dict[Group, int]:
 
 
 def total(many: Iterable[Iterable[Judged]]) -> dict[Group, int]:
-    """Return the number of items of each group, for several subjects together.
-
-    Parameters
-    ----------
-    many : iterable of iterable of Judged
-        The items of each subject.
-    """
+    """Return the number of items of each group, for several subjects together."""
     return count(one for judged in many for one in judged)
 
 
 def in_words(counts: dict[Group, int]) -> list[str]:
     """Return counts as text, without zeros.
-
-    Parameters
-    ----------
-    counts : dict
-        Result of `count`.
 
     Examples
     --------

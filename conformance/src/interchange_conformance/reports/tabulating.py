@@ -49,17 +49,7 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One rule at one severity.
-
-    Attributes
-    ----------
-    rule : Rule
-        The rule.
-    severity : {"MUST", "SHOULD", "QUIRK"}
-        Severity of its checks.
-    cells : tuple of Cell
-        One per subject.
-    """
+    """One rule at one severity."""
 
     rule: Rule
     severity: Severity
@@ -72,17 +62,7 @@ class Row(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The rows of one area.
-
-    Attributes
-    ----------
-    area, heading : str
-        Key and heading of the area.
-    cells : tuple of Cell
-        One per subject, for all rows together.
-    rows : tuple of Row
-        One per rule and severity.
-    """
+    """The rows of one area, and a cell per subject for all of them together."""
 
     area: str
     heading: str
@@ -91,17 +71,7 @@ class Block(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rules by subjects, for one role.
-
-    Attributes
-    ----------
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        The role in which they were judged.
-    subjects : tuple of SubjectReport
-        The columns.
-    blocks : tuple of Block
-        The rows, by area.
-    """
+    """Rules by subjects, for one role."""
 
     role: Role
     subjects: tuple[SubjectReport, ...]
@@ -112,15 +82,7 @@ Key = tuple[str, str, str]  # area, rule, severity
 
 
 def tables(report: Report, catalogue: Catalogue) -> list[Table]:
-    """Return one table per role in which a subject was judged.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue
-        Facts of the checks and rules.
-    """
+    """Return one table per role in which a subject was judged."""
     made = (_table(role, report, catalogue) for role in ROLES)
     return [table for table in made if table.subjects]
 
@@ -186,13 +148,6 @@ def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Ju
 
     Items of the same cause are one finding, whatever their checks; without a known cause, cases of
     one check with the same status and the same evidence are one finding.
-
-    Parameters
-    ----------
-    subject : SubjectReport
-        The report of the subject.
-    catalogue : Catalogue
-        Facts of the checks and rules.
     """
 
     def order(one: Judged) -> tuple[int, int]:
@@ -218,24 +173,12 @@ def _cause_of(one: Judged, causes: Mapping[str, str]) -> object:
 
 
 def cause_of(alike: Sequence[Judged]) -> str:
-    """Return the cause of a finding of several items, with its source line if one of them has it.
-
-    Parameters
-    ----------
-    alike : sequence of Judged
-        A finding from `unexpected_of`.
-    """
+    """Return the cause of a finding of several items, with its source line if that is known."""
     return max((one.verdict.cause for one in alike), key=len) if len(alike) > 1 else ""
 
 
 def others_of(alike: Sequence[Judged]) -> str:
-    """Return the further items of a finding: cases of its check, and other checks with theirs.
-
-    Parameters
-    ----------
-    alike : sequence of Judged
-        A finding from `unexpected_of`.
-    """
+    """Return the further items of a finding: cases of its check, and other checks with theirs."""
     first, *rest = [one.verdict.item for one in alike]
     own = [item[len(check_name(first)) :] for item in rest if check_name(item) == check_name(first)]
     counts: dict[str, int] = {}
@@ -247,17 +190,7 @@ def others_of(alike: Sequence[Judged]) -> str:
 
 
 class KnownFailure(NamedTuple):
-    """A known failure of one library, with one reason.
-
-    Attributes
-    ----------
-    area, rule, severity : str
-        Area, rule and severity of the checks.
-    reason, link, releases : str
-        As in `Judged`.
-    items : tuple of str
-        The items that fail.
-    """
+    """A known failure of one library, with one reason and the items that fail."""
 
     area: str
     rule: str
@@ -278,15 +211,7 @@ class KnownFailure(NamedTuple):
 
 
 def known_failures_of(subject: SubjectReport, catalogue: Catalogue) -> list[KnownFailure]:
-    """Return the known failures of a subject; items with the same rule and reason are one.
-
-    Parameters
-    ----------
-    subject : SubjectReport
-        The report of the subject.
-    catalogue : Catalogue
-        Facts of the checks and rules.
-    """
+    """Return the known failures of a subject; items with the same rule and reason are one."""
     found: dict[KnownFailure, list[str]] = {}
     for one in subject.judged:
         if state_of(one).key == "known":
@@ -301,17 +226,7 @@ def known_failures_of(subject: SubjectReport, catalogue: Catalogue) -> list[Know
 
 
 class Outcome(NamedTuple):
-    """The appearance of an exchange.
-
-    Attributes
-    ----------
-    symbol : str
-        Its symbol.
-    group : {"unexpected", "known", "pass", "not-applicable"}
-        Group that determines its colour.
-    meaning : str
-        Its meaning, for a legend.
-    """
+    """The appearance of an exchange."""
 
     symbol: str
     group: str
@@ -346,13 +261,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(report: Report) -> Grid:
-    """Return the grid of a report, in the order of its exchanges.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    """
+    """Return the grid of a report, in the order of its exchanges."""
     return Grid(
         tuple(dict.fromkeys(one.producer for one in report.grid)),
         tuple(dict.fromkeys(one.consumer for one in report.grid)),

@@ -55,13 +55,6 @@ class Piece(NamedTuple):
 def show(report: Report, catalogue: Catalogue | None = None) -> None:
     """Print a report on standard output.
 
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
-
     Raises
     ------
     ReportError
@@ -73,33 +66,13 @@ def show(report: Report, catalogue: Catalogue | None = None) -> None:
 
 
 def as_text(report: Report, catalogue: Catalogue | None = None, *, width: int = _WIDTH) -> str:
-    """Return the output of `show`, without colours.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue, optional
-        Facts of the checks and rules; from the registry by default.
-    width : int
-        Width of wrapped texts [columns]; commands to copy are not wrapped.
-    """
+    """Return the output of `show` without colours, wrapped except for commands to copy."""
     lines = as_lines(report, catalogue or catalogue_of(report), width)
     return "".join(f"{line.text}\n" for line in lines)
 
 
 def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Piece]:
-    """Yield the lines of a report.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue
-        Facts of the checks and rules.
-    width : int
-        Width of wrapped texts [columns].
-    """
+    """Yield the lines of a report."""
     names = [_name(subject) for subject in report.subjects]
     broad = max(map(len, names), default=0)
     for subject, name in zip(report.subjects, names, strict=True):
@@ -207,11 +180,6 @@ def _total(report: Report, findings: int) -> Piece:
 
 def show_lines(lines: Sequence[Sequence[Piece]]) -> None:
     """Print lines on standard output, with colours if it is a terminal and rich is installed.
-
-    Parameters
-    ----------
-    lines : sequence of sequences of Piece
-        The pieces of each line.
 
     Raises
     ------

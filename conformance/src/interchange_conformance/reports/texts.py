@@ -19,11 +19,6 @@ _KEPT: Final = frozenset("\n\t")
 def printable(text: str) -> str:
     r"""Return text with escapes in place of invisible characters.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
     Examples
     --------
     >>> printable("red: \x1b[31m")
@@ -61,11 +56,6 @@ def install_command(what: str) -> str:
 def sentence(text: str) -> str:
     """Return text as a sentence: with a capital, unless it starts with a name, and a full stop.
 
-    Parameters
-    ----------
-    text : str
-        For example, the text of a rule.
-
     Examples
     --------
     >>> sentence("strides count elements, not bytes")
@@ -83,11 +73,6 @@ def sentence(text: str) -> str:
 def cases(number: int) -> str:
     """Return the number of cases of a check, to append to its name; empty for 0.
 
-    Parameters
-    ----------
-    number : int
-        The number.
-
     Examples
     --------
     >>> cases(4)
@@ -99,11 +84,6 @@ def cases(number: int) -> str:
 def again(spec: str, item: str) -> str:
     """Return the command that runs one item of one subject.
 
-    Parameters
-    ----------
-    spec, item : str
-        The subject and the item.
-
     Examples
     --------
     >>> again("numpy", "strides_are_kept[0-d]")
@@ -114,11 +94,6 @@ def again(spec: str, item: str) -> str:
 
 def safe_link(link: str) -> str:
     """Return a link if it is a web address, else an empty text.
-
-    Parameters
-    ----------
-    link : str
-        The link as written by its author.
 
     Examples
     --------

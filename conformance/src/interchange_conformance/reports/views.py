@@ -46,15 +46,7 @@ _NOTES: Final = {
 
 
 def sections(report: Report, catalogue: Catalogue) -> list[Section]:
-    """Return each section that is not empty.
-
-    Parameters
-    ----------
-    report : Report
-        The result of a run.
-    catalogue : Catalogue
-        Facts of the checks and rules.
-    """
+    """Return each section that is not empty."""
     libraries = Libraries(GROUPS, [_library(one, catalogue) for one in report.subjects])
     found = [
         _finding(subject, alike, catalogue)
@@ -114,15 +106,7 @@ class Library(NamedTuple):
 
 
 class Libraries(NamedTuple):
-    """The libraries that were judged.
-
-    Attributes
-    ----------
-    groups : mapping
-        Group -> heading of its column.
-    libraries : sequence of Library
-        The rows.
-    """
+    """The libraries that were judged."""
 
     groups: Mapping[Group, str]
     libraries: Sequence[Library]
@@ -239,42 +223,14 @@ def _exchange(one: Exchange | None) -> exchanges.Cell | None:
 
 
 class Reason(NamedTuple):
-    """The reason of a known failure.
-
-    Attributes
-    ----------
-    text : str
-        The text.
-    link : str
-        Web address of a discussion; may be empty.
-    """
+    """The reason of a known failure."""
 
     text: str
     link: str
 
 
 class Finding(NamedTuple):
-    """An unexpected finding: items with the same result.
-
-    Attributes
-    ----------
-    library : str
-        Name of the library.
-    check : CheckFacts
-        The check of the first item.
-    state : State
-        State of the items.
-    verdict : Verdict
-        Verdict of the first item.
-    items : sequence of str
-        Their names.
-    cause : str
-        The cause, if it is known.
-    known : Reason
-        Reason of a known failure that no longer happens.
-    advice, command : str
-        The fix, and the command that runs the item again.
-    """
+    """An unexpected finding: items with the same result."""
 
     library: str
     check: CheckFacts

@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 
 
 def execute(item: str, subject: Subject) -> tuple[Status, str]:
-    """Return the status of an item for a subject, and the evidence.
-
-    Parameters
-    ----------
-    item : str
-        As `Check.items` gives it.
-    subject : Subject
-        The library under test.
-    """
+    """Return the status of an item for a subject, and the evidence."""
     check, case = find_item(item)
     arguments = () if case is None else (check.cases[case],)
     return settle(lambda: check.function(UNDER_TEST[check.role](subject), *arguments))

@@ -39,13 +39,7 @@ _CHUNK: Final = 65536  # read at a time [bytes]
 
 
 def main(arguments: list[str]) -> None:
-    """Serve requests until there are no more, or no client waits for the answer.
-
-    Parameters
-    ----------
-    arguments : list of str
-        Pipes of requests and answers [file descriptors].
-    """
+    """Serve requests until there are no more, or no client waits for the answer."""
     coming, going = map(int, arguments)
     kernel.adopt_orphans()
     kernel.leave_no_core()

@@ -43,12 +43,7 @@ class NoInterpreterError(Exception):
 
 
 def found(name: str) -> str:
-    """Return the path of an interpreter.
-
-    Parameters
-    ----------
-    name : str
-        A path, or a command.
+    """Return the path of an interpreter, named by a path or a command.
 
     Raises
     ------
@@ -66,26 +61,12 @@ def found(name: str) -> str:
 
 
 def version_of(python: str) -> str:
-    """Return the version of an interpreter.
-
-    Parameters
-    ----------
-    python : str
-        Its path.
-    """
+    """Return the version of an interpreter."""
     return _asked(python, ())[0]
 
 
 def distributions_of(python: str, names: Iterable[str]) -> list[str]:
-    """Return which of some distributions are installed in an interpreter's environment.
-
-    Parameters
-    ----------
-    python : str
-        Its path.
-    names : iterable of str
-        The distributions.
-    """
+    """Return which of some distributions are installed in an interpreter's environment."""
     return _asked(python, tuple(names))[2]
 
 
@@ -114,13 +95,7 @@ def _linked() -> tempfile.TemporaryDirectory[str]:
 
 
 def environment(python: str) -> dict[str, str]:
-    """Return the environment variables with which an interpreter finds the kit; none for this one.
-
-    Parameters
-    ----------
-    python : str
-        Its path; empty for this one.
-    """
+    """Return the variables with which an interpreter finds the kit; none for this one, `""`."""
     if not python:
         return {}
     paths = [_linked().name, os.environ.get("PYTHONPATH", "")]

@@ -24,13 +24,7 @@ def adopt_orphans() -> None:
 
 
 def end_with_parent(parent: int) -> None:
-    """Make the kernel kill this process when its parent ends.
-
-    Parameters
-    ----------
-    parent : int
-        Its process id, in case it has already ended.
-    """
+    """Make the kernel kill this process when its parent ends."""
     _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)

@@ -38,11 +38,6 @@ def shipped() -> dict[str, str]:
 def load_subject(spec: str) -> Subject:
     """Return the subject with a name, its library imported.
 
-    Parameters
-    ----------
-    spec : str
-        ``"numpy"`` or ``"module:name"``.
-
     Raises
     ------
     BrokenSubjectError

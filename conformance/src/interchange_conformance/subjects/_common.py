@@ -83,17 +83,7 @@ def numpy_dtype(name: str) -> Any:
 
 
 def described(address: int, x: Any, load: Load | None = None) -> list[Any]:
-    """Return the elements of a one-dimensional object that only describes memory.
-
-    Parameters
-    ----------
-    address : int
-        Address of the first element.
-    x : object
-        An object with a shape, strides [elements] and a dtype.
-    load : callable, optional
-        As `elements` takes it.
-    """
+    """Return the elements of a one-dimensional object that only describes memory."""
     import numpy as np
 
     dtype = numpy_dtype(str(x.dtype).rpartition(".")[2])

@@ -128,13 +128,7 @@ def download(address: int, nbytes: int) -> bytes:
 
 
 class Pinned:
-    """Page-locked host memory with some bytes, freed with this object.
-
-    Attributes
-    ----------
-    ptr : int
-        Its address.
-    """
+    """Page-locked host memory with some bytes, freed with this object."""
 
     def __init__(self, data: bytes) -> None:
         cuda = opened()
@@ -145,13 +139,7 @@ class Pinned:
 
 
 class Block:
-    """Device memory that is freed with this object.
-
-    Attributes
-    ----------
-    ptr : int
-        Its address.
-    """
+    """Device memory that is freed with this object."""
 
     def __init__(self, nbytes: int) -> None:
         with on("cuda"):

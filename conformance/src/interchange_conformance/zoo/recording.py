@@ -13,11 +13,6 @@ from .source import Call
 class Recorder:
     """Forward the two DLPack methods of an array, and log each request.
 
-    Parameters
-    ----------
-    x : object
-        Any producer.
-
     Attributes
     ----------
     log : list[Call]

@@ -30,15 +30,7 @@ _HOST: Final = (1, 0)
 
 
 class Call(NamedTuple):
-    """One logged request.
-
-    Attributes
-    ----------
-    method : str
-        Name of the method.
-    keywords : dict
-        The keywords that were passed.
-    """
+    """One logged request."""
 
     method: str
     keywords: dict[str, Any]

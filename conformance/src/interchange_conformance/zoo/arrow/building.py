@@ -95,13 +95,6 @@ def _function(name: str) -> int:
 class Loan:
     """One exported struct, and its state.
 
-    Parameters
-    ----------
-    name : bytes
-        Name of the capsule that belongs to such a struct.
-    below : sequence of Loan, optional
-        The structs of its children and of its dictionary.
-
     Attributes
     ----------
     name : bytes
@@ -314,19 +307,7 @@ def _hang_below(
 
 
 class StreamLoan(Loan):
-    """An exported stream, and the calls of its callbacks.
-
-    Parameters
-    ----------
-    field : Field
-        The type of its chunks.
-    chunks : sequence of Chunk
-        The chunks that it returns.
-    flow : Flow
-        Its behaviour.
-    place : Place, optional
-        Place of the chunks, for a device stream.
-    """
+    """An exported stream, and the calls of its callbacks."""
 
     def __init__(
         self, field: Field, chunks: Sequence[Chunk], flow: Flow, place: Place | None = None

@@ -54,15 +54,7 @@ def _bits(flags: Sequence[object]) -> bytes:
 
 
 class _Validity:
-    """The validity buffer of a column with nulls, and the related fields.
-
-    Parameters
-    ----------
-    nulls : collection of int
-        Indices of the nulls, relative to the first element of the array.
-    length, offset : int
-        Length and offset of the array.
-    """
+    """The validity buffer of a column with nulls, and the related fields."""
 
     def __init__(self, nulls: Collection[int], length: int, offset: int) -> None:
         self.null_count = len(set(nulls))
