@@ -19,17 +19,15 @@ pytestmark = pytest.mark.interop
 @pytest.mark.parametrize("shape", [2**62, (2**40, 2**40), (2**61,)])
 def test_an_array_larger_than_all_addresses_is_refused(shape):
     """The error is not an internal exception of Python."""
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[IX-ARGUMENT-1\]"):
         cuda.device_array(shape, "float64")
-    assert caught.value.rule == "IX-ARGUMENT-1"
 
 
 def test_a_type_that_no_kernel_knows_is_refused_on_the_host(monkeypatch):
     """NumPy cannot allocate it."""
     monkeypatch.setattr("interchange.cuda.arrays.find_driver", lambda _: None)
-    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match=r"\[CPY-NPM-1\]"):
         cuda.device_array(3, "bfloat16")
-    assert caught.value.rule == "CPY-NPM-1"
 
 
 @cuda.jit(void(int32[::1]))
@@ -75,9 +73,8 @@ def test_the_time_to_what_is_no_event_is_refused():
     """The error has the rule."""
     event = cuda.event()
     event.record()
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[CPY-EVENT-1\]"):
         event.elapsed_time(None)
-    assert caught.value.rule == "CPY-EVENT-1"
 
 
 @pytest.mark.emulated

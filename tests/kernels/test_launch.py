@@ -79,9 +79,8 @@ def test_arrays_of_jax_are_read_and_never_written():
     """JAX arrays are immutable."""
     jnp = pytest.importorskip("jax.numpy")
 
-    with pytest.raises(ix.ReadOnlyError) as caught:
+    with pytest.raises(ix.ReadOnlyError, match=r"\[CPY-ARG-2\]"):
         fill[1, 8](jnp.zeros(8), 1.0)
-    assert caught.value.rule == "CPY-ARG-2"
 
 
 def test_an_empty_array_and_one_without_axes():
@@ -121,9 +120,8 @@ def test_a_signature_is_compiled_at_once_and_casts_numbers():
     one[1, 1](out, 3)
 
     assert (len(one._compiled), out[0]) == (1, 3)
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[CPY-ARG-1\]"):
         one[1, 1](np.zeros(1, "f4"), 3)
-    assert caught.value.rule == "CPY-ARG-1"
 
 
 def test_the_form_of_two_arguments_is_a_signature_too():
@@ -165,9 +163,8 @@ SIZES = {
 @pytest.mark.parametrize("what", SIZES)
 def test_sizes_that_no_device_has_are_refused(what):
     """The sizes are refused before anything runs."""
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[CPY-LAUNCH-1\]"):
         SIZES[what]()
-    assert caught.value.rule == "CPY-LAUNCH-1"
 
 
 ARGUMENTS = {
@@ -192,9 +189,8 @@ def test_arguments_that_no_kernel_takes_are_refused(what):
     """The error has a rule, and nothing is written."""
     arguments, rule = ARGUMENTS[what]
 
-    with pytest.raises(ix.InterchangeError) as caught:
+    with pytest.raises(ix.InterchangeError, match=rf"\[{rule}\]"):
         fill[1, 3](*arguments)
-    assert caught.value.rule == rule
 
 
 @cuda.jit(void(int32[:], int32))
@@ -205,9 +201,8 @@ def set_int(out, value):
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, np.float32("nan"), 1.5, 2**31])
 def test_a_number_that_an_int_cannot_hold_is_refused(number):
     """The signature requires the int."""
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[CPY-ARG-1\]"):
         set_int[1, 1](np.zeros(1, "i4"), number)
-    assert caught.value.rule == "CPY-ARG-1"
 
 
 @pytest.mark.parametrize("number", [1e300, -1e300, 3.4028235677973366e38, 3.4028235677973362e38, 3])
@@ -245,9 +240,8 @@ def test_a_barrier_that_some_threads_never_reach_is_an_error():
             cuda.syncthreads()
         out[cuda.threadIdx.x] = 1
 
-    with pytest.raises(ix.ExchangeError) as caught:
+    with pytest.raises(ix.ExchangeError, match=r"\[CPY-BARRIER-1\]"):
         divergent[1, 32](np.zeros(32))
-    assert caught.value.rule == "CPY-BARRIER-1"
 
 
 def test_two_barriers_of_two_branches_are_not_one():
@@ -261,9 +255,8 @@ def test_two_barriers_of_two_branches_are_not_one():
             cuda.syncthreads()
         out[cuda.threadIdx.x] = 1
 
-    with pytest.raises(ix.ExchangeError) as caught:
+    with pytest.raises(ix.ExchangeError, match=r"\[CPY-BARRIER-1\]"):
         apart[1, 4](np.zeros(4))
-    assert caught.value.rule == "CPY-BARRIER-1"
 
 
 def test_a_barrier_in_a_loop_is_met_again():
@@ -388,14 +381,12 @@ def test_launches_of_several_threads_do_not_meet():
 def test_what_is_named_in_kernels_only_has_no_value_outside():
     """CPY-NAME-2: names of kernels raise an error outside of kernels."""
     for use in (cuda.syncthreads, lambda: cuda.grid(1), lambda: range(cuda.threadIdx.x)):
-        with pytest.raises(ix.ArgumentError) as caught:
+        with pytest.raises(ix.ArgumentError, match=r"\[CPY-NAME-2\]"):
             use()
-        assert caught.value.rule == "CPY-NAME-2"
 
 
 def test_what_has_no_source_is_no_kernel():
     """CPY-NPM-4: a function without source is refused."""
     for function in (lambda x: x, math.sin):
-        with pytest.raises(ix.ArgumentError) as caught:
+        with pytest.raises(ix.ArgumentError, match=r"\[CPY-NPM-4\]"):
             cuda.jit(function)
-        assert caught.value.rule == "CPY-NPM-4"

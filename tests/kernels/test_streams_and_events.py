@@ -35,9 +35,8 @@ def test_the_time_of_an_event_that_was_not_recorded_is_refused(where):  # noqa: 
     """The event has no time."""
     recorded = cuda.event()
     recorded.record()
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[CPY-EVENT-1\]"):
         recorded.elapsed_time(cuda.event())
-    assert caught.value.rule == "CPY-EVENT-1"
 
 
 def test_an_event_without_time_is_refused_where_time_is_asked_for(cuda_driver):  # noqa: ARG001
@@ -46,9 +45,8 @@ def test_an_event_without_time_is_refused_where_time_is_asked_for(cuda_driver): 
     first.record()
     second.record()
     second.synchronize()
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[CPY-EVENT-1\]"):
         first.elapsed_time(second)
-    assert caught.value.rule == "CPY-EVENT-1"
 
 
 @pytest.mark.parametrize("stream", ["text", -1, 1.5, object()])
@@ -116,9 +114,8 @@ def test_a_fresh_array_has_the_shape_and_order_that_were_asked_for(where, shape,
 )
 def test_a_shape_or_order_that_is_none_is_refused(where, arguments):  # noqa: ARG001
     """The arguments are checked before the allocation."""
-    with pytest.raises(ix.ArgumentError) as caught:
+    with pytest.raises(ix.ArgumentError, match=r"\[IX-ARGUMENT-1\]"):
         cuda.device_array(*arguments)
-    assert caught.value.rule == "IX-ARGUMENT-1"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "f4", np.float32, np.dtype("f4"), cuda.float32])
