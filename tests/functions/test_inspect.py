@@ -31,19 +31,27 @@ def part(report, kind):
 
 
 @pytest.mark.parametrize(("max_version", "version"), [(None, "before 1.0"), ((1, 3), "1.")])
-def test_a_capsule_is_opened(max_version, version):
+def test_every_field_of_a_capsule_is_reported(max_version, version):
     """Every field of the struct is reported."""
     memory = np.zeros((2, 3), "f4")
 
     report = ix.inspect(ix.to_capsule(memory, max_version=max_version))
 
-    fields = report.fields
-    assert fields["version"].startswith(version)
-    assert fields["data"] == hex(memory.ctypes.data)
-    assert (fields["byte_offset"], fields["device"], fields["ndim"]) == ("0", "cpu", "2")
-    assert (fields["shape"], fields["strides"]) == ("(2, 3)", "(3, 1) [elements]")
-    assert fields["dtype"] == "float32 (2, 32, 1)"
+    assert report.fields.pop("version").startswith(version)
+    report.fields.pop("flags", None)
+    assert report.fields == {
+        "data": hex(memory.ctypes.data),
+        "byte_offset": "0",
+        "device": "cpu",
+        "ndim": "2",
+        "dtype": "float32 (2, 32, 1)",
+        "shape": "(2, 3)",
+        "strides": "(3, 1) [elements]",
+    }
     assert report.ok
+
+
+# ---------------------------------------------------------------- capsules
 
 
 @pytest.mark.parametrize(
@@ -162,29 +170,22 @@ def test_of_a_foreign_major_nothing_else_is_read():
 
 
 def test_a_producer_is_asked_once_for_each_thing():
-    """A producer is asked for its device and one capsule, and nothing is consumed."""
-    source = producers.host()
+    """A producer is asked for its device and one capsule, without a wait; nothing is consumed."""
+    source, with_streams = producers.host(), producers.claiming((2, 0))
 
     report = ix.inspect(source)
+    ix.inspect(with_streams)
 
     assert sorted(call.method for call in source.log) == ["__dlpack__", "__dlpack_device__"]
     assert part(report, "__dlpack__").fields["__dlpack_device__"] == "cpu"
     assert source.deleter_calls == 1
-
-
-def test_a_producer_with_streams_is_asked_not_to_wait():
-    """A producer with streams is asked not to wait, since nothing is read."""
-    source = producers.claiming((2, 0))
-
-    ix.inspect(source)
-
-    assert source.log[-1].keywords["stream"] == -1
+    assert with_streams.log[-1].keywords["stream"] == -1
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, BufferError, RuntimeError, MemoryError])
 @pytest.mark.parametrize("where", ["raises", "device_raises"])
-def test_what_a_producer_raises_is_told(error, where):
-    """The error of a producer is shown, and the report continues."""
+def test_an_error_of_a_producer_is_reported(error, where):
+    """The error of a producer is shown, and the report continues; an interrupt stops it."""
     source = producers.host().but(**{where: error("the producer's own")})
 
     report = part(ix.inspect(source), "__dlpack__")
@@ -192,15 +193,8 @@ def test_what_a_producer_raises_is_told(error, where):
     shown = report.fields["capsule" if where == "raises" else "__dlpack_device__"]
     assert "the producer's own" in shown
     assert error.__name__ in shown
-
-
-@pytest.mark.parametrize("where", ["raises", "device_raises"])
-def test_an_interrupt_stops_a_report(where):
-    """A KeyboardInterrupt stops the report."""
-    source = producers.host().but(**{where: KeyboardInterrupt()})
-
     with pytest.raises(KeyboardInterrupt):
-        ix.inspect(source)
+        ix.inspect(producers.host().but(**{where: KeyboardInterrupt()}))
 
 
 @pytest.mark.parametrize(
@@ -261,16 +255,8 @@ def test_a_buffer_in_a_record_is_told_by_its_address(data, readonly):
     assert (report.fields["readonly"], report.ok) == (str(readonly), True)
 
 
-@pytest.mark.parametrize(
-    "data", [[1, 2, 3], "text", object], ids=lambda x: repr(x).partition(" at 0x")[0]
-)
-def test_data_of_another_kind_is_told(data):
-    """Data that are neither an address nor a buffer are reported."""
-    assert "CAI-DATA-1" in rules(ix.inspect({**GOOD, "data": data}))
-
-
 @pytest.mark.parametrize("stream", [1, 2, 77])
-def test_a_stream_in_a_record_is_told(stream):
+def test_a_stream_in_a_record_is_reported(stream):
     """The stream of the record is reported."""
     assert ix.inspect({**GOOD, "stream": stream}).fields["stream"] == str(stream)
 
@@ -285,7 +271,7 @@ def test_a_stream_in_a_record_is_told(stream):
         ({"typestr": "f4"}, "CAI-TYPESTR-1"),
         ({"data": 4096}, "CAI-DATA-1"),
         ({"data": (0, False)}, "CAI-DATA-2"),
-        ({"data": None}, "CAI-DATA-1"),
+        *(({"data": data}, "CAI-DATA-1") for data in (None, [1, 2, 3], "text", object)),
         ({"stream": 0}, "CAI-STREAM-1"),
         ({"version": -1}, "CAI-VER-1"),
         ({"mask": Interface(GOOD)}, "CAI-MASK-1"),
@@ -294,42 +280,40 @@ def test_a_stream_in_a_record_is_told(stream):
         ({"typestr": ">f4"}, "DLP-DTYPE-3"),
         ({"typestr": "|O8"}, "DLP-DTYPE-3"),
     ],
-    ids=lambda x: repr(x).partition(" at 0x")[0],
+    ids=repr,
 )
-def test_whatever_is_wrong_with_a_record_is_told(change, rule):
+def test_a_violation_in_a_record_is_reported(change, rule):
     """Form and contents."""
     assert rule in rules(ix.inspect({**GOOD, **change}))
     assert rule in rules(ix.inspect(Interface({**GOOD, **change})))
 
 
-def test_all_that_is_wrong_with_a_record_is_told_at_once():
-    """An import stops at the first broken rule, a report does not."""
-    record = {"shape": 6, "typestr": "f4", "data": 4096, "strides": "C", "version": -1, "stream": 0}
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (
+            {"typestr": "f4", "data": 4096, "strides": "C", "version": -1, "stream": 0},
+            {"SHAPE", "TYPESTR", "DATA", "STRIDES", "VER", "STREAM"},
+        ),
+        ({"typestr": "|u1", "data": (1, 0), "version": 2, "stream": 0}, {"SHAPE"}),
+    ],
+    ids=["all", "a version without streams"],
+)
+def test_all_violations_of_a_record_are_reported_at_once(record, expected):
+    """All violations; not the stream of a version of the record that has no streams."""
+    found = rules(ix.inspect({"shape": 6, **record}))
 
-    assert set(rules(ix.inspect(record))) == {
-        "CAI-SHAPE-1",
-        "CAI-TYPESTR-1",
-        "CAI-DATA-1",
-        "CAI-STRIDES-1",
-        "CAI-VER-1",
-        "CAI-STREAM-1",
-    }
+    assert sorted(found) == sorted(f"CAI-{name}-1" for name in expected)
 
 
 @pytest.mark.parametrize(
-    "record", [{}, {"shape": (1,)}, {1: 2}], ids=lambda x: repr(x).partition(" at 0x")[0]
+    "value",
+    [*({}, {"shape": (1,)}, {1: 2}), *map(Interface, (5, "record", [1], object))],
+    ids=["empty", "shape", "1", *("of int", "of str", "of list", "of class")],
 )
-def test_a_dict_that_is_no_record_is_told(record):
-    """A dict that is no record is reported with its missing keys."""
-    assert rules(ix.inspect(record)) == ["CAI-DICT-1"]
-
-
-@pytest.mark.parametrize(
-    "record", [5, "record", [1], object], ids=lambda x: repr(x).partition(" at 0x")[0]
-)
-def test_an_attribute_that_is_no_record_is_told(record):
-    """An attribute of any type under the record's name is reported."""
-    assert rules(ix.inspect(Interface(record))) == ["CAI-DICT-1"]
+def test_what_is_no_record_is_reported(value):
+    """A dict with missing keys, and an attribute of another type under a record's name."""
+    assert rules(ix.inspect(value)) == ["CAI-DICT-1"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, TypeError, KeyError])
@@ -351,8 +335,8 @@ def test_a_record_that_raises_is_told(name, error):
 # ---------------------------------------------------------------- buffers and all together
 
 
-def test_a_buffer_is_told():
-    """A buffer is reported by the fields of the buffer protocol."""
+def test_a_buffer_is_reported():
+    """A buffer is reported by the fields of the buffer protocol, and the rules of from_buffer()."""
     report = part(ix.inspect(array.array("i", [1, 2, 3])), "buffer protocol")
 
     assert report.fields == {
@@ -361,10 +345,6 @@ def test_a_buffer_is_told():
         "format": "'i' of 4 bytes",
         "readonly": "False",
     }
-
-
-def test_a_buffer_that_cannot_come_in_is_told():
-    """A buffer that cannot be imported is reported with the rule of from_buffer()."""
     assert "BUF-FORMAT-1" in rules(ix.inspect(np.zeros(3, ">i4")))
 
 
@@ -440,10 +420,3 @@ def test_numbers_that_only_equal_ints_are_told(attribute, shape):
     report = ix.inspect(type("Theirs", (), {attribute: {**good, "shape": shape}})())
 
     assert [finding.rule for finding in report.parts[0].findings] == ["CAI-SHAPE-1"]
-
-
-def test_a_stream_that_a_version_does_not_know_is_not_judged():
-    """A stream in a record version without streams is not judged."""
-    report = ix.inspect({"shape": 4, "typestr": "|u1", "data": (1, 0), "version": 2, "stream": 0})
-
-    assert [finding.rule for finding in report.findings] == ["CAI-SHAPE-1"]

@@ -46,31 +46,22 @@ def test_keyword_only_and_positional_only():
         return kinds(x, y)
 
     assert function(b"a", y=b"b") == [True, True]
-    with pytest.raises(TypeError):
-        function(x=b"a", y=b"b")
-    with pytest.raises(TypeError):
-        function(b"a", b"b")
+    for args, keywords in (((), {"x": b"a", "y": b"b"}), ((b"a", b"b"), {})):
+        with pytest.raises(TypeError):
+            function(*args, **keywords)
 
 
-def test_each_value_of_a_starred_parameter():
-    """All values of *args and **kwargs are imported."""
+@pytest.mark.parametrize("name", ["first", "rest", "named"])
+def test_each_value_of_a_starred_parameter(name):
+    """All values of *args and **kwargs are imported if they are named, and unchanged otherwise."""
 
-    @ix.viewable("rest", "named")
+    @ix.viewable(name)
     def function(first, *rest, **named):
-        return kinds(first, *rest, *named.values())
+        return kinds(first), kinds(*rest), kinds(*named.values())
 
-    assert function(b"a", b"b", b"c", d=b"d") == [False, True, True, True]
-    assert function(b"a") == [False]
-
-
-def test_starred_parameters_that_are_not_named_stay():
-    """Starred parameters that are not named are unchanged."""
-
-    @ix.viewable("x")
-    def function(x, *rest, **named):
-        return kinds(x, *rest, *named.values())
-
-    assert function(b"a", b"b", c=b"c") == [True, False, False]
+    expected = [[name == "first"], [name == "rest"] * 2, [name == "named"]]
+    assert function(b"a", b"b", b"c", d=b"d") == tuple(expected)
+    assert function(b"a") == (expected[0], [], [])
 
 
 def test_none_stays_none():
@@ -223,8 +214,8 @@ def test_a_decorator_that_adds_nothing_may_stand_below():
     assert function(y=b"b", x=b"a") == [True, False]
 
 
-def test_coroutines_of_generators_can_be_awaited():
-    """Coroutines of `types.coroutine` stay what they are, and can be awaited."""
+def test_coroutines_of_generators_and_asynchronous_generators():
+    """Coroutines of `types.coroutine` can be awaited; generators import at the call."""
 
     @ix.viewable("x")
     @types.coroutine
@@ -232,23 +223,14 @@ def test_coroutines_of_generators_can_be_awaited():
         yield
         return kinds(x)
 
-    async def main():
-        return await function(b"a")
-
-    assert asyncio.run(main()) == [True]
-
-
-def test_asynchronous_generators_are_passed_on():
-    """The arguments are imported at the call."""
-
     @ix.viewable("x")
-    async def function(x):
+    async def yielding(x):
         yield kinds(x)
 
     async def main():
-        return [one async for one in function(b"a")]
+        return [await function(b"a"), *[one async for one in yielding(b"a")]]
 
-    assert asyncio.run(main()) == [[True]]
+    assert asyncio.run(main()) == [[True], [True]]
 
 
 def test_the_function_looks_as_before():
@@ -299,27 +281,19 @@ def test_a_stream_that_is_no_parameter_is_refused_at_decoration():
         ix.viewable("x", stream="stream")(lambda x: x)
 
 
-def test_an_argument_that_speaks_nothing_is_refused():
-    """An argument without a protocol raises the error of asarray()."""
-    with pytest.raises(ix.NoProtocolError, match="IX-PROTOCOL-1"):
-        ix.viewable("x")(lambda x: x)("text")
-
-
-def test_a_wrong_call_is_refused_as_python_refuses_it():
-    """A missing argument is a TypeError of the call."""
-    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'y'"):
-        ix.viewable("x")(lambda x, y: (x, y))(b"a")
-
-
-def test_an_error_of_the_function_comes_through():
-    """An error of the function is raised unchanged."""
-
-    @ix.viewable("x")
-    def function(x):
-        raise RuntimeError(x.size)
-
-    with pytest.raises(RuntimeError, match="3"):
-        function(b"abc")
+@pytest.mark.parametrize(
+    ("args", "error", "said"),
+    [
+        (("text", 1), ix.NoProtocolError, "IX-PROTOCOL-1"),
+        ((b"a",), TypeError, "missing 1 required positional argument: 'y'"),
+        ((b"abc", 0), ZeroDivisionError, "division"),
+    ],
+    ids=["of asarray()", "of Python", "of the function"],
+)
+def test_an_error_of_a_call_is_raised_unchanged(args, error, said):
+    """Errors of asarray(), of Python for a wrong call, and of the function are raised unchanged."""
+    with pytest.raises(error, match=said):
+        ix.viewable("x")(lambda x, y: x.size / y)(*args)
 
 
 # ---------------------------------------------------------------- streams
@@ -419,15 +393,18 @@ def test_a_loan_that_fails_names_the_argument():
     assert caught.value.call == "fill(), argument 'x'"
 
 
-def test_a_name_that_was_given_stays():
-    """A name passed to `require` is kept."""
-
-    @ix.viewable("x")
-    def look(x):
-        x.require(ndim=7, name="the picture")
-
-    with pytest.raises(ix.ContractError, match="argument 'the picture' from "):
-        look(b"abc")
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (lambda x: x.require(ndim=7, name="the picture"), "the picture"),
+        (lambda x: x.copy().require(ndim=7), "array"),
+    ],
+    ids=["a name was passed", "the array is no argument"],
+)
+def test_other_names_are_kept(body, name):
+    """A name passed to `require` is kept, and an array that is no argument gets no name."""
+    with pytest.raises(ix.ContractError, match=f"argument '{name}' from "):
+        ix.viewable("x")(body)(b"abc")
 
 
 def test_an_array_that_is_two_arguments_is_called_by_both():
@@ -443,17 +420,6 @@ def test_an_array_that_is_two_arguments_is_called_by_both():
         look(array, array)
     with pytest.raises(ix.ContractError, match="argument 'b' from "):
         look(array, array.copy())
-
-
-def test_an_array_that_is_no_argument_gets_no_name():
-    """An array that is not an argument gets no name."""
-
-    @ix.viewable("x")
-    def look(x):
-        x.copy().require(ndim=7)
-
-    with pytest.raises(ix.ContractError, match="argument 'array' from "):
-        look(b"abc")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="errors have no notes before 3.11")
