@@ -78,31 +78,19 @@ def on_device(ptr=4096, **options):
 # ---------------------------------------------------------------- where libraries have arrays
 
 
-@pytest.mark.parametrize("name", [name for name, row in ix.TARGETS.items() if row.memory == "host"])
-def test_device_memory_is_not_handed_to_a_library_of_the_host(name):
-    """The error says how to move the memory to the host."""
-    error = refusal(ix.UnsupportedDeviceError, on_device(), name)
+@pytest.mark.parametrize("name", [name for name, row in ix.TARGETS.items() if row.memory != "any"])
+def test_memory_is_not_handed_to_a_library_of_other_devices(name):
+    """A library has arrays on the host, on devices, or on any; the error says how to move them."""
+    where = ix.TARGETS[name].memory
+    x, place, kind, rule = {
+        "host": (on_device(), "cuda:0", "the host", "DLP-DEV-6"),
+        "device": (bytearray(3), "cpu", "devices", "IX-CONVERT-2"),
+    }[where]
+    error = refusal(ix.UnsupportedDeviceError, x, name)
 
-    assert error.rule == "DLP-DEV-6"
-    assert error.what == f"{name} has arrays on the host only, and the memory is on cuda:0"
+    assert error.rule == rule
+    assert error.what == f"{name} has arrays on {kind} only, and the memory is on {place}"
     assert "pass `copy=True`" in error.hint
-
-
-@pytest.mark.parametrize(
-    "name", [name for name, row in ix.TARGETS.items() if row.memory == "device"]
-)
-def test_host_memory_is_not_handed_to_a_library_of_devices(name):
-    """The other way round."""
-    error = refusal(ix.UnsupportedDeviceError, bytearray(3), name)
-
-    assert error.rule == "IX-CONVERT-2"
-    assert error.what == f"{name} has arrays on devices only, and the memory is on cpu"
-    assert "pass `copy=True`" in error.hint
-
-
-def test_every_target_says_where_its_arrays_are():
-    """Every target states the devices of its arrays: host, devices, or any."""
-    assert {row.memory for row in ix.TARGETS.values()} == {"host", "device", "any"}
 
 
 def test_memory_that_the_host_reaches_is_shared_as_the_hosts(library, change):
@@ -128,30 +116,27 @@ def test_a_library_gets_memory_that_is_ready_on_the_stream_that_is_named(library
     assert published == (None if stream == -1 else stream)
 
 
-def test_a_library_that_wants_to_know_the_stream_is_told(library, change):
+class Stream:
+    """A stream object."""
+
+    def __cuda_stream__(self):
+        return (0, 7)
+
+
+def test_a_library_that_accepts_a_stream_receives_it(library, change):
     """A library that accepts a stream receives its number; another one uses its own stream."""
-
-    class Stream:
-        def __cuda_stream__(self):
-            return (0, 7)
-
-    told = []
-    change(take_on_stream=lambda _, array, stream: told.append((array.ptr, stream)))
+    received = []
+    change(take_on_stream=lambda _, array, stream: received.append((array.ptr, stream)))
 
     ix.convert(on_device(), MINE, stream=Stream())
     ix.convert(on_device(), MINE)
 
-    assert told == [(4096, 7)]
+    assert received == [(4096, 7)]
     assert [array.ptr for array in library.given] == [4096]
 
 
 def test_the_stream_lives_as_long_as_the_array(library):
     """The Array keeps the stream object alive, as a handle alone would not (CAI-LIFE-1)."""
-
-    class Stream:
-        def __cuda_stream__(self):
-            return (0, 7)
-
     stream = Stream()
     gone = weakref.ref(stream)
     ix.convert(on_device(), MINE, stream=stream)
@@ -164,20 +149,16 @@ def test_the_stream_lives_as_long_as_the_array(library):
 
 
 @pytest.mark.parametrize(
-    "stream", [0, -2, 2**64, True, "7", 7.0], ids=lambda x: repr(x).partition(" at 0x")[0]
+    ("make", "stream", "rule"),
+    [
+        *((on_device, stream, "DLP-STREAM-2") for stream in (0, -2, 2**64)),
+        *((on_device, stream, "DLP-STREAM-4") for stream in (True, "7", 7.0)),
+        *((lambda: bytearray(3), stream, "DLP-STREAM-1") for stream in (1, -1)),
+    ],
 )
-def test_what_is_no_stream_is_refused(library, stream):
-    """An invalid stream is refused before the library is called."""
-    error = refusal(ix.StreamError, on_device(), MINE, stream=stream)
-
-    assert error.rule in {"DLP-STREAM-2", "DLP-STREAM-4"}
-    assert library.given == []
-
-
-@pytest.mark.parametrize("stream", [1, -1])
-def test_host_memory_has_no_stream(library, stream):
-    """Host memory accepts no stream, not even -1."""
-    assert refusal(ix.StreamError, bytearray(3), MINE, stream=stream).rule == "DLP-STREAM-1"
+def test_what_is_no_stream_is_refused(library, make, stream, rule):
+    """An invalid stream, and any for host memory, is refused before the library is called."""
+    assert refusal(ix.StreamError, make(), MINE, stream=stream).rule == rule
     assert library.given == []
 
 
@@ -201,16 +182,20 @@ def test_a_producer_is_asked_for_the_stream(library):
     assert len(library.given) == 2
 
 
+def pending(emulator, device):
+    """Return device memory that a stream is about to fill with sevens."""
+    producer, ptr = device.stream(), device.memory(24)
+    emulator.delay(producer, 0.005)
+    emulator.fill(producer, ptr, 24, 7)
+    return ix.from_pointer(ptr, (24,), "uint8", device="cuda:0", stream=producer)
+
+
 @pytest.mark.emulated
 @pytest.mark.parametrize("name", ["numpy", "memoryview"])
 @pytest.mark.parametrize("named", [False, True], ids=["no stream", "a stream"])
 def test_device_memory_reaches_the_host_as_a_copy(emulator, device, name, named):
     """Device memory is copied to the host after all work on it, on any stream."""
-    producer, consumer = device.stream(), device.stream()
-    ptr = device.memory(24)
-    emulator.delay(producer, 0.005)
-    emulator.fill(producer, ptr, 24, 7)
-    array = ix.from_pointer(ptr, (24,), "uint8", device="cuda:0", stream=producer)
+    array, consumer = pending(emulator, device), device.stream()
 
     found = ix.convert(array, name, copy=True, stream=consumer if named else None)
 
@@ -233,17 +218,13 @@ def test_host_memory_reaches_a_device_as_a_copy(library, change):
 @pytest.mark.emulated
 def test_a_copy_of_device_memory_stays_on_its_device(library, emulator, device):
     """A copy on the device is made on the named stream, and the host does not wait."""
-    producer, consumer = device.stream(), device.stream()
-    ptr = device.memory(24)
-    emulator.delay(producer, 0.005)
-    emulator.fill(producer, ptr, 24, 7)
-    array = ix.from_pointer(ptr, (24,), "uint8", device="cuda:0", stream=producer)
+    array, consumer = pending(emulator, device), device.stream()
 
     with emulator.trace() as trace:
         ix.convert(array, MINE, copy=True, stream=consumer)
 
     (copied,) = library.given
-    assert (str(copied.device), copied.ptr == ptr) == ("cuda:0", False)
+    assert (str(copied.device), copied.ptr == array.ptr) == ("cuda:0", False)
     assert copied.__cuda_array_interface__["stream"] == consumer
     assert "cuStreamSynchronize" not in trace.names
     assert copied.to_device("cpu").tolist() == [7] * 24

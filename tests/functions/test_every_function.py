@@ -39,6 +39,25 @@ def test_the_memory_lives_as_long_as_what_was_returned(taking):
     assert alive() is None
 
 
+NUMPY = "upgraded asarray"
+"""NumPy's function, which accepts any object as an element, and any `copy`."""
+
+
+def test_an_object_without_a_protocol_is_refused(taking):
+    """An object without a protocol is refused by every function."""
+    if taking.name.startswith(NUMPY):
+        return
+    with pytest.raises(ix.NoProtocolError):
+        taking(object())
+
+
+def test_copy_is_none_true_or_false(taking_copy):
+    """`copy` must be None or a bool."""
+    for copy in () if taking_copy.name == NUMPY else (0, 1, "never"):
+        with pytest.raises(ix.ArgumentError, match="DLP-COPY-3"):
+            taking_copy(np.arange(3.0), copy=copy)
+
+
 def test_what_is_no_stream_is_refused(taking_stream):
     """An invalid stream is refused by its rule, and a capsule is unused or kept by the error."""
     capsule = ix.to_capsule(np.arange(3.0), max_version=(1, 0))

@@ -118,7 +118,7 @@ def test_offsets_between_lists_add_up():
     [(None, (4, 2, 3, 5)), ((0, 1, 2), (4, 2, 3, 5)), ((2, 0, 1), (4, 5, 2, 3))],
 )
 def test_tensors_have_their_axes(permutation, shape):
-    """A tensor has the axes of its permutation, over the unchanged memory."""
+    """A tensor has the axes of its permutation, over the unchanged memory; names are ignored."""
     source = arrow.tensors("int16", (4, 2, 3, 5), permutation=permutation)
 
     found = ix.from_arrow(source)
@@ -129,24 +129,32 @@ def test_tensors_have_their_axes(permutation, shape):
         expected = expected.transpose(0, *(axis + 1 for axis in permutation))
     assert found.tolist() == expected.tolist()
     assert found.ptr == source.chunks[0].children[0].buffers[1]
+    named = '{"shape": [2, 3], "dim_names": ["x", "y"], "unknown": null}'
+    assert ix.from_arrow(arrow.tensors(parameters=named)).shape == (4, 2, 3)
 
 
-def test_tensors_may_have_names_for_their_axes():
-    """Names of axes are ignored."""
-    said = '{"shape": [2, 3], "dim_names": ["x", "y"], "unknown": null}'
-
-    assert ix.from_arrow(arrow.tensors(parameters=said)).shape == (4, 2, 3)
-
-
-def test_lists_of_tensors_are_axes_of_both():
-    """Lists of tensors have the axes of the lists first."""
-    inner = arrow.tensors("int8", (6, 2, 2), permutation=(1, 0))
-    field = arrow.Field("+w:3", children=(inner.field,))
-    chunk = arrow.Chunk(2, 0, 0, (None,), inner.chunks)
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (
+            lambda: arrow.tensors("int8", (6, 2, 2), permutation=(1, 0)),
+            np.arange(24).reshape(2, 3, 2, 2).swapaxes(2, 3),
+        ),
+        (
+            lambda: arrow.bools([1, 0, 0, 1, 1, 0], offset=2),
+            np.array([[True, False, False], [True, True, False]]),
+        ),
+    ],
+    ids=["tensors", "bits"],
+)
+def test_lists_of_tensors_and_of_bits_have_the_axes_of_the_lists_first(inner, expected):
+    """Lists of tensors and of packed bools have the axes of the lists first."""
+    source = inner()
+    field = arrow.Field("+w:3", children=(source.field,))
+    chunk = arrow.Chunk(2, 0, 0, (None,), source.chunks)
 
     found = ix.from_arrow(arrow.ArraySource(field, (chunk,)))
 
-    expected = np.arange(24).reshape(2, 3, 2, 2).swapaxes(2, 3)
     assert found.tolist() == expected.tolist()
 
 
@@ -171,11 +179,25 @@ def test_a_table_of_one_column_is_that_column():
     assert found.tolist() == [3, 4, 5, 6, 7]
 
 
-def test_a_table_of_one_table_is_refused():
-    """One level of tables is unpacked, and no more."""
-    inner = arrow.table(x=arrow.numbers())
-
-    assert refusal(ix.UnsupportedDTypeError, arrow.table(t=inner)) == "ARROW-TYPE-1"
+@pytest.mark.parametrize(
+    ("make", "keywords", "error", "rule"),
+    [
+        (
+            lambda: arrow.table(t=arrow.table(x=arrow.numbers())),
+            {},
+            ix.UnsupportedDTypeError,
+            "ARROW-TYPE-1",
+        ),
+        (arrow.bools, {"copy": False}, ix.CopyNeededError, "ARROW-BOOL-1"),
+        (lambda: arrow.numbers().as_schema(), {}, ix.NoProtocolError, "IX-PROTOCOL-1"),
+        (lambda: arrow.numbers().__arrow_c_array__()[0], {}, ix.NoProtocolError, "ARROW-CAP-1"),
+        (lambda: np.ones(3).__dlpack__(), {}, ix.NoProtocolError, "ARROW-CAP-1"),
+    ],
+    ids=["table in a table", "bits, not copied", "schema", "schema capsule", "DLPack capsule"],
+)
+def test_what_is_no_column_or_not_shared_is_refused(make, keywords, error, rule):
+    """Tables within tables, packed bools without a copy, types without elements, other capsules."""
+    assert refusal(error, make(), **keywords) == rule
 
 
 def test_a_table_names_a_field_to_take():
@@ -199,29 +221,6 @@ def test_bits_become_bytes(offset, count, copy):
     assert found.tolist() == bits
     assert (str(found.dtype), found.readonly) == ("bool", False)
     assert source.counts == source.due
-
-
-def test_lists_of_bits_become_bytes():
-    """Lists of packed bools become bytes with the axes of the lists."""
-    inner = arrow.bools([1, 0, 0, 1, 1, 0], offset=2)
-    field = arrow.Field("+w:3", children=(inner.field,))
-    source = arrow.ArraySource(field, (arrow.Chunk(2, 0, 0, (None,), inner.chunks),))
-
-    assert ix.from_arrow(source).tolist() == [[True, False, False], [True, True, False]]
-
-
-def test_bytes_of_bools_are_shared():
-    """8-bit bools are shared if all bytes are 0 or 1."""
-    source = arrow.bytes_of_bool()
-
-    found = ix.from_arrow(source, copy=False)
-
-    assert (found.ptr, str(found.dtype)) == (source.chunks[0].buffers[1], "bool")
-
-
-def test_bits_are_not_shared():
-    """Packed bools are refused if a copy is forbidden."""
-    assert refusal(ix.CopyNeededError, arrow.bools(), copy=False) == "ARROW-BOOL-1"
 
 
 @pytest.mark.parametrize("copy", [None, False])
@@ -271,14 +270,6 @@ def test_the_capsule_of_an_array_does_not_come_alone():
     assert ix.from_arrow(pair).shape == (6,)
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_capsules_of_other_kinds_are_refused(place):
-    """A schema alone, and a DLPack capsule, are refused."""
-    others = (arrow.numbers().__arrow_c_array__()[0], np.ones(3).__dlpack__())
-
-    assert refusal(ix.NoProtocolError, others[place]) == "ARROW-CAP-1"
-
-
 class Silent:
     """Does not support Arrow."""
 
@@ -291,11 +282,6 @@ class Silent:
 def test_what_speaks_no_arrow_is_refused(x):
     """An object without Arrow is refused, also with a protocol that `asarray` supports."""
     assert refusal(ix.NoProtocolError, x) == "IX-PROTOCOL-1"
-
-
-def test_a_schema_is_no_column():
-    """A schema is refused, since a type has no elements."""
-    assert refusal(ix.NoProtocolError, arrow.numbers().as_schema()) == "IX-PROTOCOL-1"
 
 
 @pytest.mark.parametrize("error", [OSError("its own"), KeyboardInterrupt(), BufferError("no")])
@@ -324,18 +310,8 @@ def test_views_keep_the_memory():
     assert source.alive == 0
 
 
-def test_the_schema_is_released_at_once():
-    """The schema is released after parsing."""
-    source = arrow.numbers()
-
-    array = ix.from_arrow(source)
-
-    assert source.counts == (1, 0)
-    del array
-
-
-def test_a_stream_is_released_at_once():
-    """A stream is released at once; its chunk lives on."""
+def test_schema_and_stream_are_released_at_once():
+    """The schema is released after parsing, and a stream too; its chunk lives on."""
     source = arrow.numbers().as_stream()
 
     array = ix.from_arrow(source)
@@ -360,27 +336,18 @@ def test_the_capsules_are_left_released():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("asked", [{}, {"copy": True}, {"nulls": "separate"}])
+@pytest.mark.parametrize("asked", [{}, {"copy": True}, {"nulls": "separate"}, None])
 def test_callbacks_that_do_not_mark_what_they_released(method, asked):
-    """Are called once all the same (ARROW-RELEASE-1)."""
-    made = arrow.lists().but(sets_release=False, flow={"sets_release": False})
+    """Are called once all the same, also for what is refused (ARROW-RELEASE-1)."""
+    made = arrow.lists() if asked is not None else arrow.numbers(nulls=[0])
+    made = made.but(sets_release=False, flow={"sets_release": False})
     source = getattr(made, f"as_{method}")()
 
-    found = ix.from_arrow(source, **asked)
-    del found
-
-    assert source.counts == source.due
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_callbacks_that_do_not_mark_what_was_refused(method):
-    """Callbacks that do not mark a refused struct as released are called once as well."""
-    made = arrow.numbers(nulls=[0]).but(sets_release=False, flow={"sets_release": False})
-    source = getattr(made, f"as_{method}")()
-
-    with pytest.raises(ix.ExchangeError):
-        ix.from_arrow(source)
-
+    if asked is None:
+        with pytest.raises(ix.ExchangeError):
+            ix.from_arrow(source)
+    else:
+        ix.from_arrow(source, **asked)
     assert source.counts == source.due
 
 

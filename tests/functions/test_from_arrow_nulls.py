@@ -228,11 +228,17 @@ def test_masks_of_chunks_are_put_together():
     assert found.tolist()[1:5] == [1, 2, 4, 5]
 
 
-def test_several_chunks_with_nulls_need_a_copy():
-    """Several chunks with nulls need a copy, as those without."""
-    source = arrow.chunked(*[arrow.numbers(nulls=[0])] * 2).as_stream()
-
-    assert refusal(source, nulls="separate")[0] == "ARROW-CHUNK-1"
+@pytest.mark.parametrize(
+    ("make", "rule"),
+    [
+        (lambda: arrow.chunked(*[arrow.numbers(nulls=[0])] * 2).as_stream(), "ARROW-CHUNK-1"),
+        (arrow.texts, "ARROW-TYPE-1"),
+    ],
+    ids=["chunks", "texts"],
+)
+def test_separate_nulls_change_no_other_refusal(make, rule):
+    """Several chunks need a copy, as those without nulls, and elements need a fixed width."""
+    assert refusal(make(), nulls="separate")[0] == rule
 
 
 @pytest.mark.parametrize("make", [lambda: arrow.numbers(length=0), arrow.legal()["no-lists"].make])
@@ -244,32 +250,18 @@ def test_no_elements_have_a_mask(make):
     assert mask.size == 0
 
 
-def test_all_may_be_null():
-    """Data and mask are of their shape."""
-    found, mask = ix.from_arrow(arrow.numbers(nulls=range(6)), nulls="separate")
+def test_the_mask_is_independent_of_the_data():
+    """The column is released with the data, or at once if it is copied, and the mask stays."""
+    for keywords in ({}, {"copy": True}):
+        source = arrow.numbers(nulls=[2])
+        found, mask = ix.from_arrow(source, nulls="separate", **keywords)
+        assert found.readonly is not bool(keywords)
+        assert not keywords or source.counts == source.due
 
-    assert (mask.tolist(), found.shape) == ([False] * 6, (6,))
+        del found
 
-
-def test_the_mask_lives_alone():
-    """The mask is independent: the column is released with the data."""
-    source = arrow.numbers(nulls=[2])
-    found, mask = ix.from_arrow(source, nulls="separate")
-
-    del found
-
-    assert source.counts == source.due
-    assert mask.tolist() == [True, True, False, True, True, True]
-
-
-def test_a_copy_has_a_mask():
-    """A copy has a writable mask."""
-    source = arrow.numbers(nulls=[2])
-
-    found, mask = ix.from_arrow(source, nulls="separate", copy=True)
-
-    assert (found.readonly, mask.tolist()[2]) == (False, False)
-    assert source.counts == source.due
+        assert source.counts == source.due
+        assert mask.tolist() == [True, True, False, True, True, True]
 
 
 def test_storage_may_have_nulls():
@@ -280,8 +272,3 @@ def test_storage_may_have_nulls():
 
     assert found.tolist()[1:] == [1, 2, 3, 4, 5]
     assert mask.tolist() == [False, *[True] * 5]
-
-
-def test_nulls_that_are_wanted_apart_are_no_excuse():
-    """Types without a fixed width are refused even if nulls are requested separately."""
-    assert refusal(arrow.texts(), nulls="separate")[0] == "ARROW-TYPE-1"

@@ -69,14 +69,6 @@ def test_all_batches_of_a_refused_stream_are_in_the_copy_that_the_error_advises(
     assert source.counts == source.due
 
 
-def test_the_capsule_of_a_stream_is_kept_likewise():
-    """The error keeps a stream capsule, which cannot be read again either."""
-    source = stream(2, 3)
-    error = refused(ix.from_arrow, source.__arrow_c_stream__())
-
-    assert tuple(ix.from_arrow(error.taken, copy=True).tolist()) == source.values
-
-
 def test_a_pair_of_capsules_is_kept_likewise():
     """The error keeps a pair of capsules: no stream, and the chunk is consumed."""
     source = arrow.numbers("int32", 4, nulls=[1])
@@ -118,9 +110,9 @@ def test_elements_that_stand_for_something_else_are_kept():
 
 
 def test_what_is_refused_twice_is_kept_twice():
-    """Of two refusals of one stream each error has all batches."""
+    """Of two refusals of one stream, here of its capsule, each error has all batches."""
     source = stream(2, 3)
-    first = refused(ix.from_arrow, Once(source))
+    first = refused(ix.from_arrow, source.__arrow_c_stream__())
     second = refused(ix.from_arrow, first.taken, copy=False)
 
     assert tuple(ix.from_arrow(second.taken, copy=True).tolist()) == source.values
@@ -154,31 +146,22 @@ def test_a_stream_that_fails_half_way_leaves_what_came_before():
     assert ix.from_arrow(error.taken, copy=True).shape == (5,)
 
 
-def test_a_stream_that_fails_at_once_leaves_nothing():
-    """If a stream fails at once, the error keeps nothing."""
-    source = stream(2).but(next_error=errno.EIO, fails_at=0)
-    error = refused(ix.from_arrow, Once(source))
+@pytest.mark.parametrize(
+    ("kind", "source", "rule"),
+    [
+        (Once, lambda: stream(2).but(next_error=errno.EIO, fails_at=0), "ARROW-STREAM-1"),
+        (Table, lambda: stream(2, 3), "ARROW-CHUNK-1"),
+        (Once, lambda: stream(2).but(chunk={"length": -1}), "ARROW-LENGTH-1"),
+    ],
+    ids=["fails at once", "has a length", "invalid batch"],
+)
+def test_what_another_call_cannot_use_is_released_at_once(kind, source, rule):
+    """Nothing was read; the object gives another stream; another call would refuse it again."""
+    source = source()
+    error = refused(ix.from_arrow, kind(source))
 
-    assert error.taken is None
+    assert (error.rule, error.taken) == (rule, None)
     assert "error.taken" not in str(error)
-
-
-def test_what_has_a_length_is_released_at_once():
-    """An object with a length is released at once, since it gives another stream."""
-    source = stream(2, 3)
-    error = refused(ix.from_arrow, Table(source))
-
-    assert error.taken is None
-    assert "error.taken" not in str(error)
-    assert source.counts == source.due
-
-
-def test_what_a_producer_got_wrong_is_released_at_once():
-    """An invalid batch is released at once, since another call would refuse it again."""
-    source = stream(2).but(chunk={"length": -1})
-    error = refused(ix.from_arrow, Once(source))
-
-    assert (error.rule, error.taken) == ("ARROW-LENGTH-1", None)
     assert source.counts == source.due
 
 

@@ -12,7 +12,6 @@ import interchange as ix
 from interchange import xp
 from interchange._protocols.capabilities import capabilities_of
 from interchange._types.type_table import TypeTable
-from interchange.compat import upgrade
 
 
 def posing_as(cls):
@@ -59,30 +58,21 @@ def _met():
     ix.array_namespace(np.ones(2))
 
 
-TAKING = {
-    "from_dlpack": ix.from_dlpack,
-    "asarray": ix.asarray,
-    "xp.asarray": xp.asarray,
-    "convert": lambda x: ix.convert(x, "interchange"),
-    "viewable": ix.viewable("x")(lambda x: x),
-    "array_namespace": lambda x: ix.array_namespace(x).asarray(x),
-    "upgrade": lambda x: upgrade(np).asarray(x),
-    "upgrade, from_dlpack": lambda x: upgrade(np).from_dlpack(x),
-    "like": lambda x: ix.like(x, x),
-}
-
-
 @every_metaclass
-@pytest.mark.parametrize("take", TAKING.values(), ids=TAKING)
-def test_an_object_is_asked_as_what_it_is(meta, take):
+def test_an_object_is_asked_as_what_it_is(meta, taking):
     """Types are compared by identity: no metaclass decides how memory is read."""
+    if meta is WithoutHash and "arrow" in taking.name:
+        return  # the class of mappings asks for the hash
     x = made(meta)
     before = x.block.copy()
+    try:
+        found = taking(x)
+    except ix.NoProtocolError:
+        assert taking.name.startswith(("from_buffer", "from_array_interface"))
+        return
 
-    found = take(x)
-
-    found = found if isinstance(found, Speaking) else np.asarray(found)
-    assert found is x or found.tolist() == before.tolist()
+    found = ix.from_arrow(found) if isinstance(found, ix.ArrowExport) else found
+    assert found is x or np.asarray(ix.asarray(found)).tolist() == before.tolist()
 
 
 @every_metaclass

@@ -32,11 +32,6 @@ def test_a_kind_is_one_of_two():
     assert refusal(ix.ArgumentError, np.ones(3), kind=[])[0] == "IX-ARGUMENT-1"
 
 
-def test_what_is_no_array_is_refused():
-    """An object that is no array raises the error of `asarray`."""
-    assert refusal(ix.NoProtocolError, [1, 2])[0] == "IX-PROTOCOL-1"
-
-
 WAYS_OUT = {
     "no axes": (np.float64(1), {}, ix.ViewError, "ARROW-OUT-1"),
     "gaps": (np.ones((4, 6))[:, ::2], {}, ix.CopyNeededError, "ARROW-OUT-2"),
@@ -101,15 +96,13 @@ def test_lists_have_32_bit_sizes():
     assert ix.to_arrow(x[:, : 2**31 - 1])
 
 
-def test_memory_behind_a_handle_is_refused():
-    """Memory behind a handle is refused, since it has no address."""
-    x = ix.from_pointer(4096, (3,), "float32", device="metal")
-
-    assert refusal(ix.UnsupportedDeviceError, x)[0] == "ARROW-DEVICE-1"
+def device_memory(device):
+    """Return three numbers at an address of a device that is not followed."""
+    return ix.from_pointer(4096, (3,), "float32", device=device)
 
 
 @pytest.mark.parametrize(
-    ("columns", "error", "rule"),
+    ("x", "error", "rule"),
     [
         ({1: np.ones(3)}, ix.ArgumentError, "IX-ARGUMENT-1"),
         ({"a\0b": np.ones(3)}, ix.ArgumentError, "IX-ARGUMENT-1"),
@@ -117,21 +110,13 @@ def test_memory_behind_a_handle_is_refused():
         ({"a": np.ones(3), "b": np.ones(2)}, ix.ViewError, "ARROW-OUT-3"),
         ({"a": np.ones(3), "b": np.float64(2)}, ix.ViewError, "ARROW-OUT-1"),
         ({"a": [1, 2]}, ix.NoProtocolError, "IX-PROTOCOL-1"),
+        ({"a": np.ones(3), "b": device_memory("cuda")}, ix.ViewError, "ARROW-OUT-3"),
+        (device_memory("metal"), ix.UnsupportedDeviceError, "ARROW-DEVICE-1"),
     ],
 )
-def test_a_table_is_refused(columns, error, rule):
-    """A table is refused for invalid names, different lengths and invalid columns."""
-    assert refusal(error, columns)[0] == rule
-
-
-def test_a_table_is_on_one_device():
-    """A table whose columns are on several devices is refused, since its struct has one."""
-    columns = {
-        "a": np.ones(3),
-        "b": ix.from_pointer(4096, (3,), "float32", device="cuda"),
-    }
-
-    assert refusal(ix.ViewError, columns)[0] == "ARROW-OUT-3"
+def test_a_table_or_a_handle_is_refused(x, error, rule):
+    """Tables with invalid names, lengths, columns or several devices; memory without an address."""
+    assert refusal(error, x)[0] == rule
 
 
 def test_memory_of_a_device_is_not_the_hosts():
@@ -146,18 +131,11 @@ def test_memory_of_a_device_is_not_the_hosts():
 @pytest.mark.parametrize("method", ["device_array", "device_stream"])
 def test_unknown_keywords_are_refused(method):
     """Unknown keywords are refused unless they are None (ARROW-METHOD-3)."""
-    exported = ix.to_arrow(np.ones(3))
+    export = getattr(ix.to_arrow(np.ones(3)), f"__arrow_c_{method}__")
 
     with pytest.raises(NotImplementedError, match=r"unknown keywords \['later'\]"):
-        getattr(exported, f"__arrow_c_{method}__")(later=1, other=None)
-
-
-@pytest.mark.parametrize("method", ["device_array", "device_stream"])
-def test_keywords_that_are_none_are_ignored(method):
-    """Unknown keywords are ignored."""
-    found = getattr(ix.to_arrow(np.ones(3)), f"__arrow_c_{method}__")(None, later=None)
-
-    assert ix.from_arrow(found).shape == (3,)
+        export(later=1, other=None)
+    assert ix.from_arrow(export(None, later=None)).shape == (3,)
 
 
 # ---------------------------------------------------------------- requests

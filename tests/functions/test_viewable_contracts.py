@@ -86,17 +86,12 @@ def test_a_default_is_held_to_the_contract():
         function()
 
 
-def test_a_contract_serves_several_functions():
+def test_names_of_extents_hold_for_one_call():
     """A contract can be used by several functions; named extents are bound per call."""
     first, second = (ix.viewable(x=WEIGHTS)(lambda x: x.size) for _ in range(2))
 
     assert (first(np.ones(3)), second(np.ones(4)), first(np.ones(5))) == (3, 4, 5)
-
-
-def test_names_hold_for_one_call():
-    """The next call may have others."""
     assert centre(np.zeros((4, 3)), np.ones(4))[0].shape == (4, 3)
-    assert centre(np.zeros((5, 3)), np.ones(5))[0].shape == (5, 3)
     assert refusal(np.zeros((5, 3)), np.ones(4)).what == (
         "argument 'weights' from numpy.ndarray has shape (4,), wanted ('n',):"
         " axis 0 is 4, and n is 5 by axis 0 of 'points'"
@@ -119,21 +114,15 @@ def test_all_that_differs_is_in_one_error():
     )
 
 
-def test_the_body_never_runs():
-    """The function is not called with arguments that violate a contract."""
+def test_the_body_never_runs_and_the_error_can_be_pickled():
+    """No argument that violates a contract reaches the function; workers of a pool can report."""
     seen = []
 
-    with pytest.raises(ix.ContractError):
+    with pytest.raises(ix.ContractError) as caught:
         ix.viewable(x=POINTS)(lambda x: seen.append(x.size))(np.ones(3))
 
     assert seen == []
-
-
-def test_the_error_can_be_pickled():
-    """The error can be pickled, as workers of a pool do."""
-    error = refusal(np.ones(3))
-
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_an_import_that_fails_is_told_first():
@@ -184,16 +173,15 @@ def test_what_the_body_requires_is_told_apart():
 # ---------------------------------------------------------------- definition
 
 
+ON_STREAM = {"stream": "y", "borrow": True}
+
+
 @pytest.mark.parametrize(
     ("names", "words", "said"),
     [
         ((["x", "y"],), {}, "['x', 'y'] is no name of a parameter"),
-        (
-            ("x",),
-            {"writable": [["x"]], "stream": "y", "borrow": True},
-            "writable=[['x']] with names",
-        ),
-        (("x",), {"writable": 7, "stream": "y", "borrow": True}, "writable=7 with names"),
+        (("x",), {"writable": [["x"]], **ON_STREAM}, "writable=[['x']] with names"),
+        (("x",), {"writable": 7, **ON_STREAM}, "writable=7 with names"),
         ((), {"x": {"dtype": "float32"}}, "x={'dtype': 'float32'} is no contract"),
         ((), {"x": "float32"}, "x='float32' is no contract"),
         (("x",), {"x": None}, "x=None is no contract"),
@@ -202,16 +190,11 @@ def test_what_the_body_requires_is_told_apart():
         ((), {"writable": WEIGHTS}, "writable= is an option of viewable(), and no parameter"),
         (("x",), {"stream": 7}, "stream=7 names no parameter, or that of an array"),
         (("x",), {"stream": "x"}, "stream='x' names no parameter, or that of an array"),
-        (("x",), {"writable": "x", "stream": "y", "borrow": True}, "writable='x' with names"),
+        (("x",), {"writable": "x", **ON_STREAM}, "writable='x' with names"),
         (("x",), {"writable": ["x"]}, "writable=['x'] with names ('x',) and borrow=False"),
         (
             (),
-            {
-                "x": ix.Contract(writable=False),
-                "writable": ["x"],
-                "stream": "y",
-                "borrow": True,
-            },
+            {"x": ix.Contract(writable=False), "writable": ["x"], **ON_STREAM},
             "writable=['x'] and writable=False in the contract of 'x'",
         ),
     ],
@@ -244,17 +227,9 @@ class Hidden:
         ({}, property(len), "it was put above @property", "put @property above"),
         ({}, 7, "7 is no function", "decorate a function"),
         ({}, Hidden(), "the signature of Hidden() cannot be read", "decorate a function with"),
-        (
-            {"stream": "s"},
-            lambda x, *s: (x, s),
-            "stream='s' names a parameter with a",
-            "one stream",
-        ),
-        (
-            {"stream": "s"},
-            lambda x, **s: (x, s),
-            "stream='s' names a parameter with a",
-            "one stream",
+        *(
+            ({"stream": "s"}, function, "stream='s' names a parameter with a", "one stream")
+            for function in (lambda x, *s: (x, s), lambda x, **s: (x, s))
         ),
     ],
     ids=["staticmethod", "classmethod", "property", "no function", "hidden", "*s", "**s"],
