@@ -231,3 +231,14 @@ def page(report, catalogue, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(as_html(report, catalogue), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def written(make_small, judged, small_catalogue):
+    """Return a function that writes a report of items, each the arguments of `judged`."""
+
+    def write(form, *items, **options):
+        made = [judged(*one[:3], **dict(*one[3:])) if type(one) is tuple else one for one in items]
+        return form(make_small(*made, **options), small_catalogue)
+
+    return write

@@ -35,51 +35,32 @@ def test_items_of_one_cause_are_one_finding(alike, small_catalogue):
 
 
 def test_items_of_two_causes_are_two(make_small, small_catalogue):
-    """This holds for one check and for equal evidence as well."""
+    """Of one check and with equal evidence, too; where a hang was stopped is chance."""
     other = CAUSE.replace("line 3", "line 4")
     report = make_small(failed(NAMED, "same", CAUSE), failed(COPY, "same", other))
-
-    assert len(unexpected_of(report.subjects[0], small_catalogue)) == 2
-
-
-def test_hangs_of_a_check_are_one_finding(make_small, small_catalogue):
-    """The location at which a process was stopped is chance."""
-    verdicts = [
+    hangs = [
         Verdict("mylib", f"{NAMED}[{n}]", "hang", "it ran", f"in line {n}", 9.0) for n in range(3)
     ]
-    report = make_small(*(Judged(one, "unexpected-failure") for one in verdicts))
+    hanging = make_small(*(Judged(one, "unexpected-failure") for one in hangs))
 
-    assert len(unexpected_of(report.subjects[0], small_catalogue)) == 1
+    assert len(unexpected_of(report.subjects[0], small_catalogue)) == 2
+    assert len(unexpected_of(hanging.subjects[0], small_catalogue)) == 1
 
 
-def test_the_terminal_lists_the_checks_of_a_cause(alike, small_catalogue):
-    """The cause is printed once."""
+def test_every_report_lists_the_checks_of_a_cause(alike, small_catalogue):
+    """A finding is one entry, card or object, with its cause, which JSON reads back."""
     text = terminal.as_text(alike, small_catalogue)
+    page = html.as_html(alike, small_catalogue)
+    told = markdown.as_markdown(alike, small_catalogue)
+    (subject,) = as_json.as_document(alike, small_catalogue)["subjects"]
 
     assert f"  and     {COPY}, {KIND}\n" in text
     assert f"  cause   {CAUSE}\n" in text
     assert "3 unexpected (1 finding)" in text
-
-
-def test_the_page_and_markdown_list_the_checks_of_a_cause(alike, small_catalogue):
-    """A finding is one card, or one entry."""
-    page = html.as_html(alike, small_catalogue)
-    text = markdown.as_markdown(alike, small_catalogue)
-
     assert page.count('<article class="card') == 1
     assert "<dt>Cause</dt>" in page
-    assert f"and 2 more items of the same cause, also of `{COPY}`, `{KIND}`" in text
-
-
-def test_json_lists_the_items_of_a_cause(alike, small_catalogue):
-    """The finding is one object, beside each item's own result."""
-    (subject,) = as_json.as_document(alike, small_catalogue)["subjects"]
-
+    assert f"and 2 more items of the same cause, also of `{COPY}`, `{KIND}`" in told
     assert subject["findings"] == [{"items": [NAMED, COPY, KIND], "cause": CAUSE}]
-
-
-def test_a_cause_is_read_back(alike, small_catalogue):
-    """The JSON contains the cause."""
     assert as_json.from_json(as_json.as_json(alike, small_catalogue))[0] == alike
 
 

@@ -181,36 +181,17 @@ def test_findings_are_there(text, page):
 
 
 @pytest.mark.parametrize(
-    ("items", "words", "verdict"),
+    ("item", "words", "verdict"),
     [
-        ([(ITEM,)], "1 library, 1 result, all as expected.", "good"),
-        (
-            [(ITEM, "fail", "unexpected-failure")],
-            "1 library, 1 result, 1 not as ",
-            "bad",
-        ),
+        ((ITEM,), "1 library, 1 result, all as expected.", "good"),
+        ((ITEM, "fail", "unexpected-failure"), "1 library, 1 result, 1 not as ", "bad"),
     ],
 )
-def test_it_says_how_the_run_went(make_small, judged, small_catalogue, items, words, verdict):
+def test_it_says_how_the_run_went(written, item, words, verdict):
     """The result is at the top."""
-    told = as_html(make_small(*(judged(*item) for item in items)), small_catalogue)
+    told = written(as_html, item)
 
     assert re.sub("<a [^>]*>", "", told).count(f'<p class="found {verdict}"><span>{words}') == 1
-
-
-def test_a_page_of_one_library_has_its_name(make_small, judged, small_catalogue):
-    """The name is in the title."""
-    told = as_html(make_small(judged(ITEM)), small_catalogue)
-
-    assert "<title>Conformance report: mylib</title>" in told
-
-
-def test_a_subject_that_could_not_be_judged_says_why(make_small, small_catalogue):
-    """The reason is in its row; tables without columns are left out."""
-    told = as_html(make_small(broken="it is gone"), small_catalogue)
-
-    assert "could not be judged:</span> it is gone</td>" in told
-    assert '<table class="verdicts' not in told
 
 
 # ---------------------------------------------------------------- data
@@ -250,11 +231,11 @@ def test_hostile_text_makes_no_element(make_small, judged):
     assert tags(HOSTILE) == tags("harmless")
 
 
-def test_the_data_cannot_end_its_element(make_small, judged, small_catalogue):
+def test_the_data_cannot_end_its_element(written):
     """The data contains no angle bracket."""
-    item = judged(ITEM, "fail", "unexpected-failure", evidence="</script><!--<script>&")
+    evidence = {"evidence": "</script><!--<script>&"}
 
-    text = as_html(make_small(item), small_catalogue)
+    text = written(as_html, (ITEM, "fail", "unexpected-failure", evidence))
 
     data = text.partition('id="data">')[2].partition("</script>")[0]
     assert not set("<>&") & set(data)

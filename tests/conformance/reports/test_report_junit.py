@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -47,11 +45,14 @@ def root(report, catalogue):
     return parse(as_junit(report, catalogue))
 
 
-def one_test(make_small, catalogue, judged):
-    """Return the test of a single item."""
-    found = parse(as_junit(make_small(judged), catalogue)).find("testsuite/testcase")
-    assert found is not None
-    return found
+@pytest.fixture
+def one_test(written):
+    """Return a function that returns the test of a single item."""
+
+    def find(*item):
+        return parse(written(as_junit, item)).find("testsuite/testcase")
+
+    return find
 
 
 # ---------------------------------------------------------------- form
@@ -143,40 +144,36 @@ def test_names_are_unique(root):
         ("pass", "unexpected-pass", [("failure", "unexpected-pass")]),
     ],
 )
-def test_a_test_ends_as_its_item(make_small, judged, small_catalogue, status, standing, ends):
+def test_a_test_ends_as_its_item(one_test, status, standing, ends):
     """Failures are findings of a check, and errors are exceptions of the library."""
-    test = one_test(make_small, small_catalogue, judged(ITEM, status, standing))
-
-    assert [(child.tag, child.get("type")) for child in test] == ends
+    assert [(child.tag, child.get("type")) for child in one_test(ITEM, status, standing)] == ends
 
 
-def test_a_failure_says_all(make_small, judged, small_catalogue):
+def test_a_failure_says_all(one_test):
     """The XML alone is sufficient to act on a failure."""
-    item = judged(ITEM, "fail", "unexpected-failure", evidence="named\nx", output="said")
+    texts = {"evidence": "named\nx", "output": "said"}
 
-    test = one_test(make_small, small_catalogue, item)
+    test = one_test(ITEM, "fail", "unexpected-failure", texts)
 
     failure = test.find("failure")
-    assert failure is not None
     assert failure.get("message") == "DLP-CAP-1 MUST: named x"
     for words in ("due: A capsule is", "found: named\nx", "do: Name it.", "again: interchange che"):
-        assert words in (failure.text or "")
+        assert words in failure.text
     assert test.findtext("system-out") == "said"
 
 
-def test_a_known_failure_says_why(make_small, judged, small_catalogue):
+def test_a_known_failure_says_why(one_test):
     """The reason is in the message of the skipped test."""
-    item = judged(ITEM, "fail", reason="it is old", link="https://a")
+    why = {"reason": "it is old", "link": "https://a"}
 
-    skipped = one_test(make_small, small_catalogue, item).find("skipped")
+    skipped = one_test(ITEM, "fail", "as-expected", why).find("skipped")
 
-    assert skipped is not None
     assert skipped.get("message") == "known: it is old https://a"
 
 
-def test_a_subject_that_could_not_be_judged_is_an_error(make_small, small_catalogue):
+def test_a_subject_that_could_not_be_judged_is_an_error(written):
     """Otherwise a suite without tests would pass."""
-    root = parse(as_junit(make_small(broken="no module"), small_catalogue))
+    root = parse(written(as_junit, broken="no module"))
 
     assert (root.get("tests"), root.get("errors")) == ("1", "1")
     assert root.find("testsuite/testcase/error[@message='no module']") is not None
@@ -201,28 +198,28 @@ def test_any_text_is_xml(make_small, small_catalogue, text):
     ("text", "shown"),
     [("\x00\x1b[0m", "\\x00\\x1b[0m"), ("\ufffe", "\\ufffe"), ("\ud800", "\\ud800")],
 )
-def test_what_xml_cannot_hold_is_written_out(make_small, judged, small_catalogue, text, shown):
+def test_what_xml_cannot_hold_is_written_out(one_test, text, shown):
     """Such characters are part of the evidence, and not left out."""
-    item = judged(ITEM, "pass", output=text)
+    test = one_test(ITEM, "pass", "as-expected", {"output": text})
 
-    assert one_test(make_small, small_catalogue, item).findtext("system-out") == shown
+    assert test.findtext("system-out") == shown
+
+
+OTHER_REPORTS = """
+import sys, interchange_conformance.cli.command as command
+from interchange_conformance.reports import as_json, badge, markdown, terminal
+command.main(['check', 'numpy', '--list', '--only', 'exports_are_capsules'])
+print('junitparser' in sys.modules)
+"""
 
 
 @pytest.mark.isolated
-def test_the_library_is_imported_for_this_report_only():
+def test_the_library_is_imported_for_this_report_only(run_isolated):
     """A run without ``--junit`` does not need junitparser."""
-    program = (
-        "import sys, interchange_conformance.cli.command as command\n"
-        "from interchange_conformance.reports import as_json, badge, markdown, terminal\n"
-        "command.main(['check', 'numpy', '--list', '--only', 'exports_are_capsules'])\n"
-        "print('junitparser' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
-    )
+    *listed, loaded = run_isolated(OTHER_REPORTS, warnings="default").splitlines()
 
-    assert "exports_are_capsules" in done.stdout
-    assert done.stdout.splitlines()[-1] == "False"
+    assert "exports_are_capsules" in listed[0]
+    assert loaded == "False"
 
 
 # ---------------------------------------------------------------- the grid
@@ -239,13 +236,11 @@ def test_the_library_is_imported_for_this_report_only():
         ("hang", "error"),
     ],
 )
-def test_an_exchange_ends_as_a_test(make_small, small_catalogue, status, tag):
+def test_an_exchange_ends_as_a_test(written, status, tag):
     """A refused array passes; a wrong one fails."""
-    report = make_small(grid=(Exchange("a.b", "mylib", status, "what came"),))
+    root = parse(written(as_junit, grid=(Exchange("a.b", "mylib", status, "what came"),)))
 
-    test = parse(as_junit(report, small_catalogue)).find("testsuite[@name='the grid']/testcase")
-
-    assert test is not None
+    test = root.find("testsuite[@name='the grid']/testcase")
     assert (test.get("classname"), test.get("name")) == ("grid.a-b", "to mylib")
     assert [child.tag for child in test] == ([tag] if tag else [])
     assert all("what came" in child.get("message", "") for child in test)

@@ -98,53 +98,26 @@ def test_the_grid_has_words(text):
     assert set(cells) == {"● shared", "○ copied", "— refused"}
 
 
-def test_what_there_is_not_has_no_heading(make_small, judged, small_catalogue):
+def test_what_there_is_not_has_no_heading(written):
     """A run without unexpected results, grid and known failures is short."""
-    told = as_markdown(make_small(judged(ITEM)), small_catalogue)
+    told = written(as_markdown, (ITEM,))
 
     assert re.findall("^##.*$", told, re.MULTILINE) == ["## Producers by rule", "### Capsule form"]
 
 
-def test_a_subject_that_could_not_be_judged_says_why(make_small, small_catalogue):
-    """The reason is in the summary and in the list of unexpected results."""
-    told = as_markdown(make_small(broken="it is gone"), small_catalogue)
-
-    assert told.count("could not be judged: it is gone") == 2
-
-
-def test_an_array_that_did_not_arrive_is_unexpected(make_small, small_catalogue):
-    """The list has the evidence, which the grid does not show."""
-    grid = (Exchange("mylib", "other", "crash", "SIGSEGV ended the process"),)
-
-    told = as_markdown(make_small(grid=grid), small_catalogue)
-
-    assert "## Unexpected\n\n- ✗ crash: **mylib** to **other**. SIGSEGV ended" in told
-
-
-def test_hostile_text_stays_text(make_small, judged, small_catalogue):
+def test_hostile_text_stays_text(written):
     """The text is on one line, without markup."""
-    told = as_markdown(
-        make_small(
-            judged(ITEM, "fail", UNEXPECTED, evidence=HOSTILE),
-            judged("copies_are_copies", "fail", reason=HOSTILE, link="https://a/|<>\n"),
-            name=HOSTILE, version=HOSTILE, spec=HOSTILE,
-            grid=(Exchange(HOSTILE, HOSTILE, "wrong", HOSTILE),),
-        ),
-        small_catalogue,
+    told = written(
+        as_markdown,
+        (ITEM, "fail", UNEXPECTED, {"evidence": HOSTILE}),
+        ("copies_are_copies", "fail", "as-expected", {"reason": HOSTILE, "link": "https://a/|<>\n"}),
+        name=HOSTILE, version=HOSTILE, spec=HOSTILE,
+        grid=(Exchange(HOSTILE, HOSTILE, "wrong", HOSTILE),),
     )  # fmt: skip
 
     assert not re.search(r"(?<!\\)<script", told)
     assert re.findall(r"^# ", told, re.MULTILINE) == []
     assert all(len({len(row) for row in table}) == 1 for table in tables_of(told))
-
-
-def test_a_link_that_is_none_is_text(make_small, judged, small_catalogue):
-    """Only web addresses are linked."""
-    judged_item = judged(ITEM, "fail", reason="old", link="javascript:x()")
-
-    told = as_markdown(make_small(judged_item), small_catalogue)
-
-    assert "| old javascript:x() |" in told
 
 
 def test_backticks_do_not_end_code():
