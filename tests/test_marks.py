@@ -126,3 +126,30 @@ def test_every_folder_is_covered_by_default(collected, by_default):
         )
 
     assert {folder for folder, found in chosen.items() if True not in found} <= ELSEWHERE
+
+
+def not_there(script):
+    """Return the paths below tests/, and the words of ``-k``, in a script that do not exist."""
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    selected = re.findall(r"""-k(?:[ =]["'](.*?)["']|[ =]([\w.]+))""", script)
+    words = {word for pair in selected for word in re.findall(r"\w+", " ".join(pair))}
+    paths = re.findall(r"(?<![\w/])tests/[\w./-]*", script)
+    return [path for path in paths if not (ROOT / path).exists()] + [
+        word
+        for word in sorted(words - {"and", "or", "not"})
+        if not re.search(rf"\b{word}\b", sources)
+    ]
+
+
+@pytest.mark.parametrize("name", [".ci/run", "README.md", "docs/contributing.md"])
+def test_the_tests_that_a_command_selects_exist(name):
+    """Otherwise pytest ends with 4 or 5: a file or a test was renamed, and a command was not."""
+    assert not_there((ROOT / name).read_text(encoding="utf-8")) == []
+
+
+def test_a_path_and_a_name_that_are_gone_are_found():
+    """Both forms of ``-k``, with one name and with several."""
+    gone = "of_" + "no_test"
+    script = f"pytest tests/abi tests/{gone} -k {gone}_1\npytest -k 'test_marks or not {gone}_2'"
+
+    assert not_there(script) == [f"tests/{gone}", f"{gone}_1", f"{gone}_2"]

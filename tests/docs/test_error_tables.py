@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import interchange as ix
+from interchange._types.library import all_names
 from interchange.abi import RULES
 
 pytestmark = [
@@ -32,19 +33,7 @@ def extension(name):
 error_tables, raise_sites = extension("error_tables"), extension("raise_sites")
 CASES = [case for group in error_tables.load().GROUPS.values() for case in group]
 SITES = raise_sites.sites()
-OTHER_LIBRARIES = {
-    "array_api_strict",
-    "dask",
-    "jax",
-    "marray",
-    "numba",
-    "pandas",
-    "polars",
-    "pyarrow",
-} | {
-    "ml_dtypes",
-    "torch",
-}
+OTHER_LIBRARIES = {"ml_dtypes", *all_names()} - {"interchange", "numpy"}
 LOOKS_LIKE_CODE = re.compile(r"\w\(|\b[a-z_]+=")
 WORDED_BY_CONTRACTS = {  # whose fixes are run by test_contract_suggestions.py
     *(f"_array/contract{part}.py" for part in ("", "_errors", "_mending", "_words")),

@@ -16,10 +16,8 @@ from interchange_conformance.registry import load_checks
 CHECKS = load_checks()
 FOLDER = Path(subjects.__file__).with_name("_evidence")
 NEEDED = {
-    "nanoarrow": "nanoarrow",
-    "nanobind": "nanobind",
-    "paddle": "paddle",
-    "pydlpack": "dlpack",
+    path.stem: subjects.described()[path.stem].preload[0]
+    for path in sorted(FOLDER.glob("[!_]*.py"))
 }
 """Name of a description -> the package that is needed to reproduce its evidence."""
 STRANGERS = (*NEEDED, "duckdb", "pandas", "pillow", "polars", "pyarrow_table")
