@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-LEFT = {"conformance": 28, "docs": 4, "src": 1, "tests": 852}
+LEFT = {"conformance": 8, "docs": 4, "src": 1, "tests": 852}
 """Folder -> maximum count of words of ``docs/_ext/words_left.txt``, which may only decrease."""
 ENDINGS = {".c", ".h", ".md", ".py", ".toml"}
 OTHERS = {"_build", "_generated", "build", "changelog.md", "changes", "words.md"}

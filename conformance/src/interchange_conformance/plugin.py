@@ -185,7 +185,9 @@ class _Subject(pytest.Collector):
             yield _Item.from_parent(self, name=name, pool=pool, expected=expected)
         named = self.name in self.config.getoption("--interchange-subject")
         if named and verdict is None and settings.selection.is_whole:
-            yield _Floor.from_parent(self, name="enough_is_judged", pool=pool, items=names)
+            yield _MinimumCoverage.from_parent(
+                self, name="enough_is_judged", pool=pool, items=names
+            )
 
 
 class _Test(pytest.Item):
@@ -215,7 +217,7 @@ class _Broken(_Test):
         raise CheckFailedError(f"the subject cannot be judged\n{self.reason}")
 
 
-class _Floor(_Test):
+class _MinimumCoverage(_Test):
     """The test that fails if too few rules apply to a subject."""
 
     def __init__(self, *, name: str, pool: Pool, items: list[str], **options: Any) -> None:

@@ -139,27 +139,27 @@ def test_a_way_is_a_struct_that_the_array_is_exported_as(library):
     x = library.make()
     old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
 
-    assert _exports.ways_out(library, x) == [{}, {"max_version": (1, 3)}]
-    assert _exports.ways_out(library, modern(x)) == [{"max_version": (1, 3)}]
-    assert _exports.ways_out(library, old) == [{}]
+    assert _exports.export_keywords(library, x) == [{}, {"max_version": (1, 3)}]
+    assert _exports.export_keywords(library, modern(x)) == [{"max_version": (1, 3)}]
+    assert _exports.export_keywords(library, old) == [{}]
     assert _exports.newest(library, old).name == b"dltensor"
     with pytest.raises(NotApplicable, match="whatever is asked"):
-        _exports.ways_out(library, raising(BufferError("no")))
+        _exports.export_keywords(library, raising(BufferError("no")))
 
 
 def test_memory_elsewhere_is_not_judged_as_host_memory(library):
     """Other memory may have streams, for example."""
     with pytest.raises(NotApplicable, match=r"device \(1, 0\)"):
-        _exports.ways_out(library, library.make(), kind=13)
+        _exports.export_keywords(library, library.make(), kind=13)
 
 
 def test_a_struct_that_plain_arrays_never_leave_as_is_not_judged(library):
     """Refusals have no meaning if plain arrays are not exported as this struct."""
     modern_library = ProducerUnderTest(Subject("modern", make=lambda *_: modern(library.make())))
 
-    _exports.require_way(modern_library, "versioned")
+    _exports.require_generation(modern_library, "versioned")
     with pytest.raises(NotApplicable, match="plain arrays, too"):
-        _exports.require_way(modern_library, "legacy")
+        _exports.require_generation(modern_library, "legacy")
 
 
 # ------------------------------------------------------------------ arrays

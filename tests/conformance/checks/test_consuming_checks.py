@@ -294,7 +294,7 @@ def test_a_consumer_may_look_at_the_flags_of_a_newer_version():
     assert execute("nothing_of_a_newer_major_is_read", subject_of(Curious())) == ("pass", "")
 
 
-def test_a_consumer_may_let_go_of_the_tensor_once_it_has_a_copy():
+def test_a_consumer_may_release_the_tensor_once_it_has_a_copy():
     """The array then has separate memory."""
     from mutants.consuming_copies import copies_by_default
 

@@ -295,7 +295,7 @@ def test_what_a_thread_ends_with_is_a_complaint():
         Complaining()
         raise ValueError("from the thread")
 
-    with releasing._complaints() as found:
+    with releasing._hook_reports() as found:
         releasing._run([releasing.threading.Thread(target=work)])
 
     assert len(found) == 2
@@ -307,7 +307,7 @@ def test_the_hooks_are_put_back():
     """The hooks belong to the process, and a check replaces them temporarily."""
     before = sys.unraisablehook
 
-    with pytest.raises(KeyError), releasing._complaints():
+    with pytest.raises(KeyError), releasing._hook_reports():
         raise KeyError
 
     assert sys.unraisablehook is before

@@ -62,27 +62,27 @@ def test_a_wait_is_seen(with_pending):
     assert printed == ["True False {7}"]
 
 
-def test_a_host_that_waits_is_let_go(with_pending):
+def test_a_waiting_host_is_released(with_pending):
     """After the limit the work is released, and this is recorded."""
     printed = with_pending(
         """
         pending = PendingWork(cuda, address, 64, own, patience=0.1)
         cuda.synchronize(own)
-        print(pending.is_held, pending.let_go())
+        print(pending.is_held, pending.release())
         """
     )
 
     assert printed == ["False True"]
 
 
-def test_work_can_be_let_go_while_the_host_waits(with_pending):
+def test_work_can_be_released_while_the_host_waits(with_pending):
     """Another thread releases it in time."""
     printed = with_pending(
         """
         pending = PendingWork(cuda, address, 64, own, patience=20)
-        pending.let_go_later(0.05)
+        pending.release_later(0.05)
         cuda.synchronize(own)
-        print(pending.let_go(), set(cuda.read(address, 64)))
+        print(pending.release(), set(cuda.read(address, 64)))
         """
     )
 
@@ -114,7 +114,7 @@ def test_work_is_held_on_memory_that_the_host_reaches(with_pending, make):
         address = {make}
         pending = PendingWork(cuda, address, 64, own, patience=20)
         print(set(ctypes.string_at(address, 64)), pending.is_held)
-        pending.let_go()
+        pending.release()
         print(set(cuda.read(address, 64)))
         """
     )

@@ -40,13 +40,13 @@ def test_a_helper_is_compiled_once(folder):
 def test_what_another_user_may_have_planted_is_not_loaded(folder, planted):
     """The helper is compiled again, and replaces the other file."""
     library = loaded(folder)
-    stranger = folder.parent / "planted.so"
-    stranger.write_text("no library")
+    other = folder.parent / "planted.so"
+    other.write_text("no library")
     library.unlink()
     if planted == "link":
-        library.symlink_to(stranger)
+        library.symlink_to(other)
     else:
-        stranger.replace(library)
+        other.replace(library)
         library.chmod(0o722)
 
     assert loaded(folder) == library

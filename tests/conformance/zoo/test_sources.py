@@ -294,9 +294,9 @@ def test_kinds_lack_what_they_say_they_lack():
 
 
 @pytest.mark.parametrize("kind", [*producers.SIGNATURES.values(), producers.Deviceless])
-def test_a_kind_is_a_stranger_to_who_looks_at_modules(kind):
+def test_a_kind_has_the_module_of_no_library(kind):
     """Consumers that identify libraries by module do not recognise the zoo."""
-    assert kind.__module__ == "stranger"
+    assert kind.__module__ == "foreign"
 
 
 # ---------------------------------------------------------------- results

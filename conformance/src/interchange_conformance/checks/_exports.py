@@ -71,7 +71,7 @@ def told(keywords: Mapping[str, Any], found: OpenedCapsule | Exception) -> str:
     return f"{call(keywords)} returned a capsule named {found.name!r}, on device {found.device}"
 
 
-def device_said(x: Any) -> Any:
+def reported_device(x: Any) -> Any:
     """Return the result of ``__dlpack_device__()``, with the value of an enum member.
 
     The standard's type of the first part is Enum, which is not necessarily an int.
@@ -144,7 +144,7 @@ def answer_at_rest(
     return found
 
 
-def ways_out(
+def export_keywords(
     producer: ProducerUnderTest, x: Any, *, kind: int | None = None
 ) -> list[dict[str, Any]]:
     """Return the keywords of each generation with which a plain array can be exported.
@@ -158,7 +158,7 @@ def ways_out(
     found = []
     for generation in GENERATIONS:
         keywords = asking(generation)
-        there = _if_it_leaves(producer, x, keywords)
+        there = _exported_or_none(producer, x, keywords)
         if there is None:
             continue
         if kind is not None and there.device[0] != kind:
@@ -169,7 +169,7 @@ def ways_out(
     return found
 
 
-def _if_it_leaves(
+def _exported_or_none(
     producer: ProducerUnderTest, x: Any, keywords: Mapping[str, Any]
 ) -> OpenedCapsule | None:
     """Return the opened capsule, or None if the export is refused."""
@@ -180,13 +180,13 @@ def _if_it_leaves(
     return None if isinstance(found, Exception) else found
 
 
-def require_way(producer: ProducerUnderTest, generation: str) -> None:
+def require_generation(producer: ProducerUnderTest, generation: str) -> None:
     """Make a check not applicable if even plain arrays cannot be exported as a generation.
 
     A refusal of the array of the check would then not depend on its properties.
     """
     keywords = asking(generation)
-    if _if_it_leaves(producer, some_array(producer), keywords) is None:
+    if _exported_or_none(producer, some_array(producer), keywords) is None:
         raise NotApplicable(f"{call(keywords)} is refused for plain arrays, too")
 
 

@@ -13,7 +13,7 @@ from interchange_conformance.findings import CannotMakeError, Found, NotApplicab
 from interchange_conformance.probes.forms import Form, blocks_of
 from interchange_conformance.probes.pending_work import PendingWork
 
-from ._exports import device_said, words
+from ._exports import reported_device, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def address_of(producer: ProducerUnderTest, x: Any) -> int:
         The array does not export it.
     """
     found: int | str = ""
-    with_streams = device_said(x)[0] in WITH_STREAMS
+    with_streams = reported_device(x)[0] in WITH_STREAMS
     for keywords in ({"stream": -1}, {}) if with_streams else ({},):
         found = _address_or_reason(producer, x, keywords)
         if isinstance(found, int):
@@ -145,7 +145,7 @@ def _publishing(producer: ProducerUnderTest, wanted: int, device: str) -> Busy:
     return Busy(x, address, stream)
 
 
-def handed_over(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule:
+def exported(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule:
     """Return the opened capsule; a refusal makes the check not applicable.
 
     A producer may refuse requests for which it cannot order its work.
@@ -184,7 +184,7 @@ def need_order(producer: ProducerUnderTest) -> None:
     warm_up(producer, own, consumer)
     x, address, own = make_busy(producer, own)
     pending = PendingWork(cuda, address, NBYTES, own)
-    opened = handed_over(producer, x, stream=consumer)
+    opened = exported(producer, x, stream=consumer)
     if not pending.seen_on(consumer, opened.first).is_ordered():
         raise NotApplicable("no export waits for pending work, as another check finds")
     cuda.forget()

@@ -62,7 +62,7 @@ _READ: Final[dict[str, Make]] = {
     "lists-of-any-length": arrow.ragged,
     "dictionary": arrow.dictionary,
     "name-null": lambda: arrow.numbers().but(name=None),
-    "metadata": lambda: arrow.numbers().but(metadata=arrow.extension("nobody.knows")),
+    "metadata": lambda: arrow.numbers().but(metadata=arrow.extension("unknown.name")),
     "unknown-flags": lambda: arrow.numbers().but(flags=2**40),
 }  # fmt: skip
 """Legal columns, which a consumer must read correctly or refuse."""
@@ -114,7 +114,7 @@ def what_was_taken_is_released_once(arrow_consumer: ArrowConsumerUnderTest, case
     source = done.source
     found = done.counts()
 
-    words = f"with everything let go, structs were released {found} times"
+    words = f"with no reference left, structs were released {found} times"
     expect(found == source.due, f"{words}, due: {source.due}")
 
 
@@ -125,7 +125,7 @@ def memory_is_not_read_after_its_release(arrow_consumer: ArrowConsumerUnderTest,
     Keep the struct as long as an array uses its memory.
     """
     way, due = _way(arrow_consumer, case), list(arrow.numbers("int32").values)
-    done = Import(arrow_consumer, _anew(lambda: way.of(_spoiling())), reads=False)
+    done = Import(arrow_consumer, _new_each_time(lambda: way.of(_spoiling())), reads=False)
     if done.error is not None:
         raise NotApplicable(f"it {done}")
     collect()
@@ -142,7 +142,7 @@ def _spoiling() -> arrow.Source:
     return plain.but(spoils=(address, 24))
 
 
-def _anew(make: Make) -> Any:
+def _new_each_time(make: Make) -> Any:
     """Return a producer that answers each request with new memory."""
     first = make()
     made = [first]
@@ -152,7 +152,7 @@ def _anew(make: Make) -> Any:
         return getattr(made[-1], name)(**keywords)
 
     methods = [name for name in dir(first) if name.startswith("__arrow_c_")]
-    return type("Anew", (), {
+    return type("NewEachTime", (), {
         name: lambda _, requested_schema=None, name=name, **more: answer(
             name, {"requested_schema": requested_schema, **more}
         )

@@ -15,7 +15,7 @@ from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import c_strides
 
-from ._on_devices import handed_over
+from ._on_devices import exported
 from ._records import (
     ATTRIBUTE,
     SPEC,
@@ -352,7 +352,7 @@ def records_agree_with_capsules(producer: ProducerUnderTest, case: bool) -> None
     """
     x = device_array(producer, (4, 6), readonly=case)
     record = record_of(x)
-    opened = handed_over(producer, x)
+    opened = exported(producer, x)
     if opened.copied:
         raise NotApplicable("the capsule is one of a copy")
     address = address_of_elements(record)

@@ -147,7 +147,7 @@ def published_streams_are_waited_for(consumer: ConsumerUnderTest, case: int | No
     x = _Bytes(address, stream)
     _need_reading(consumer, _Bytes(cuda.memory(_COUNT), None))
     pending = PendingWork(cuda, address, _COUNT, stream)
-    pending.let_go_later(_PATIENCE)
+    pending.release_later(_PATIENCE)
     found = set(consumer.values(consumer.take_cai(x)))
     reports = cuda.reports()
     cuda.synchronize()
@@ -186,7 +186,7 @@ def published_streams_wait_for_the_consumer(consumer: ConsumerUnderTest, case: i
         seen = works[0].seen_on(stream)
     finally:
         for one in works:
-            one.let_go()
+            one.release()
     words = f"work was pending on the consumer's stream {used[0]:#x} when its use was over"
     expect(seen.is_ordered(), seen.evidence(words))
 
@@ -214,7 +214,7 @@ def records_without_a_stream_are_taken_at_once(consumer: ConsumerUnderTest) -> N
     consumer.take_cai(_Bytes(cuda.memory(_COUNT), None))
     pending = PendingWork(cuda, address, _COUNT, stream, LONG_PATIENCE)
     y = consumer.take_cai(_Bytes(address, None))
-    waited = pending.let_go()
+    waited = pending.release()
     cuda.synchronize()
     del y
 

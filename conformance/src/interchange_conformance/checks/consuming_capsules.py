@@ -21,9 +21,9 @@ from interchange_conformance.probes.importing import (
     expect_all_released,
     expect_released,
     expect_right,
-    let_go,
     of_rule,
     paired,
+    release_caches,
     releases,
     shares,
     show,
@@ -123,7 +123,7 @@ def a_capsule_is_taken_once(consumer: ConsumerUnderTest, case: Generation) -> No
         first = Attempt(way.take, source)
 
         second = Attempt(way.take, source)
-        let_go(consumer)
+        release_caches(consumer)
 
         expect(not second.taken, f"{way}: the same capsule, a second time, {second}")
         _expect_unharmed(consumer, way, first)
@@ -179,7 +179,7 @@ def a_refused_capsule_is_either_used_or_not(consumer: ConsumerUnderTest, case: P
         if is_used:
             releases(consumer, source)  # it may be released by the next collection
         else:
-            let_go(consumer)
+            release_caches(consumer)
         calls = source.deleter_calls
 
         words = f"the capsule is named {name!r}, and the deleter has run {calls} times"

@@ -17,9 +17,8 @@ from interchange_conformance.probes.importing import (
     Attempt,
     attempts,
     by_object,
-    elements_of,
     expect_released,
-    expect_right,
+    expect_right_if_read,
     of_rule,
     paired,
     show,
@@ -28,7 +27,7 @@ from interchange_conformance.probes.importing import (
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import claiming, host, zoo
 
-from ._exports import device_said
+from ._exports import reported_device
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Pair, Way
@@ -83,7 +82,7 @@ def _expect_said(
 def _device_of(y: Any) -> tuple[int, ...] | None:
     """Return the device that an array reports; None if it reports none."""
     try:
-        return tuple(map(int, device_said(y)))
+        return tuple(map(int, reported_device(y)))
     except Exception:  # noqa: BLE001 - it refuses to report a device, which is correct
         return None
 
@@ -178,8 +177,7 @@ def page_locked_memory_may_come_as_host_memory(consumer: ConsumerUnderTest) -> N
         source = host(way.shape).but(generation=way.generation, advertises=(3, 0), deaf=True)
         attempt = Attempt(way.take, source)
 
-        if consumer.subject.read is not None:
-            expect_right(consumer, way, attempt, elements_of(source))
+        expect_right_if_read(consumer, way, attempt)
         expect(attempt.taken, f"{way}: an array that said device (3, 0), came as (1, 0), {attempt}")
 
 
@@ -197,8 +195,7 @@ def memory_that_the_host_reaches_too_is_read_right(
     for way in ways(consumer):
         attempt = Attempt(way.take, host(way.shape).but(generation=way.generation, device=case))
 
-        if consumer.subject.read is not None:
-            expect_right(consumer, way, attempt, elements_of(attempt.source))
+        expect_right_if_read(consumer, way, attempt)
         expect_released(consumer, way, attempt)
 
 
@@ -244,8 +241,7 @@ def the_host_can_be_asked_for(consumer: ConsumerUnderTest) -> None:
     attempt = Attempt(_to_host(consumer), host(way.shape))
 
     expect(attempt.taken, f'device="cpu": an array of the host {attempt}')
-    if consumer.subject.read is not None:
-        expect_right(consumer, way, attempt, elements_of(attempt.source))
+    expect_right_if_read(consumer, way, attempt)
 
 
 @check("DLP-DEV-5", source=f"{_DEVICE}: on which to place the created array")
@@ -270,8 +266,7 @@ def what_is_taken_onto_the_host_is_there(consumer: ConsumerUnderTest) -> None:
     expect(said is None or said[0] in _HOST, f"{words}, and says that it is on {said}")
     moved = [loan.said.device for loan in source.loans]
     expect((1, 0) in moved, f"{words}; what the producer handed out is on {moved}")
-    if consumer.subject.read is not None:
-        expect_right(consumer, way, attempt, elements_of(source))
+    expect_right_if_read(consumer, way, attempt)
 
 
 @check(
@@ -292,6 +287,5 @@ def odd_answers_about_the_device_do_no_harm(consumer: ConsumerUnderTest, case: P
         raise NotApplicable("the case has two axes")
     attempt = Attempt(take, source)
 
-    if consumer.subject.read is not None:
-        expect_right(consumer, way, attempt, elements_of(source))
+    expect_right_if_read(consumer, way, attempt)
     expect_released(consumer, way, attempt)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange_conformance.findings import NotApplicable, expect
 from interchange_conformance.probes.importing import (
     Attempt,
-    elements_of,
-    expect_right,
+    expect_right_if_read,
     paired,
     ways,
 )
@@ -177,8 +176,7 @@ def _expect_taken(consumer: ConsumerUnderTest, case: type[Source]) -> None:
         _need_legacy(consumer)
     attempt = Attempt(way.take, host(way.shape, kind=case))
 
-    if consumer.subject.read is not None:
-        expect_right(consumer, way, attempt, elements_of(attempt.source))
+    expect_right_if_read(consumer, way, attempt)
     asked = [_words(call.keywords) for call in attempt.source.log if call.method == "__dlpack__"]
     words = "; ".join(f"__dlpack__({keywords})" for keywords in asked) or "nothing that it knows"
     expect(attempt.taken, f"a producer that was asked {words} {attempt}")

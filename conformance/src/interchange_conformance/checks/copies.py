@@ -18,6 +18,7 @@ from ._exports import (
     answer,
     asking,
     call,
+    export_keywords,
     knows,
     newest,
     numbered,
@@ -25,7 +26,6 @@ from ._exports import (
     require_host,
     some_array,
     told,
-    ways_out,
 )
 from ._views import VIEWS, View, view_of
 
@@ -258,7 +258,7 @@ def malformed_copy_arguments_are_refused(producer: ProducerUnderTest, case: Any)
     keywords = asking("versioned" if _newer(producer) else "legacy", copy=case)
     x = some_array(producer)
 
-    ways_out(producer, x)
+    export_keywords(producer, x)
 
     found = answer(producer, x, **keywords)
 

@@ -13,7 +13,7 @@ from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
 from ._exports import GENERATIONS, answer, asking, told
-from ._on_devices import NBYTES, fresh, handed_over, make_there
+from ._on_devices import NBYTES, exported, fresh, make_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def _other_arrays(producer: ProducerUnderTest) -> list[Any]:
     arrays = []
     for _ in range(_OTHERS):
         cuda, y, _ = make_there(producer, "cuda")
-        _write(producer, cuda, handed_over(producer, y), b"\xa5" * NBYTES)
+        _write(producer, cuda, exported(producer, y), b"\xa5" * NBYTES)
         arrays.append(y)
     return arrays
 

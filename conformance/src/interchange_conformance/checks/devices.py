@@ -14,7 +14,7 @@ from interchange_conformance.findings import Found, expect, note
 from interchange_conformance.probes.pending_work import PendingWork
 from interchange_conformance.registry import area
 
-from ._exports import HOST, NEWEST, answer, call, device_said, words
+from ._exports import HOST, NEWEST, answer, call, reported_device, words
 from ._on_devices import (
     CUDA,
     KINDS,
@@ -22,7 +22,7 @@ from ._on_devices import (
     NBYTES,
     PINNED,
     WITH_STREAMS,
-    handed_over,
+    exported,
     make_busy,
     make_there,
     need_order,
@@ -46,11 +46,11 @@ _NO_DEVICE: Final = (CUDA, 99)
 
 def _open(producer: ProducerUnderTest, x: Any) -> OpenedCapsule:
     """Return the opened capsule of an array without pending work."""
-    with_streams = device_said(x)[0] in WITH_STREAMS
-    return handed_over(producer, x, **({"stream": LEGACY} if with_streams else {}))
+    with_streams = reported_device(x)[0] in WITH_STREAMS
+    return exported(producer, x, **({"stream": LEGACY} if with_streams else {}))
 
 
-def _are_akin(said: tuple[int, int], shipped: tuple[int, int]) -> bool:
+def _may_be_the_same(said: tuple[int, int], shipped: tuple[int, int]) -> bool:
     """Return whether two devices may describe the same memory."""
     if said == shipped:
         return True
@@ -75,10 +75,10 @@ def the_capsule_is_on_the_device_that_was_said(producer: ProducerUnderTest, case
     """
     _, x, _ = make_there(producer, case)
 
-    said, shipped = device_said(x), _open(producer, x).device
+    said, shipped = reported_device(x), _open(producer, x).device
 
     expect(
-        _are_akin((int(said[0]), int(said[1])), shipped),
+        _may_be_the_same((int(said[0]), int(said[1])), shipped),
         f"__dlpack_device__() said {said}, and the capsule is on {shipped}",
     )
 
@@ -97,7 +97,7 @@ def device_memory_has_the_number_of_its_device(producer: ProducerUnderTest, case
     cuda, x, address = make_there(producer, case)
     due = (CUDA, cuda.kind(address)[1])
 
-    said = device_said(x)
+    said = reported_device(x)
 
     expect(said == due, f"the memory is on {due}, and __dlpack_device__() said {said}")
 
@@ -130,7 +130,7 @@ def managed_memory_is_said_to_be_managed(producer: ProducerUnderTest) -> None:
     """
     _, x, _ = make_there(producer, "managed")
 
-    said = device_said(x)
+    said = reported_device(x)
 
     expect(
         said[0] == MANAGED,
@@ -146,7 +146,7 @@ def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerUnderTest) -> N
     """
     _, x, _ = make_there(producer, "pinned")
 
-    said = device_said(x)
+    said = reported_device(x)
 
     expect(
         said in {(1, 0), (PINNED, 0)},
@@ -213,7 +213,7 @@ def the_arrays_own_device_is_no_other(producer: ProducerUnderTest) -> None:
     Compare it with the result of __dlpack_device__(): consumers pass on what their user wrote.
     """
     _, x, address = make_there(producer, "cuda")
-    own = device_said(x)
+    own = reported_device(x)
 
     asked = {"dl_device": own, "max_version": NEWEST}
     found = answer(producer, x, **asked)
@@ -347,7 +347,7 @@ def work_is_ordered_while_another_device_is_current(producer: ProducerUnderTest)
 
     note("exporting with work held, while another device is current")
     with cuda.on_device(1):
-        opened = handed_over(producer, x, stream=consumer)
+        opened = exported(producer, x, stream=consumer)
 
     seen = pending.seen_on(consumer, opened.first)
     words = f"while device 1 was current, __dlpack__(stream={consumer}) of device 0 returned"
@@ -373,5 +373,5 @@ def asking_for_the_device_waits_for_nothing(producer: ProducerUnderTest) -> None
     note("asking for the device, with work held")
     x.__dlpack_device__()
 
-    if pending.let_go():
+    if pending.release():
         raise Found("__dlpack_device__() did not return while work on the array was held")

@@ -16,7 +16,7 @@ from interchange_conformance.probes.pending_work import PendingWork
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.on_device import OnDevice, place
 
-from ._exports import device_said, words
+from ._exports import reported_device, words
 from ._on_devices import CUDA, KINDS, taken
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def what_is_taken_is_on_the_producers_device(consumer: ConsumerUnderTest, case: 
     y = taken(lambda: consumer.take(x))
     if not hasattr(y, "__dlpack_device__"):
         raise NotApplicable(f"{type(y).__name__} has no __dlpack_device__")
-    found, due = device_said(y), x.block.device
+    found, due = reported_device(y), x.block.device
 
     moved = found[0] == 1 and due[0] not in _HOST_TOO
     if moved:
@@ -164,7 +164,7 @@ def the_number_of_the_capsules_device_counts(consumer: ConsumerUnderTest) -> Non
 
     note("taking memory of device 1 that was said to be of device 0")
     y = taken(lambda: consumer.take(x))
-    found = device_said(y) if hasattr(y, "__dlpack_device__") else None
+    found = reported_device(y) if hasattr(y, "__dlpack_device__") else None
 
     if found is not None and found[0] == CUDA:
         expect(found == (CUDA, 1), f"the capsule is on {(CUDA, 1)}, the taken array on {found}")

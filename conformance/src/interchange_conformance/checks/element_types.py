@@ -23,8 +23,8 @@ from ._exports import (
     call,
     holding,
     in_each,
+    require_generation,
     require_host,
-    require_way,
     some_array,
     words,
 )
@@ -193,7 +193,7 @@ def extended_floats_stay(producer: ProducerUnderTest, case: tuple[str, str]) -> 
 
 def _expect_it_stays(producer: ProducerUnderTest, x: Any, generation: str, what: str) -> None:
     """Raise an error unless an array is refused to a consumer that can get plain ones."""
-    require_way(producer, generation)
+    require_generation(producer, generation)
 
     found = answer(producer, x, **asking(generation))
 
@@ -235,7 +235,7 @@ def lazy_values_are_applied_or_refused(
     """
     generation, lazy = case
     keywords = asking(generation)
-    require_way(producer, generation)
+    require_generation(producer, generation)
     x, *_ = holding(producer, [1 + 2j], forms_of([(6,), (2, 3)], ["complex64"]))
     try:
         y = lazy.apply(x)

@@ -17,11 +17,11 @@ from ._exports import (
     answer_at_rest,
     asking,
     call,
+    export_keywords,
     in_each,
-    require_way,
+    require_generation,
     some_array,
     told,
-    ways_out,
 )
 from .element_types import FOREIGN_ORDER, UNSPEAKABLE, array_of
 from .layouts import uneven
@@ -69,7 +69,7 @@ def element_types_are_refused_with_buffer_error(
     """
     generation, dtype = case
     x = array_of(producer, dtype)
-    require_way(producer, generation)
+    require_generation(producer, generation)
     keywords = asking(generation)
 
     error = _refused(keywords, answer(producer, x, **keywords))
@@ -104,7 +104,7 @@ def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerUnderTest) -
     Raise BufferError: consumers that catch it call again with max_version, or request a copy.
     """
     if not producer.subject.immutable:
-        require_way(producer, "legacy")
+        require_generation(producer, "legacy")
     x = some_array(producer, readonly=not producer.subject.immutable)
 
     error = _refused({}, answer(producer, x))
@@ -149,7 +149,7 @@ def requested_copies_are_refused_with_buffer_error(
 def _expect_buffer_errors(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """Raise an error if a value of copy is refused with anything but a BufferError."""
     x = some_array(producer)
-    asked = [{**way, **case} for way in ways_out(producer, x)]
+    asked = [{**way, **case} for way in export_keywords(producer, x)]
     found = [(keywords, answer(producer, x, **keywords)) for keywords in asked]
     refused = [(keywords, one) for keywords, one in found if isinstance(one, Exception)]
 
@@ -198,7 +198,7 @@ def _expect_classes(
 ) -> None:
     """Raise an error if a stream for host memory is refused with another class."""
     x = some_array(producer)
-    asked = [{**way, "stream": stream} for way in ways_out(producer, x, kind=HOST[0])]
+    asked = [{**way, "stream": stream} for way in export_keywords(producer, x, kind=HOST[0])]
     found = [(keywords, answer_at_rest(producer, x, **keywords)) for keywords in asked]
     refused = [(keywords, one) for keywords, one in found if isinstance(one, Exception)]
 

@@ -39,7 +39,7 @@ from ._exchange import (
     silent,
     table_of,
 )
-from ._on_devices import handed_over
+from ._on_devices import exported
 
 if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
@@ -165,7 +165,7 @@ def exchanged_tensors_agree_with_capsules(
     """
     table = table_of(producer)
     x = of_the_carrier(producer, _of_form(producer, *case))
-    capsule = handed_over(producer, x)
+    capsule = exported(producer, x)
     tensor = owned(table, x)
     differences = _differences(tensor, capsule)
     tensor.consume().release()
@@ -397,7 +397,7 @@ def exchange_functions_do_not_synchronise(producer: ProducerUnderTest) -> None:
         first.consume().release()
         with cuda.trace() if cuda.is_emulated else contextlib.nullcontext() as trace:
             address = table.managed_from(x)
-        waited = pending.let_go()
+        waited = pending.release()
         opened_at(address).consume().release()
     ordering = sorted(_ORDERING.intersection(trace.names if trace else ()))
 

@@ -62,7 +62,7 @@ def refused_loans_of_tables_leave_an_error(producer: ProducerUnderTest, case: An
     table = table_of(producer, x)
     if not table.has_tensor_from:
         raise NotApplicable("dltensor_from_py_object_no_sync is NULL, as it may be")
-    note("a table lends an array")
+    note("a table exports a borrowed tensor")
     try:
         table.tensor_from(x)
     except Exception as error:  # noqa: BLE001 - the error under test

@@ -19,14 +19,14 @@ from ._exports import (
     HOST_KINDS,
     answer,
     asking,
-    device_said,
+    export_keywords,
     in_each,
     opened,
+    reported_device,
+    require_generation,
     require_host,
-    require_way,
     some_array,
     told,
-    ways_out,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _said(x: Any) -> Any:
     """Return the result of ``__dlpack_device__()``."""
     if not hasattr(x, "__dlpack_device__"):
         raise NotApplicable(f"{type(x).__name__} has no __dlpack_device__")
-    return device_said(x)
+    return reported_device(x)
 
 
 # ------------------------------------------------------------------ reported devices
@@ -190,7 +190,7 @@ def devices_out_of_reach_raise_buffer_error(
     the requested device, and try another way on BufferError.
     """
     generation, device = case
-    require_way(producer, generation)
+    require_generation(producer, generation)
     keywords = asking(generation, dl_device=device)
     x = some_array(producer)
 
@@ -225,7 +225,7 @@ def malformed_devices_are_refused(producer: ProducerUnderTest, case: Any) -> Non
     """
     x = some_array(producer)
 
-    for way in ways_out(producer, x):
+    for way in export_keywords(producer, x):
         keywords = {**way, "dl_device": case}
         found = answer(producer, x, **keywords)
         expect(isinstance(found, Exception), told(keywords, found))
@@ -243,7 +243,7 @@ def devices_in_a_list_are_refused(producer: ProducerUnderTest) -> None:
     """
     x = some_array(producer)
 
-    for way in ways_out(producer, x):
+    for way in export_keywords(producer, x):
         keywords = {**way, "dl_device": [1, 0]}
         found = answer(producer, x, **keywords)
         expect(isinstance(found, Exception), told(keywords, found))

@@ -183,7 +183,7 @@ def a_buffer_keeps_the_array(producer: ProducerUnderTest) -> None:
 
     kept = found.tobytes() == before
 
-    expect(kept, "the array was let go, and the elements in its buffer changed")
+    expect(kept, "the array was destroyed, and the elements in its buffer changed")
 
 
 def _overwrite(x: Any) -> None:
@@ -309,7 +309,7 @@ def buffer_and_record_agree(producer: ProducerUnderTest) -> None:
     x = producer.make()
     record, found = _record(x), _buffer(x)
     if not isinstance(getattr(x, _ATTRIBUTE).get("data"), tuple):
-        raise NotApplicable("the record lends a buffer, which may be of a copy")
+        raise NotApplicable("the record contains a buffer, which may be of a copy")
 
     address = buffer_address(found)
     expect(record.ptr == address, "the record and the buffer have different addresses")

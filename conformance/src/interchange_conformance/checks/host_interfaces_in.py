@@ -13,7 +13,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import NotApplicable, expect, note
-from interchange_conformance.probes.importing import eventually, let_go
+from interchange_conformance.probes.importing import eventually, release_caches
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.hosts import Interfaced, kept, view
 
@@ -265,7 +265,7 @@ def the_buffer_is_held_as_long_as_the_array(consumer: ConsumerUnderTest) -> None
     y = _take(consumer, "take_buffer", memoryview(owner).cast("f"))
     if isinstance(y, Exception):
         raise NotApplicable(f"a plain buffer was refused: {words(y)}")
-    let_go(consumer)
+    release_caches(consumer)
 
     struct.pack_into("=f", owner, 0, 77.0)
     shares = consumer.values(y)[0] == 77.0
@@ -274,7 +274,7 @@ def the_buffer_is_held_as_long_as_the_array(consumer: ConsumerUnderTest) -> None
 
     del y
     released = eventually(consumer, lambda: _is_movable(owner))
-    expect(released, "the array was let go, and its buffer is still held")
+    expect(released, "the array was destroyed, and its buffer is still held")
 
 
 def _is_movable(owner: bytearray) -> bool:
@@ -456,7 +456,7 @@ def objects_with_a_record_are_held(consumer: ConsumerUnderTest) -> None:
     if isinstance(y, Exception):
         raise NotApplicable(f"a plain record was refused: {words(y)}")
     del x
-    let_go(consumer)
+    release_caches(consumer)
 
     if alive() is None:
         ctypes.memmove(address, struct.pack("=f", 77.0), 4)

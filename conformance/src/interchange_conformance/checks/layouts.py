@@ -23,8 +23,8 @@ from ._exports import (
     newest,
     numbered,
     opened,
+    require_generation,
     require_host,
-    require_way,
     some_array,
 )
 from ._views import LINE, VIEWS, extents_of, spread, view_of
@@ -141,7 +141,7 @@ def sizes_of_repeated_elements_fit(producer: ProducerUnderTest, case: tuple[str,
     generation, shape = case
     if producer.subject.immutable:
         raise NotApplicable("arrays that are never written may be repeated by copying them")
-    require_way(producer, generation)
+    require_generation(producer, generation)
     x = producer.make((1, 3 if shape[1] == 3 else 1))
     y = view_of(x, lambda x: spread(x, shape))
 
@@ -256,7 +256,7 @@ def steps_of_half_elements_stay(producer: ProducerUnderTest, case: str) -> None:
     Raise BufferError if a byte stride is not a multiple of the element size, or copy if that was
     allowed: DLPack cannot describe such a stride.
     """
-    require_way(producer, case)
+    require_generation(producer, case)
     y = uneven(producer)
 
     found = answer(producer, y, **asking(case))

@@ -19,11 +19,11 @@ from ._exports import (
     answer,
     answer_at_rest,
     call,
+    export_keywords,
     granted,
     newest,
     some_array,
     told,
-    ways_out,
     words,
 )
 
@@ -56,8 +56,8 @@ def arrays_speak_a_protocol(producer: ProducerUnderTest) -> None:
     try:
         memoryview(x)
     except (TypeError, BufferError, ValueError) as error:
-        spoken = [name for name in _PROTOCOLS if hasattr(type(x), name) or hasattr(x, name)]
-        expect(spoken, f"{type(x).__name__} has none of {', '.join(_PROTOCOLS)}: {words(error)}")
+        supported = [name for name in _PROTOCOLS if hasattr(type(x), name) or hasattr(x, name)]
+        expect(supported, f"{type(x).__name__} has none of {', '.join(_PROTOCOLS)}: {words(error)}")
 
 
 @check("DLP-NEG-1", source="array API standard 2025.12, from_dlpack, x")
@@ -179,7 +179,7 @@ def malformed_versions_are_refused(producer: ProducerUnderTest, case: Any) -> No
     """
     keywords = {"max_version": case}
     x = some_array(producer)
-    ways_out(producer, x)
+    export_keywords(producer, x)
 
     found = answer(producer, x, **keywords)
 
@@ -337,7 +337,7 @@ def _refuses_stream(producer: ProducerUnderTest, stream: Any) -> None:
     """Raise an error unless a stream is refused for host memory, with any error."""
     x = some_array(producer)
 
-    for way in ways_out(producer, x, kind=HOST[0]):
+    for way in export_keywords(producer, x, kind=HOST[0]):
         keywords = {**way, "stream": stream}
         found = answer_at_rest(producer, x, **keywords)
         expect(isinstance(found, Exception), told(keywords, found))

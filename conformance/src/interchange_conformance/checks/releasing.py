@@ -146,10 +146,10 @@ def exports_end_on_other_threads(producer: ProducerUnderTest, case: tuple[str, s
     collect()
 
     note("capsules die on another thread of Python")
-    with _complaints() as complaints:
+    with _hook_reports() as reports:
         _run([threading.Thread(target=lambda: [WAYS[way](one) for one in found])])
         collect()
-    expect(not complaints, f"on that thread: {'; '.join(complaints[:3])}")
+    expect(not reports, f"on that thread: {'; '.join(reports[:3])}")
 
 
 def _run(threads: list[threading.Thread]) -> None:
@@ -161,7 +161,7 @@ def _run(threads: list[threading.Thread]) -> None:
 
 
 @contextlib.contextmanager
-def _complaints() -> Iterator[list[str]]:
+def _hook_reports() -> Iterator[list[str]]:
     """Collect uncaught exceptions of threads, and unraisable ones."""
     found: list[str] = []
 
@@ -196,10 +196,10 @@ def threads_export_one_array_at_once(producer: ProducerUnderTest, case: str) -> 
             found.append(_exported(x, asking(case)))  # noqa: PERF401 - in steps
 
     note("several threads export one array")
-    with _complaints() as complaints:
+    with _hook_reports() as reports:
         _run([threading.Thread(target=export) for _ in range(_THREADS)])
 
-    expect(not complaints, f"on one of the threads: {'; '.join(complaints[:3])}")
+    expect(not reports, f"on one of the threads: {'; '.join(reports[:3])}")
     errors = [one for one in found if isinstance(one, Exception)]
     expect(not errors, f"one of the threads got {words(errors[0]) if errors else ''}")
     due = _THREADS * _EXPORTS

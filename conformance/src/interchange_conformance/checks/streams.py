@@ -18,7 +18,7 @@ from ._exports import HOST, NEWEST, answer, words
 from ._on_devices import (
     NBYTES,
     expect_order,
-    handed_over,
+    exported,
     make_busy,
     make_there,
     need_order,
@@ -81,7 +81,7 @@ def pending_work_comes_before_the_consumers(producer: ProducerUnderTest, case: _
     pending = PendingWork(cuda, address, NBYTES, own)
 
     note(f"exporting with stream={consumer}, with work held on {stream_name(own)}")
-    opened = handed_over(producer, x, stream=consumer)
+    opened = exported(producer, x, stream=consumer)
 
     call = f"with work on {stream_name(own)}, __dlpack__(stream={consumer}) returned"
     expect_order(pending, LEGACY if consumer is None else consumer, opened, call)
@@ -101,7 +101,7 @@ def a_stream_left_out_is_the_legacy_default(producer: ProducerUnderTest) -> None
     pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting without a stream, with work held")
-    opened = handed_over(producer, x)
+    opened = exported(producer, x)
 
     expect_order(pending, LEGACY, opened, "with work on a stream, __dlpack__() returned")
 
@@ -119,11 +119,11 @@ def every_export_waits_anew(producer: ProducerUnderTest, case: bool) -> None:
     second = first if case else cuda.stream()
     need_order(producer)
     x, address, own = make_busy(producer, own)
-    kept = handed_over(producer, x, stream=first)
+    kept = exported(producer, x, stream=first)
     pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting for the second time, with work held")
-    opened = handed_over(producer, x, stream=second)
+    opened = exported(producer, x, stream=second)
 
     call = f"with new work on a stream, a second __dlpack__(stream={second}) returned"
     expect_order(pending, second, opened, call)
@@ -140,11 +140,11 @@ def copies_are_made_after_the_pending_work(producer: ProducerUnderTest) -> None:
     own, consumer = cuda.stream(), cuda.stream()
     need_order(producer)
     x, address, own = make_busy(producer, own)
-    handed_over(producer, make_busy(producer, own).x, stream=consumer, copy=True)  # to load modules
+    exported(producer, make_busy(producer, own).x, stream=consumer, copy=True)  # to load modules
     pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting a copy, with work held")
-    opened = handed_over(producer, x, stream=consumer, copy=True)
+    opened = exported(producer, x, stream=consumer, copy=True)
 
     expect(
         opened.first != address,
@@ -174,10 +174,10 @@ def an_export_does_not_block_the_host(producer: ProducerUnderTest, case: _Pair) 
     pending = PendingWork(cuda, address, NBYTES, own, LONG_PATIENCE)
 
     note("exporting with work held: it holds the GIL while it waits, if it hangs here")
-    handed_over(producer, x, stream=consumer)
+    exported(producer, x, stream=consumer)
 
     expect(
-        not pending.let_go(),
+        not pending.release(),
         f"__dlpack__(stream={consumer}) did not return while work on {stream_name(own)} was held",
     )
 
@@ -198,10 +198,10 @@ def stream_minus_1_does_not_block_the_host(producer: ProducerUnderTest) -> None:
     pending = PendingWork(cuda, address, NBYTES, own, LONG_PATIENCE)
 
     note("exporting with stream=-1 and work held")
-    handed_over(producer, x, stream=-1)
+    exported(producer, x, stream=-1)
 
     expect(
-        not pending.let_go(),
+        not pending.release(),
         "__dlpack__(stream=-1) did not return while work on the array was held",
     )
 
@@ -218,7 +218,7 @@ def _trace_of_minus_1(producer: ProducerUnderTest) -> Trace:
     warm_up(producer, own, -1)
     x, _, own = make_busy(producer, own)
     with cuda.trace() as trace:
-        handed_over(producer, x, stream=-1)
+        exported(producer, x, stream=-1)
     return trace
 
 
@@ -254,7 +254,7 @@ def an_export_to_the_arrays_own_stream_needs_no_wait(producer: ProducerUnderTest
     x, _, own = make_busy(producer, own)
 
     with cuda.trace() as trace:
-        handed_over(producer, x, stream=own)
+        exported(producer, x, stream=own)
 
     found = _calls(trace)
     expect(not found, f"for the array's own stream, __dlpack__ called {', '.join(found)}")
@@ -345,7 +345,7 @@ def the_consumers_stream_may_go_before_the_memory(producer: ProducerUnderTest) -
     own, consumer = cuda.stream(), cuda.stream()
     later = cuda.stream()  # a driver may reuse the handle of a destroyed stream
     x, _, own = make_busy(producer, own)
-    owned = handed_over(producer, x, stream=consumer).consume()
+    owned = exported(producer, x, stream=consumer).consume()
     cuda.synchronize()
     cuda.destroy(consumer)
 
@@ -376,17 +376,17 @@ def the_host_gets_memory_when_the_work_is_done(producer: ProducerUnderTest, case
     cuda = driver()
     own = cuda.stream()
     x, address, own = make_busy(producer, own, case)
-    handed_over(producer, make_busy(producer, own, case).x, dl_device=HOST)  # to load modules
+    exported(producer, make_busy(producer, own, case).x, dl_device=HOST)  # to load modules
     pending = PendingWork(cuda, address, NBYTES, own, LONG_PATIENCE)
-    pending.let_go_later(_BEFORE_THE_WORK)
+    pending.release_later(_BEFORE_THE_WORK)
 
     note("exporting to the host, with work held")
-    opened = handed_over(producer, x, dl_device=HOST)
+    opened = exported(producer, x, dl_device=HOST)
     early = pending.is_held
     if opened.device == HOST or cuda.kind(opened.first)[0] in {"managed", "pinned"}:
         data = set(b"".join(opened.read()))
         reports = cuda.reports()
-        pending.let_go()
+        pending.release()
         told = "".join(f"; the detector reports: {report}" for report in reports)
         expect(
             data == {NEW} and not early and not reports,
@@ -409,7 +409,7 @@ def a_stream_for_the_host_is_refused(producer: ProducerUnderTest) -> None:
     Raise ValueError: the host has no streams.
     """
     cuda, x, _ = make_there(producer, "cuda")
-    handed_over(producer, x, dl_device=HOST)
+    exported(producer, x, dl_device=HOST)
 
     found = answer(producer, x, stream=cuda.stream(), dl_device=HOST, max_version=NEWEST)
 

@@ -252,14 +252,14 @@ def _expect_late_reads(consumer: ConsumerUnderTest, kind: str) -> None:
     held = max(_WHILE_READING, _TIMES_READING * (time.monotonic() - start))
     x = _producer(cuda, own, kind)
     pending = PendingWork(cuda, x.block.address, x.nbytes, own, held + LONG_PATIENCE)
-    pending.let_go_later(held)
+    pending.release_later(held)
 
     note("taking and reading an array with work held")
     y = taken(lambda: consumer.take(x))
     found = consumer.values(y)
     early = pending.is_held
     reports = cuda.reports()
-    pending.let_go()
+    pending.release()
 
     told = "".join(f"; the detector reports: {report}" for report in reports)
     expect(
@@ -293,7 +293,7 @@ def an_import_does_not_block_the_host(consumer: ConsumerUnderTest) -> None:
     note("taking with work held: it holds the GIL while it waits, if it hangs here")
     y = taken(lambda: consumer.take_on(stream, x))
 
-    expect(not pending.let_go(), "the array was not taken while work on it was held")
+    expect(not pending.release(), "the array was not taken while work on it was held")
     del y
 
 

@@ -26,7 +26,7 @@ from interchange_conformance.registry import area
 from interchange_conformance.subject import DEVICES, KINDS
 from interchange_conformance.zoo import host
 
-from ._exports import device_said
+from ._exports import reported_device
 from ._views import VIEWS, view_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def make_gives_the_device_that_it_was_asked_for(producer: ProducerUnderTest, cas
     """
     x = producer.make(device=case)
     try:
-        kind, _ = device_said(x)
+        kind, _ = reported_device(x)
     except Exception as error:
         raise NotApplicable(f"the array does not say its device: {error!r:.200}") from error
 

@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from interchange_conformance.evidence import causes
-from interchange_conformance.findings import Found, NotApplicable, note
+from interchange_conformance.findings import Found, NotApplicable, expect, note
 from interchange_conformance.zoo import AS_IS, host
 
 from .panics import as_errors
@@ -355,6 +355,19 @@ def expect_right(consumer: ConsumerUnderTest, way: Way, attempt: Attempt, due: l
     return found is not None
 
 
+def expect_right_if_read(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> None:
+    """Raise an error if a consumer that reads its arrays reads other elements than the source's."""
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(attempt.source))
+
+
+def expect_imported(consumer: ConsumerUnderTest, pair: Pair) -> None:
+    """Raise an error unless a case is imported, and read correctly if it can be read."""
+    for way, attempt in attempts(consumer, pair):
+        expect_right_if_read(consumer, way, attempt)
+        expect(attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
 def shares(consumer: ConsumerUnderTest, source: Source, y: Any) -> bool:
     """Return whether a write to a producer's first float32 is visible in a consumer's array.
 
@@ -378,7 +391,7 @@ def shares(consumer: ConsumerUnderTest, source: Source, y: Any) -> bool:
 # ------------------------------------------------------------------ releases
 
 
-def let_go(consumer: ConsumerUnderTest) -> None:
+def release_caches(consumer: ConsumerUnderTest) -> None:
     """Release the library's caches, and collect unreferenced objects."""
     consumer.subject.release()
     collect()
@@ -388,12 +401,12 @@ def eventually(consumer: ConsumerUnderTest, is_so: Callable[[], bool]) -> bool:
     """Return whether a condition becomes true after all arrays were deleted."""
     until = time.monotonic() + _PATIENCE
     for _ in range(2):  # even if the condition is already true: more releases may follow
-        let_go(consumer)
+        release_caches(consumer)
     while not is_so():
         if time.monotonic() > until:
             return False
         time.sleep(0.01)
-        let_go(consumer)
+        release_caches(consumer)
     return True
 
 
@@ -404,7 +417,7 @@ def releases(consumer: ConsumerUnderTest, *sources: Source) -> tuple[int, ...]:
     """
     if eventually(consumer, lambda: all(all(source.counts) for source in sources)):
         time.sleep(_AFTERMATH)
-        let_go(consumer)
+        release_caches(consumer)
     return tuple(count for source in sources for count in source.counts)
 
 
@@ -437,6 +450,6 @@ def expect_all_released(consumer: ConsumerUnderTest, imports: list[tuple[Way, At
         for count in attempt.source.counts:
             if count != due:
                 raise Found(
-                    f"{way}: {show(attempt.source)} {outcome}; with everything let go, the deleter "
+                    f"{way}: {show(attempt.source)} {outcome}; with no reference left, the deleter "
                     f"has run {count} times, due was {due}"
                 )

@@ -246,11 +246,11 @@ def _common(x: Any, consumer: Subject) -> Iterator[tuple[str, Callable[[Any], An
     """Yield the protocols that an array supports and a library imports, the best first."""
     for protocol, name in _WAYS.items():
         take = getattr(consumer, name)
-        if take is not None and _speaks(x, protocol):
+        if take is not None and _supports(x, protocol):
             yield protocol, take
 
 
-def _speaks(x: Any, protocol: str) -> bool:
+def _supports(x: Any, protocol: str) -> bool:
     """Return whether an array supports a protocol."""
     if protocol != "its buffer":
         return hasattr(x, protocol)

@@ -111,7 +111,7 @@ class PendingWork:
         """Whether the work has not been released."""
         return not self._gate.is_open
 
-    def let_go(self) -> bool:
+    def release(self) -> bool:
         """Release the work, and return whether it had been released automatically."""
         try:
             self._gate.open()
@@ -127,11 +127,11 @@ class PendingWork:
         while not self.cuda.is_done(stream) and time.monotonic() < deadline:
             time.sleep(0.001)
         overtook = self.cuda.is_done(stream) and self.is_held
-        self.let_go()
+        self.release()
         self.cuda.synchronize()
         data = set(ctypes.string_at(self._target, self.nbytes))
         return Seen(data, overtook, self.cuda.reports())
 
-    def let_go_later(self, seconds: float) -> None:
+    def release_later(self, seconds: float) -> None:
         """Release the work after a delay, whatever this thread does in the meantime [seconds]."""
-        threading.Timer(seconds, self.let_go).start()
+        threading.Timer(seconds, self.release).start()

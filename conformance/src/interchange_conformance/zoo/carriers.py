@@ -128,7 +128,7 @@ def carrying(source: Source, table: int, *, on_instance: bool = False) -> Produc
     """
     attribute = {ATTRIBUTES[0]: table_capsule(table)}
     cls = type("Carrier", (_Carrying,), {} if on_instance else attribute)
-    cls.__module__ = "stranger"
+    cls.__module__ = "foreign"
     made: Producer = cls(source.said, source.memory, source.manners)
     if on_instance:
         vars(made).update(attribute)

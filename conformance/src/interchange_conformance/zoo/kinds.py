@@ -22,7 +22,7 @@ _ABSENT: Final[Any] = type("Absent", (), {"__repr__": lambda _: "<absent>"})()
 
 def _foreign(cls: type[S]) -> type[S]:
     """Hide the module of a kind from libraries that identify producers by their module."""
-    cls.__module__ = "stranger"
+    cls.__module__ = "foreign"
     return cls
 
 

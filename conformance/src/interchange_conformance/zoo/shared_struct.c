@@ -1,7 +1,7 @@
 /* A managed tensor that several capsules share, counted, and a deleter that ends with the last.
  *
  * Source: dlpack.h 1.3; DLPack Python specification, Implementation. What is handed over is a struct
- * that somebody else filled, with its deleter: it is copied to the front of a block, behind which is
+ * that another library filled, with its deleter: it is copied to the front of a block, behind which is
  * the count. Python's functions are declared here, since Python.h may be missing; they are those of
  * the limited API. */
 #include <stdatomic.h>
