@@ -14,7 +14,8 @@ from interchange._types.numpy_dtypes import numpy_dtype
 from interchange.abi._patterns import compiled
 from interchange.abi.dlpack import DLDeviceType
 
-from .device_copies import LOCKED_OF, find_move
+from .copy_into import LOCKED_OF
+from .device_copies import find_move
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -56,11 +56,11 @@ def copy_on_host(array: Tensor, cls: type[T], order: str, call: str) -> T:
     if not layout.size:
         ptr = 0
     fresh = _core.describe(ptr, Spec(spec.dtype, CPU, layout), 0, block, block, cls)
-    copy_into(fresh, array, call)
+    copy_elements(fresh, array, call)
     return fresh
 
 
-def copy_into(target: Tensor, source: Tensor, call: str) -> None:
+def copy_elements(target: Tensor, source: Tensor, call: str) -> None:
     """Copy elements between host-accessible arrays of one shape, after all work on the source."""
     if not source._spec.layout.size:
         return

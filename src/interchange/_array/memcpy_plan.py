@@ -43,7 +43,9 @@ class Axis(NamedTuple):
     target: int
 
 
-def plan_copies(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[PitchedCopy] | None:
+def plan_copies(
+    shape: Ints, source: Ints, target: Ints, itemsize: int, *, is_limited: bool = True
+) -> list[PitchedCopy] | None:
     """Return the driver copies that together copy a strided array.
 
     Parameters
@@ -56,12 +58,14 @@ def plan_copies(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[
         Strides of the target [elements]; positive, and no two elements overlap.
     itemsize : int
         Size of one element [bytes].
+    is_limited : bool
+        Whether to return None if there would be too many.
 
     Returns
     -------
     list[PitchedCopy] or None
         Copies with positions in place of addresses, relative to the first elements; an empty list
-        for an array without elements.  None if there would be too many.
+        for an array without elements.
 
     Examples
     --------
@@ -76,7 +80,7 @@ def plan_copies(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[
     rows, slices, looped = _choose(axes, width)
     count = prod(axis.extent for axis in looped)
     size = prod(shape) * itemsize
-    if count > max(MOST_COPIES, size // WORTH_A_COPY):
+    if is_limited and count > max(MOST_COPIES, size // WORTH_A_COPY):
         return None
     return [_copy(width, rows, slices, *starts) for starts in _starts(looped)]
 

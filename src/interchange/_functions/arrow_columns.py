@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._array import Array, transfers
-from interchange._array.host_copies import copy_into, fresh_memory
+from interchange._array.host_copies import copy_elements, fresh_memory
 from interchange._protocols import dlpack, host
 from interchange._protocols.arrow import chunk_views, nulls
 from interchange._protocols.arrow.bits import bits_at, bytes_of_bits
@@ -210,7 +210,7 @@ class _Import:
         start = 0
         for part in parts:
             stop = start + part.shape[0]
-            copy_into(fresh[start:stop], transfers.move(part, CPU, None, self.call), self.call)
+            copy_elements(fresh[start:stop], transfers.move(part, CPU, None, self.call), self.call)
             start = stop
         return transfers.move_back(fresh, device, self.stream, self.call)
 

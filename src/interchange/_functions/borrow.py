@@ -17,10 +17,9 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import order_streams, ordinal_for, refuse_capture
 from interchange._streams.pending import BorrowedWork, PendingWork, origins_of, pending_work_of
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
-from interchange._streams.write_back import EarlierUse, order_back
+from interchange._streams.write_back import EarlierUse, order_back, wait_for
 from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
-from interchange.abi._records import NamedTuple
 
 from .importing import asarray, import_any, keep_array, keep_arrays
 from .record_importing import import_cai
@@ -198,38 +197,19 @@ def order_use(
     users, is_named = origins_of(known)
     if named is not None:
         users.append(PendingWork(named, ordinal_for(device, named, call), back))
-    earlier: list[_WaitedFor] = []
+    earlier: list[EarlierUse] = []
     for work in users:  # earlier users of the memory may still use it
-        kept, before = work.keepalive, work.pending(call)
-        for first in before:
-            order_streams(device, first, consumer, work.ordinal, call, borrowed.ordinal, fork=True)
-        earlier.append(_WaitedFor(work, before, kept))
+        keep = work.keepalive  # before the streams: a copy drops it when it is done
+        earlier.append(EarlierUse(work.pending(call), work.ordinal, work, keep))
+    wait_for(device, consumer, borrowed.ordinal, earlier, call, fork=True)
     way = None if named is not None else is_named
-    if way is False or (way and not all(one.before for one in earlier)):  # the host has to wait
+    if way is False or (way and not all(use.streams for use in earlier)):  # the host has to wait
         refuse_capture(device, consumer, borrowed.ordinal, call)
     view._pending_work = borrowed
     debts.callback(_hand_back, array, earlier, borrowed, call, is_named=way)
 
 
 borrow.__module__ = "interchange"
-
-
-class _WaitedFor(NamedTuple):
-    """Work that the borrower waited for.
-
-    Attributes
-    ----------
-    work : PendingWork
-        The work of one earlier user.
-    before : tuple[int, ...]
-        The streams that it was pending on.
-    keep : object
-        Keeps the streams alive.
-    """
-
-    work: PendingWork
-    before: tuple[int, ...]
-    keep: Any
 
 
 def import_published(x: Any, stream: Any, call: str) -> Array:
@@ -250,7 +230,7 @@ def import_published(x: Any, stream: Any, call: str) -> Array:
 
 def _hand_back(
     array: Array,
-    earlier: list[_WaitedFor],
+    earlier: list[EarlierUse],
     borrowed: BorrowedWork,
     call: str,
     *,
@@ -264,8 +244,9 @@ def _hand_back(
     (consumer,) = borrowed.pending(call)
     borrowed.has_ended = True
     uses = (
-        EarlierUse(work.streams_to_notify(before, call), work.ordinal, work)
-        for work, before, _ in earlier
+        use._replace(streams=use.work.streams_to_notify(use.streams, call))
+        for use in earlier
+        if use.work is not None
     )
     all_wait = order_back(array.device, consumer, borrowed.ordinal, uses, call)
     if is_named is False or (is_named and not all_wait):

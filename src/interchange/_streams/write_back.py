@@ -1,7 +1,8 @@
 """Write-back of order: streams that used memory before wait for later work of interchange.
 
 Source: CUDA Array Interface, version 3, Synchronization; CUDA driver API, Stream synchronization
-behavior.  Copies, borrowed memory and libraries that write to it all go through `order_back`.
+behavior.  Copies, borrowed memory and libraries that write to it all use
+`EarlierUse`, `wait_for` and `order_back`.
 """
 
 from __future__ import annotations
@@ -33,12 +34,30 @@ class EarlierUse(NamedTuple):
     ordinal : int
         Their device.
     work : PendingWork or None
-        The record of that use: kept alive, and notified once its streams wait.
+        The record of that use, notified once its streams wait.
+    keep : object
+        Keeps the streams alive.
     """
 
     streams: tuple[int, ...]
     ordinal: int
     work: PendingWork | None
+    keep: Any
+
+
+def wait_for(
+    device: Device,
+    stream: int,
+    ordinal: int,
+    uses: Iterable[EarlierUse],
+    call: str,
+    *,
+    fork: bool = False,
+) -> None:
+    """Make a stream wait for earlier uses of memory on `device`; `fork` as in `order_streams`."""
+    for use in uses:
+        for earlier in use.streams:
+            order_streams(device, earlier, stream, use.ordinal, call, ordinal, fork=fork)
 
 
 def order_back(
@@ -88,8 +107,8 @@ def order_users(tensor: Any, stream: int, call: str) -> None:
 def _uses_of(tensor: Any, call: str) -> Iterator[EarlierUse]:
     """Yield the earlier uses of a tensor's memory, with the streams that have to wait."""
     for work in all_users_of(tensor, call):
-        _keep = work.keepalive  # while the streams are used
-        yield EarlierUse(work.streams_to_tell(call), work.ordinal, work)
+        keep = work.keepalive  # before the streams: a copy drops it when it is done
+        yield EarlierUse(work.streams_to_tell(call), work.ordinal, work, keep)
 
 
 def all_users_of(tensor: Any, call: str) -> list[PendingWork]:
