@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, event, given, strategies as st
 
 from interchange._array.memcpy_plan import MOST_COPIES, PITCH_END, plan_copies
-from interchange._streams.driver import PitchedCopy
+from interchange._streams.device_driver import PitchedCopy
 from interchange._types.layout import byte_bounds, c_strides, f_strides
 
 

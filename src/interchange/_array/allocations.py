@@ -6,17 +6,16 @@ Source: CUDA driver API, Memory Management; Python's gc module.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 from typing import TYPE_CHECKING, Any
 
 from interchange._streams.completion import poll
-from interchange.abi import capsules
+from interchange.abi.capsules import hide_from_collector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange._streams.driver import Driver
+    from interchange._streams.device_driver import Driver
 
 
 class Allocation:
@@ -62,8 +61,6 @@ def _own(
     call: str,
     *,
     pinned: bool = False,
-    _cell: Any = ctypes.py_object,
-    _hide: Any = capsules.fast_hide_from_collector,
 ) -> Allocation:
     """Return a new allocation; the object exists before the memory, so that none is leaked."""
     poll()
@@ -73,7 +70,7 @@ def _own(
     allocation._driver = driver
     allocation._pinned = pinned
     allocation._process = os.getpid()
-    _hide(_cell(allocation))
+    hide_from_collector(allocation)
     allocation.ptr = allocate(nbytes, ordinal, call)
     return allocation
 
@@ -126,17 +123,10 @@ class CopyInProgress:
 
     __slots__ = ("__weakref__", "_allocation", "_source")  # cleared in this order, by their names
 
-    def __init__(
-        self,
-        allocation: Allocation,
-        source: object,
-        *,
-        _cell: Any = ctypes.py_object,
-        _hide: Any = capsules.fast_hide_from_collector,
-    ) -> None:
+    def __init__(self, allocation: Allocation, source: object) -> None:
         self._allocation = allocation
         self._source = source
-        _hide(_cell(self))
+        hide_from_collector(self)
 
     def on_done(self) -> None:
         """Note that the copy is complete: its source may be released."""

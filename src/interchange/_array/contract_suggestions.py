@@ -55,7 +55,7 @@ def hint_for(
     """
     calls, others, written = [], [], []
     for held, complaints in found:
-        chain = _Chain(held, set(complaints), extents)
+        chain = _CallChain(held, set(complaints), extents)
         if chain.missing:
             others.append(f"pass {held.name} {' and '.join(chain.missing)}")
             continue
@@ -72,7 +72,7 @@ def hint_for(
     return text
 
 
-class _Chain:
+class _CallChain:
     """The calls that make an array meet its contract, in order.
 
     Attributes

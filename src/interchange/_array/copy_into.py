@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interchange._core import Tensor
-    from interchange._streams.driver import Driver, PitchedCopy
+    from interchange._streams.device_driver import Driver, PitchedCopy
     from interchange._streams.pending import PendingWork
     from interchange._types.devices import Device
 
@@ -128,6 +128,7 @@ class _SourceInUse:
         _in_use.add(self)
 
     def on_done(self) -> None:
+        """Release the source."""
         _in_use.discard(self)
 
 

@@ -124,14 +124,14 @@ def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
     return OutOfBoundsError(call, what, "IX-INDEX-1", way_to_index(part))
 
 
-def pick(array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
+def pick(array: ArrayBase, library: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
     """Return the elements that a key with arrays selects, as an array of the library.
 
     Parameters
     ----------
     array : Array
         The indexed Array.
-    backing : tuple[Backend, object]
+    library : tuple[Backend, object]
         The library, and its array.
     parts : tuple
         Parts of the key, read by `read_part`.
@@ -143,7 +143,7 @@ def pick(array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...],
     OutOfBoundsError
         An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
-    backend, native = backing
+    backend, native = library
     key = _native_key(array, backend, parts, call)
     try:
         return native[key]
@@ -152,7 +152,11 @@ def pick(array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...],
 
 
 def put(
-    array: ArrayBase, backing: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
+    array: ArrayBase,
+    library: tuple[Backend, Any],
+    parts: tuple[Any, ...],
+    elements: Any,
+    call: str,
 ) -> None:
     """Write elements of the library, or a number, to the elements that a key selects.
 
@@ -161,7 +165,7 @@ def put(
     OutOfBoundsError
         An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
-    backend, native = backing
+    backend, native = library
     key = _native_key(array, backend, parts, call)
     try:
         backend._put(native, key, elements)

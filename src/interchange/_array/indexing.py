@@ -33,8 +33,8 @@ def select(array: T, key: Any) -> T:
     if not all(map(is_basic, parts)):
         key = parts = tuple(read_part(part, array, _GET) for part in parts)
         if not all(map(is_basic, parts)):
-            backing = computing_with(array)
-            return wrap(pick(array, backing, parts, _GET), backing[0], type(array))
+            library_array = computing_with(array)
+            return wrap(pick(array, library_array, parts, _GET), library_array[0], type(array))
     native = native_or_none(array) if _is_plain(array) else None
     if native is not None and backend_of_array(array).keeps_readonly:
         view = _view_of_native(array, native, parts)

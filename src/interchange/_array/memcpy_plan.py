@@ -11,7 +11,7 @@ from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from interchange._streams.driver import PitchedCopy
+from interchange._streams.device_driver import PitchedCopy
 from interchange.abi._records import NamedTuple
 
 if TYPE_CHECKING:

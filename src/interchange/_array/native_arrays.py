@@ -2,7 +2,8 @@
 
 Source: CPython, the collector of cyclic garbage.  Each of the two is made from the other when it is
 first needed: an exchange needs no library, and a chain of computations describes no intermediate
-result.  The backing is one attribute, set once it is complete, since other threads read it.
+result.  The library and its array are one attribute, set once both are known, since other threads
+read it.
 
 The collector does not see the references of a library's array.  So an Array keeps none over memory
 whose owner may refer back to it, which would be an uncollectable cycle: the library's array is made
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound="ArrayBase")
 
-Backing = tuple["Backend", Any, Any]
+LibraryArray = tuple["Backend", Any, Any]
 """The library that computes; its array; and a function that makes the array if that is None.
 """
 
@@ -138,26 +139,26 @@ def describe(array: ArrayBase) -> Spec:
 
 def backend_of_array(array: Any) -> Backend:
     """Return the library that computes with an Array: the previous one, if any."""
-    found: Backing | None = getattr(array, "_library", None)
+    found: LibraryArray | None = getattr(array, "_library", None)
     return backend_of(array.device, _CALL) if found is None else found[0]
 
 
 def native_or_none(array: Any) -> Any:
     """Return the array of the library that an Array keeps, if there is one."""
-    found: Backing | None = getattr(array, "_library", None)
+    found: LibraryArray | None = getattr(array, "_library", None)
     return None if found is None else found[1]
 
 
-def backing_of(array: Any) -> Backing:
-    """Return the backing of an Array, made at the first use."""
-    found: Backing | None = getattr(array, "_library", None)
+def library_array_of(array: Any) -> LibraryArray:
+    """Return the library and the array that an Array keeps, found at the first use."""
+    found: LibraryArray | None = getattr(array, "_library", None)
     if found is None:
-        found = array._library = _make_backing(array)
+        found = array._library = _find_library_array(array)
     return found
 
 
-def _make_backing(array: ArrayBase) -> Backing:
-    """Return the backing of an Array, for the library that computes on its device."""
+def _find_library_array(array: ArrayBase) -> LibraryArray:
+    """Return the library that computes on the device of an Array, with its array."""
     backend = backend_of(array.device, _CALL)
     if pending_work_of(array) is not None:  # more work may be pending by the next use
         return backend, None, None
@@ -171,7 +172,7 @@ def _make_backing(array: ArrayBase) -> Backing:
 
 def computing_with(array: Any) -> tuple[Backend, Any]:
     """Return the library and its array; a copy if it does not support the layout."""
-    backend, native, again = backing_of(array)
+    backend, native, again = library_array_of(array)
     if native is None:
         native = view_by(array, backend) if again is None else again()
     return backend, native
@@ -180,7 +181,7 @@ def computing_with(array: Any) -> tuple[Backend, Any]:
 def sharing_with(array: Any) -> tuple[Backend, Any]:
     """Return the library and its array; None if it does not support the layout."""
     try:
-        backend, native, again = backing_of(array)
+        backend, native, again = library_array_of(array)
         if native is None:
             native = backend.view(array) if again is None else again()
     except CopyNeededError:

@@ -14,7 +14,7 @@ from interchange._libraries.standard_names import OPERATORS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
-from .native_arrays import backing_of, computing_with, finish, native_of, sharing_with, wrap
+from .native_arrays import computing_with, finish, library_array_of, native_of, sharing_with, wrap
 from .operands import SCALARS, as_scalar, computes_itself, is_foreign, operand
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
         cls, native = type(self), None
         try:
-            backing: Any = self._library  # one assignment: other threads make it, too
+            library_array: Any = self._library  # one assignment: other threads make it, too
         except AttributeError:
-            backing = None
-        backend, own, again = backing or backing_of(self)
+            library_array = None
+        backend, own, again = library_array or library_array_of(self)
         if own is None:
             own = native_of(self) if again is None else again()
         if type(other) is cls:

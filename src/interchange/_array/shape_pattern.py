@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
 _MOST_AXES: Final = 64
-_WAY_OUT: Final = "pass a tuple of ints, None, names and at most one ..."
+_HINT: Final = "pass a tuple of ints, None, names and at most one ..."
 
 
 class Bound(NamedTuple):
@@ -63,13 +63,11 @@ class ShapePattern:
 
     def __init__(self, given: object, call: str) -> None:
         if not isinstance(given, (tuple, list)) or not all(map(_is_extent, given)):
-            raise ArgumentError(
-                call, f"shape={show(given)} is not a shape", "IX-ARGUMENT-1", _WAY_OUT
-            )
+            raise ArgumentError(call, f"shape={show(given)} is not a shape", "IX-ARGUMENT-1", _HINT)
         openings = [place for place, extent in enumerate(given) if extent is ...]
         if len(openings) > 1 or len(given) > _MOST_AXES + len(openings):
             what = f"shape={show(given)} has {len(openings)} times ... and {len(given)} entries"
-            raise ArgumentError(call, what, "IX-ARGUMENT-1", _WAY_OUT)
+            raise ArgumentError(call, what, "IX-ARGUMENT-1", _HINT)
         self.is_open = bool(openings)
         self.least = len(given) - self.is_open
         places = range(len(given))

@@ -80,12 +80,12 @@ def copy(array: T, order: str, call: str, stream: Any) -> T:
         if stream is not None or order != "C":
             raise
         try:
-            backing = computing_with(array)
+            library_array = computing_with(array)
         except BackendUnavailableError:
-            backing = None
-        if backing is None:
+            library_array = None
+        if library_array is None:
             raise
-    backend, native = backing
+    backend, native = library_array
     with backend.current():
         return wrap(backend.copy(native), backend, cls)
 

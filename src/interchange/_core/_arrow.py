@@ -73,7 +73,7 @@ def _owner_of(struct: ctypes.Structure, name: bytes) -> ArrowOwner:
     owner._name = name
     owner._struct = struct
     owner.address = ctypes.addressof(struct)
-    capsules.fast_hide_from_collector(ctypes.py_object(owner))
+    capsules.hide_from_collector(owner)
     return owner
 
 

@@ -50,9 +50,8 @@ def empty_owner() -> tuple[ManagedTensorOwner, Any]:
     """Return an owner that owns nothing yet, and a ``py_object`` that can be reused."""
     owner = ManagedTensorOwner()
     owner.__del__ = NOTHING
-    cell = ctypes.py_object(owner)
-    capsules.fast_hide_from_collector(cell)
-    return owner, cell
+    capsules.hide_from_collector(owner)
+    return owner, ctypes.py_object(owner)
 
 
 def release_owner(owner: ManagedTensorOwner) -> None:

@@ -20,7 +20,29 @@ _new_object: Final = object.__new__
 
 
 class Tensor:
-    """A block of memory with its Spec, kept alive: see `interchange._core.core_protocol.Tensor`."""
+    """A block of memory with its Spec, kept alive.
+
+    Attributes
+    ----------
+    ptr : int
+        Address of the first element, 0 for an empty array, or the handle on devices that have
+        handles.
+    shape, strides, dtype, device
+        Those of `_spec`.
+    _known : Spec or None
+        `_spec`, or None while it is not known.
+    _flags : int or None
+        DLPack's flags; None if the producer has none (a legacy capsule).
+    _owner : object
+        The producer of the memory, for users.
+    _keepalive : object
+        Keeps the memory alive; views and exports share it.
+    _library : tuple
+        The backend and its array: see `interchange._array.native_arrays`; unset until the first
+        computation.
+    _pending_work : PendingWork
+        The stream on which work may be pending; unset without pending work, as on the host.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -35,19 +57,20 @@ class Tensor:
     )
 
     _ptr: int
-    _known: Spec | None  # None: call `_describe`
+    _known: Spec | None
     _flags: int | None
     _owner: Any
     _keepalive: Any
-    _library: Any  # unset until a library computes with the array
+    _library: Any
     _make_capsule: Any  # unset until the first export
-    _pending_work: Any  # unset on the host
+    _pending_work: Any
 
     @property
     def _spec(self) -> Spec:
         return self._known or self._describe()
 
     def _describe(self) -> Spec:
+        """Call `redescribe`, and return the spec: defined by the public class."""
         raise NotImplementedError("a Tensor is made with its description")
 
     @property
@@ -88,14 +111,8 @@ class Tensor:
         """Return a new capsule of the memory, as the standard describes."""
         return self._export(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
-    def _export(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
+    def _export(self, *, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
+        """Return a capsule after checking all arguments: defined by the public class."""
         raise NotImplementedError("an Array checks what is asked for")
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal, TypeVar
 
-    from interchange._types.devices import Device
-    from interchange._types.dtypes import DType
     from interchange._types.spec import Spec
     from interchange.abi.arrow import ArrowColumn, ArrowField
     from interchange.abi.exchange import ExchangeTable
 
+    from ._tensor import Tensor
     from .plans import Plan
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -45,67 +44,6 @@ class FastPath(Protocol):
 
     def sharing_of(self, cls: type) -> int:
         """Return how `asarray` may import them: a `interchange._protocols.capabilities.Sharing`."""
-
-
-class Tensor(Protocol):
-    """A block of memory with its Spec, kept alive.
-
-    Attributes
-    ----------
-    ptr : int
-        Address of the first element, 0 for an empty array, or the handle on devices that have
-        handles.
-    shape, strides, dtype, device
-        Those of `_spec`.
-    _known : Spec or None
-        `_spec`, or None while it is not known.
-    _flags : int or None
-        DLPack's flags; None if the producer has none (a legacy capsule).
-    _owner : object
-        The producer of the memory, for users.
-    _keepalive : object
-        Keeps the memory alive; views and exports share it.
-    _library : tuple
-        The backend and its array: see `interchange._array.native_arrays`; unset until the first
-        computation.
-    _pending_work : PendingWork
-        The stream on which work may be pending; unset without pending work, as on the host.
-    """
-
-    ptr: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: DType
-    device: Device
-    _known: Spec | None
-    _flags: int | None
-    _owner: Any
-    _keepalive: Any
-    _library: Any
-    _pending_work: Any
-
-    @property
-    def _spec(self) -> Spec:
-        """Layout, element type and device; ``_describe()`` finds those of a computed tensor."""
-
-    def _describe(self) -> Spec:
-        """Call `redescribe`, and return the spec: defined by the public class."""
-
-    def _export(self, *, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
-        """Return a capsule after checking all arguments: defined by the public class."""
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        """Return a new capsule; requests other than the plain ones go to `_export`."""
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """Return device type and id."""
 
 
 class Launcher(Protocol):

@@ -31,7 +31,6 @@ def _write_device(device: Device) -> Any:
 LIBRARY: Final = Library(
     "array_api_strict",
     is_array_library=True,
-    native_release=True,
     may_mask_records=False,
     array_api=ArrayAPI(
         "array_api_strict",

@@ -120,7 +120,6 @@ LIBRARY: Final = Library(
     "cuda",
     deviations=_DEVIATIONS,
     exchange_guard=_allow_table,
-    native_release=True,
     has_record_on_host=False,
     may_mask_records=False,
     device_types=frozenset({"Device"}),

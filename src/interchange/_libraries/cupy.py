@@ -147,7 +147,6 @@ def _make_backend(device: Device) -> CuPyBackend:
 LIBRARY: Final = Library(
     "cupy",
     is_array_library=True,
-    native_release=True,
     may_mask_records=False,
     current_stream=_current_stream,
     device_types=frozenset({"Device"}),

@@ -233,7 +233,6 @@ LIBRARY: Final = Library(
     deviations=_DEVIATIONS,
     is_array_library=True,
     hint=_hint,
-    native_release=True,
     immutable_types=frozenset({"ArrayImpl"}),
     types_asked_without_device=frozenset({"ArrayImpl"}),
     has_record_on_host=False,

@@ -183,7 +183,6 @@ LIBRARY: Final = Library(
     is_array_library=True,
     export_guard=_guard_export,
     explain_refusal=_explain_refusal,
-    native_release=True,
     may_mask_records=False,
     array_api=ArrayAPI(
         "numpy",

@@ -122,7 +122,6 @@ LIBRARY: Final = Library(
     export_guard=_guard_export,
     explain_refusal=_explain_refusal,
     count_nulls=count_nulls,
-    native_release=True,
     immutable_types=frozenset({"Array"}),
     may_mask_records=False,
     targets={

@@ -303,7 +303,6 @@ LIBRARY: Final = Library(
     explain_refusal=_explain_refusal,
     exchange_guard=_table_keeps_meaning,
     core_has_exchange_guard=True,
-    native_release=True,
     has_record_on_host=False,
     may_mask_records=False,
     device_types=frozenset({"device"}),

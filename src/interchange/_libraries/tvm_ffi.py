@@ -66,7 +66,6 @@ LIBRARY: Final = Library(
     "tvm_ffi",
     deviations=_DEVIATIONS,
     exchange_guard=_allow_table,
-    native_release=True,
     types_asked_without_device=frozenset({"Tensor"}),
     has_record_on_host=False,
     may_mask_records=False,

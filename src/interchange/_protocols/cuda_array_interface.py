@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
     from interchange._streams.cuda import CudaDriver
-    from interchange._streams.driver import Driver, PointerAttributes
+    from interchange._streams.device_driver import Driver, PointerAttributes
     from interchange._streams.pending import PendingWork
     from interchange._types.dtypes import DType
 

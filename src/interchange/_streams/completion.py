@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from interchange.abi._records import NamedTuple
 
 if TYPE_CHECKING:
-    from .driver import Driver
+    from .device_driver import Driver
 
 
 class Listener(Protocol):

@@ -17,8 +17,8 @@ from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 from ._cuda_calls import LIBRARY, find_ask, find_compiled_calls, find_quick_calls
-from .device_driver import Api, DeviceDriver
-from .driver import PointerAttributes, is_loaded
+from .device_driver import Api, Driver, PointerAttributes
+from .driver import is_loaded
 from .rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ._cuda_calls import Order, Where
-    from .device_driver import Event
-    from .driver import PitchedCopy
+    from .device_driver import Event, PitchedCopy
 
 _API: Final = Api(
     last_default=PER_THREAD_DEFAULT_STREAM,
@@ -89,8 +88,8 @@ class _PointerQuery:
         self.places = (ctypes.c_void_p * count)(*(first + 8 * i for i in range(count)))
 
 
-class CudaDriver(DeviceDriver):
-    """The driver interface for CUDA.  See `interchange._streams.driver.Driver`.
+class CudaDriver(Driver):
+    """The driver interface for CUDA.  See `interchange._streams.device_driver.Driver`.
 
     Parameters
     ----------

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
+    from interchange.abi.dlpack import DLDeviceType
+
 INVALID_HANDLE: Final = 400  # CUDA_ERROR_INVALID_HANDLE, hipErrorInvalidHandle
 CONTEXT_IS_DESTROYED: Final = 709
 _OUT_OF_MEMORY: Final = 2
@@ -28,6 +30,46 @@ _CAPTURE_INVALIDATED: Final = 2
 _DISABLE_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING, hipEventDisableTiming
 _NON_BLOCKING: Final = 1  # of streams: the default streams do not synchronize with it
 _PORTABLE: Final = 1  # of page-locked memory: it is page-locked for all devices
+
+
+class PointerAttributes(NamedTuple):
+    """The allocation of an address, as the driver reports it.
+
+    Attributes
+    ----------
+    type : DLDeviceType
+        Device memory, managed memory or page-locked host memory.
+    ordinal : int
+        The device that the memory belongs to.
+    start, end : int
+        The allocation: its first address, and the first after it.
+    """
+
+    type: DLDeviceType
+    ordinal: int
+    start: int
+    end: int
+
+
+class PitchedCopy(NamedTuple):
+    """A copy of rows and slices with gaps, as for a 3-D copy of a driver.
+
+    Attributes
+    ----------
+    width : int
+        Length of a row [bytes].
+    height, depth : int
+        Number of rows in a slice, and of slices.
+    target, source : tuple[int, int, int]
+        Address of the first row; from row to row [bytes], at least `width`; and from slice to
+        slice [rows], at least `height`.
+    """
+
+    width: int
+    height: int
+    depth: int
+    target: tuple[int, int, int]
+    source: tuple[int, int, int]
 
 
 class Api(NamedTuple):
@@ -83,8 +125,10 @@ class Event(NamedTuple):
         return cls(ctypes.c_void_p(int(handle)), answer, place, int(handle))
 
 
-class DeviceDriver:
-    """The part of a driver that is the same for CUDA and HIP.
+class Driver:
+    """The driver of one vendor.  Every method may raise `ExchangeError`.
+
+    Streams are handles; the numbers of default streams are the vendor's.
 
     A home is the owner of events and allocations: a context of CUDA, a device of HIP.
 
@@ -107,6 +151,28 @@ class DeviceDriver:
         self._count = 0  # the number of devices, once it was queried
 
     # ------------------------------------------------------------ differences between the APIs
+
+    name: str
+
+    def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
+        """Return the location of an address, or None if the driver does not know it."""
+        raise NotImplementedError
+
+    def device_pointer(self, ptr: int, call: str) -> int:
+        """Return the address by which the current device accesses page-locked host memory."""
+        raise NotImplementedError
+
+    def current_device(self, call: str) -> int:
+        """Return the ordinal of the calling thread's device."""
+        raise NotImplementedError
+
+    def allocate_managed(self, nbytes: int, ordinal: int, call: str) -> int:
+        """Return the address of new managed memory."""
+        raise NotImplementedError
+
+    def copy_pitched(self, copy: PitchedCopy, stream: int, ordinal: int, call: str) -> None:
+        """Enqueue a copy of rows and slices, between addresses that the driver knows."""
+        raise NotImplementedError
 
     def on_device(self, ordinal: int, call: str) -> AbstractContextManager[None]:
         """Make a device current, and restore the previous one."""
@@ -280,7 +346,12 @@ class DeviceDriver:
         *,
         fork: bool = False,
     ) -> None:
-        """Make `consumer` wait for `producer`: an event is recorded, and waited for."""
+        """Make future work on `consumer` wait for the work on `producer`; the host does not wait.
+
+        Nothing is done if both are the same stream.  `ordinal` is the device of `producer`, and
+        `where` that of `consumer`, if it is another: default streams have the same number on all.
+        With `fork` a consumer may join a capture that the producer takes part in.
+        """
         where = ordinal if where is None else where
         if producer == consumer and (where == ordinal or producer > self._names.last_default):
             return

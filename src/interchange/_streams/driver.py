@@ -1,4 +1,4 @@
-"""The driver of a device: its interface, and how it is found.
+"""How the driver of a device is found.
 
 Source: CUDA driver API; HIP runtime API.  Drivers are loaded on demand: importing interchange,
 describing memory and exporting it to the stream that it is ready on need none.
@@ -10,10 +10,9 @@ import ctypes
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import DriverUnavailableError, ExchangeError
-from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
@@ -21,139 +20,7 @@ if TYPE_CHECKING:
 
     from interchange._types.devices import Device
 
-
-class PointerAttributes(NamedTuple):
-    """The allocation of an address, as the driver reports it.
-
-    Attributes
-    ----------
-    type : DLDeviceType
-        Device memory, managed memory or page-locked host memory.
-    ordinal : int
-        The device that the memory belongs to.
-    start, end : int
-        The allocation: its first address, and the first after it.
-    """
-
-    type: DLDeviceType
-    ordinal: int
-    start: int
-    end: int
-
-
-class PitchedCopy(NamedTuple):
-    """A copy of rows and slices with gaps, as for a 3-D copy of a driver.
-
-    Attributes
-    ----------
-    width : int
-        Length of a row [bytes].
-    height, depth : int
-        Number of rows in a slice, and of slices.
-    target, source : tuple[int, int, int]
-        Address of the first row; from row to row [bytes], at least `width`; and from slice to
-        slice [rows], at least `height`.
-    """
-
-    width: int
-    height: int
-    depth: int
-    target: tuple[int, int, int]
-    source: tuple[int, int, int]
-
-
-class Driver(Protocol):
-    """The interface of the driver of one vendor.  Every method may raise `ExchangeError`.
-
-    Streams are handles; the numbers of default streams are the vendor's.
-    """
-
-    name: str
-
-    def order(
-        self,
-        producer: int,
-        consumer: int,
-        ordinal: int,
-        call: str,
-        where: int | None = None,
-        *,
-        fork: bool = False,
-    ) -> None:
-        """Make future work on `consumer` wait for the work on `producer`; the host does not wait.
-
-        Nothing is done if both are the same stream.  `ordinal` is the device of `producer`, and
-        `where` that of `consumer`, if it is another: default streams have the same number on all.
-        With `fork` a consumer may join a capture that the producer takes part in.
-        """
-
-    def refuse_capture(self, stream: int, ordinal: int, call: str) -> None:
-        """Raise `StreamError` if a stream captures (DLP-STREAM-8)."""
-
-    def synchronize(self, stream: int, ordinal: int, call: str) -> None:
-        """Let the host wait for a stream."""
-
-    def synchronize_device(self, ordinal: int, call: str) -> None:
-        """Let the host wait for everything on a device."""
-
-    def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
-        """Return the location of an address, or None if the driver does not know it."""
-
-    def device_pointer(self, ptr: int, call: str) -> int:
-        """Return the address by which the current device accesses page-locked host memory."""
-
-    def current_device(self, call: str) -> int:
-        """Return the ordinal of the calling thread's device."""
-
-    def count_devices(self, call: str) -> int:
-        """Return the number of devices."""
-
-    def on_device(self, ordinal: int, call: str) -> AbstractContextManager[None]:
-        """Make a device current, and restore the previous one."""
-
-    def allocate(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of new device memory."""
-
-    def allocate_pinned(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of new page-locked host memory, which every device can access."""
-
-    def allocate_managed(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of new managed memory."""
-
-    def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
-        """Let memory of the device `where` be freed only after the work on `stream`.
-
-        Nothing is done if `ptr`, an allocation of interchange, is freed after that work anyway.
-        """
-
-    def lasting_stream(self, ordinal: int, call: str) -> int:
-        """Return a private stream of a device, created once; default streams do not wait for it."""
-
-    def mark(self, stream: int, ordinal: int, call: str) -> Any:
-        """Return an event recorded after the work that is now on a stream, for `is_complete`."""
-
-    def is_complete(self, mark: Any) -> bool:
-        """Whether the work before an event is done; if so, the event is reused.  Never raises."""
-
-    def wait_for_event(self, event: int, stream: int | None, ordinal: int, call: str) -> None:
-        """Make a stream wait for a foreign event; without a stream, the host."""
-
-    def record_event(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
-        """Return a new event recorded after the work that is now on a stream, and its home."""
-
-    def destroy_event(self, event: int, home: int) -> None:
-        """Destroy the result of `record_event`.  Never raises: a finaliser calls it."""
-
-    def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
-        """Free memory when the work on it is done.  Never raises: a finaliser calls it."""
-
-    def copy(
-        self, target: int, source: int, nbytes: int, stream: int, ordinal: int, call: str
-    ) -> None:
-        """Enqueue a copy between any two addresses that the driver or the host knows."""
-
-    def copy_pitched(self, copy: PitchedCopy, stream: int, ordinal: int, call: str) -> None:
-        """Enqueue a copy of rows and slices, between addresses that the driver knows."""
+    from .device_driver import Driver
 
 
 _MODULES: Final = {

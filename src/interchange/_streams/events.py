@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from interchange._types.devices import Device
 
-    from .driver import Driver
+    from .device_driver import Driver
 
 
 class RecordedEvent:

@@ -20,14 +20,13 @@ from interchange._types.errors import (
 from interchange.abi.dlpack import DLDeviceType
 
 from . import _hip_library as hip
-from .device_driver import INVALID_HANDLE, Api, DeviceDriver
-from .driver import PointerAttributes
+from .device_driver import INVALID_HANDLE, Api, Driver, PointerAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from .driver import PitchedCopy
+    from .device_driver import PitchedCopy
 
 DEFAULT_STREAM: Final = 0
 _NO_STREAMS: Final = (1, 2)  # HIP's own handles of its default streams, which no protocol uses
@@ -57,8 +56,8 @@ _API: Final = Api(
 )
 
 
-class HipDriver(DeviceDriver):
-    """The driver interface for ROCm.  See `interchange._streams.driver.Driver`.
+class HipDriver(Driver):
+    """The driver interface for ROCm.  See `interchange._streams.device_driver.Driver`.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from interchange.abi._patterns import compiled
 from interchange.abi.dlpack import DEVICE_NAMES, DLDeviceType
 
 from .errors import ArgumentError, UnsupportedDeviceError, show
-from .interning import find, intern, names
+from .interning import find, intern, is_name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,7 +183,7 @@ class Device:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Device):
             return self is other
-        return names(other, self, Device.of)
+        return is_name_of(other, self, Device.of)
 
     __hash__: ClassVar[Callable[[Any], int]] = object.__hash__
 

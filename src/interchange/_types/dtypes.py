@@ -25,7 +25,7 @@ from .dtype_table import (
     STANDARD_FORMATS,
 )
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
-from .interning import find, intern, names
+from .interning import find, intern, is_name_of
 from .numpy_dtypes import numpy_dtype, numpy_hash
 from .type_table import TypeSet
 
@@ -243,7 +243,7 @@ class DType:
             what = f"DType {self} is compared with numpy.generic, the base of all scalar types"
             hint = "pass `np.dtype(x)` to NumPy's function, or use `xp.isdtype`"
             raise ArgumentError("DType.__eq__()", what, "IX-ARGUMENT-1", hint)
-        return names(other, self, DType.of)
+        return is_name_of(other, self, DType.of)
 
     def __hash__(self) -> int:
         try:

@@ -6,14 +6,13 @@ intern a value for the first time get an object each.
 
 from __future__ import annotations
 
-import ctypes
 from _weakref import _remove_dead_weakref as remove_dead  # type: ignore[attr-defined]
 from functools import partial
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import ref
 
-from interchange.abi import capsules
+from interchange.abi.capsules import hide_from_collector
 
 from .errors import NO_ROOM
 
@@ -38,13 +37,7 @@ class Known(ref[T]):
 _FORGET: Final = methodcaller("forget")
 
 
-def intern(
-    known: dict[Any, Known[T]],
-    key: Any,
-    fresh: T,
-    _cell: Any = ctypes.py_object,
-    _hide: Any = capsules.fast_hide_from_collector,
-) -> T:
+def intern(known: dict[Any, Known[T]], key: Any, fresh: T) -> T:
     """Return the one object of a key: `fresh`, unless there is one already.
 
     The garbage collector must not track it: the collector clears weak references to garbage before
@@ -60,7 +53,7 @@ def intern(
         Fully initialised, since other threads find it at once; it refers to nothing that could
         refer back.
     """
-    _hide(_cell(fresh))
+    hide_from_collector(fresh)
     forget = partial(remove_dead, known, key)
     mine = Known(fresh, _FORGET)
     mine.forget = forget
@@ -77,7 +70,7 @@ def find(known: dict[Any, Known[T]], key: Any) -> T | None:
     return None if reference is None else reference()
 
 
-def names(value: object, known: Any, of: Callable[[Any], Any]) -> bool:
+def is_name_of(value: object, known: Any, of: Callable[[Any], Any]) -> bool:
     """Return whether `value` is read as an interned object; False if it cannot be read.
 
     Parameters
@@ -92,7 +85,7 @@ def names(value: object, known: Any, of: Callable[[Any], Any]) -> bool:
     Examples
     --------
     >>> from interchange import DType
-    >>> [names(one, DType(2, 32), DType.of) for one in ("<f4", "float64", None)]
+    >>> [is_name_of(one, DType(2, 32), DType.of) for one in ("<f4", "float64", None)]
     [True, False, False]
     """
     try:

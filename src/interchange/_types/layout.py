@@ -284,18 +284,7 @@ class Layout:
         )
 
     def permute(self, axes: Ints, call: str = "permute_dims()") -> Layout:
-        """Return the layout with its axes in another order.
-
-        Parameters
-        ----------
-        axes : tuple[int, ...]
-            The new order of the axes; negative numbers count from the end.
-
-        Raises
-        ------
-        ViewError
-            `axes` is not a permutation (IX-AXES-1).
-        """
+        """Return the layout with its axes in another order, as `ArrayBase.permute_dims`."""
         ndim = len(self.shape)
         normal = tuple(axis + ndim if axis < 0 else axis for axis in axes)
         if sorted(normal) != list(range(ndim)):

@@ -84,8 +84,6 @@ class Library(NamedTuple):
         (DLP-API-1).  None: the table is not used.
     core_has_exchange_guard : bool
         Whether the native core implements that guard.
-    native_release : bool
-        Whether its capsules have native destructors that keep a pending exception.
     immutable_types : frozenset[str]
         Names of types whose arrays are never writable, whatever their capsules say.
     always_writable : bool
@@ -141,7 +139,6 @@ class Library(NamedTuple):
     hint: Callable[[Any], str | None] | None = None
     exchange_guard: Callable[[Any], bool] | None = None
     core_has_exchange_guard: bool = False
-    native_release: bool = False
     immutable_types: frozenset[str] = frozenset()
     always_writable: bool = False
     types_asked_without_device: frozenset[str] = frozenset()

@@ -91,12 +91,17 @@ fast_new: Final = Prototype(ctypes.py_object)(("PyCapsule_New", _python))
 """``f(Address, Address of a static name, Address of a destructor)``."""
 fast_allocate: Final = Prototype(Address)(("PyMem_Malloc", _python))
 """``f(c_size_t)`` -> Address."""
-fast_hide_from_collector: Final = Prototype(None)(("PyObject_GC_UnTrack", _python))
-"""``f(py_object)``: the garbage collector no longer tracks the object, which is in no cycle."""
+_untrack: Final = Prototype(None)(("PyObject_GC_UnTrack", _python))
 fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
 """``f(py_object)``, or ``f(c_void_p.from_param(id(object)))``."""
 fast_decrease_reference: Final = Prototype(None)(("Py_DecRef", _python))
 """As `fast_increase_reference`, for an object that has another reference, too."""
+
+
+def hide_from_collector(x: object) -> None:
+    """Let the garbage collector no longer track an object, which is in no cycle."""
+    _untrack(ctypes.py_object(x))
+
 
 Deleter: Final = Prototype(None, ctypes.c_void_p)
 """Prototype of a deleter, called with the GIL held."""

@@ -8,7 +8,7 @@ from ctypes import byref, c_size_t, c_void_p
 import pytest
 
 import interchange as ix
-from interchange._streams.driver import PitchedCopy, PointerAttributes
+from interchange._streams.device_driver import PitchedCopy, PointerAttributes
 from interchange.abi import DLDeviceType
 
 pytestmark = pytest.mark.emulated

@@ -9,7 +9,7 @@ import pytest
 
 import interchange as ix
 from interchange._streams import driver as drivers
-from interchange._streams.driver import PitchedCopy
+from interchange._streams.device_driver import PitchedCopy
 
 pytestmark = pytest.mark.emulated
 

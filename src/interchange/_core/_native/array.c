@@ -1,6 +1,6 @@
 /* The struct of an Array: how it is made and destroyed, and what owns its memory.
  *
- * Source: interchange._core.core_protocol.Tensor; CPython, Supporting Cyclic Garbage Collection. */
+ * Source: interchange._core._tensor.Tensor; CPython, Supporting Cyclic Garbage Collection. */
 #include "array.h"
 
 #include "owners.h"

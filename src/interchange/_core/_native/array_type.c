@@ -1,6 +1,6 @@
 /* The public type `interchange.Array`: attributes, slots, and the methods of the Python class.
  *
- * Source: interchange._core.core_protocol.Tensor.  The methods of the Python class are put on the C
+ * Source: interchange._core._tensor.Tensor.  The methods of the Python class are put on the C
  * type, since an instance of a Python subclass costs three times as much to make and to drop. */
 #include "array_type.h"
 

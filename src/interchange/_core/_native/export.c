@@ -144,12 +144,23 @@ static void place_dims(DLTensor *tensor, int64_t *dims)
     tensor->strides = dims + ndim;
 }
 
-static void *allocate(size_t size, int32_t ndim)
+/* A block for a struct of a size and its dims, and the reference that it will own. */
+static void *new_block(Array *self, size_t size, DLTensor *tensor, PyObject **keep)
 {
-    void *block = PyMem_Malloc(size + 2 * sizeof(int64_t) * (size_t)ndim);
+    char *block;
 
-    if (block == NULL)
+    if (describe_tensor(self, tensor) < 0)
+        return NULL;
+    *keep = array_keep(self);
+    if (*keep == NULL)
+        return NULL;
+    block = PyMem_Malloc(size + 2 * sizeof(int64_t) * (size_t)tensor->ndim);
+    if (block == NULL) {
+        Py_DECREF(*keep);
         PyErr_NoMemory();
+        return NULL;
+    }
+    place_dims(tensor, (int64_t *)(block + size));
     return block;
 }
 
@@ -160,19 +171,12 @@ static int is_padded(Array *self)
 
 DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
 {
-    DLManagedTensorVersioned *managed;
     DLTensor tensor;
     PyObject *keep;
+    DLManagedTensorVersioned *managed = new_block(self, sizeof *managed, &tensor, &keep);
 
-    if (describe_tensor(self, &tensor) < 0)
+    if (managed == NULL)
         return NULL;
-    keep = array_keep(self);
-    managed = keep == NULL ? NULL : allocate(sizeof *managed, tensor.ndim);
-    if (managed == NULL) {
-        Py_XDECREF(keep);
-        return NULL;
-    }
-    place_dims(&tensor, (int64_t *)(managed + 1));
     managed->version.major = DLPACK_MAJOR;
     managed->version.minor = DLPACK_MINOR;
     managed->manager_ctx = keep;
@@ -184,19 +188,12 @@ DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
 
 static DLManagedTensor *export_legacy(Array *self)
 {
-    DLManagedTensor *managed;
     DLTensor tensor;
     PyObject *keep;
+    DLManagedTensor *managed = new_block(self, sizeof *managed, &tensor, &keep);
 
-    if (describe_tensor(self, &tensor) < 0)
+    if (managed == NULL)
         return NULL;
-    keep = array_keep(self);
-    managed = keep == NULL ? NULL : allocate(sizeof *managed, tensor.ndim);
-    if (managed == NULL) {
-        Py_XDECREF(keep);
-        return NULL;
-    }
-    place_dims(&tensor, (int64_t *)(managed + 1));
     managed->manager_ctx = keep;
     managed->deleter = delete_legacy;
     managed->dl_tensor = tensor;
