@@ -6,12 +6,9 @@ which takes a minute, and needs the extra ``interop``.
 
 from __future__ import annotations
 
-import os
-import platform
 import subprocess
 import sys
 import tempfile
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
@@ -39,11 +36,9 @@ def run(direction: str) -> str:
 
 def conditions() -> str:
     """Return the date, the machine and the commit of the run."""
-    from import_time import commit, processor
+    from import_time import commit, machine, today
 
-    day = datetime.now(timezone.utc).date().isoformat()
-    machine = f"{os.cpu_count()} cores of {processor()} ({platform.system()} {platform.machine()})"
-    return f"Run on {day} at commit {commit()}, on {machine}."
+    return f"Run on {today()} at commit {commit()}, on {machine()}."
 
 
 def with_conditions(text: str, said: str) -> str:

@@ -18,14 +18,13 @@ import subprocess
 import sys
 import time
 import warnings
-from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from import_time import commit, processor
+from import_time import commit, machine, releases, today
 from paired import compare
 
 if TYPE_CHECKING:
@@ -245,15 +244,12 @@ def measure(rows: int, rounds: int, *, only_ours: bool = False) -> list[Line]:
 
 def conditions(rows: int, asked: int, rounds: int) -> str:
     """Return the results, with the date and the machine."""
-    from importlib.metadata import version
-
-    day = datetime.now(timezone.utc).date().isoformat()
-    releases = ", ".join(f"{name} {version(name)}" for name in ("polars", "torch", "numpy"))
-    machine = f"{os.cpu_count()} cores of {processor()} ({platform.system()} {platform.machine()})"
+    found = releases(("polars", "torch", "numpy"))
     fewer = "" if rows == asked else f", as many of {asked:,} as its memory has room for"
     return (
         f"A column of {rows:,} x {WIDTH} float32 ({rows * ROW / 1e9:.2f} GB){fewer}. "
-        f"Measured on {day} at commit {commit()}, on {machine}, with {releases} and CPython "
+        f"Measured on {today()} at commit {commit()}, on {machine()}, with "
+        f"{', '.join(f'{name} {release}' for name, release in found.items())} and CPython "
         f"{platform.python_version()}; medians of {rounds} rounds, while"
         f" {os.getloadavg()[0]:.1f} processes wanted to run:"
     )

@@ -15,8 +15,12 @@ import statistics
 import subprocess
 import sys
 from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
 BUDGET = 1 / 3  # of the yardstick
@@ -84,11 +88,10 @@ def measure_imports(python: str, rounds: int) -> Result:
 
 def page_of(results: list[Result], rounds: int) -> str:
     """Return the figures as Markdown, with where and when they were measured."""
-    day = datetime.now(timezone.utc).date().isoformat()
-    machine = f"{os.cpu_count()} cores of {processor()} ({platform.system()} {platform.machine()})"
+    said = f"Measured on {today()} at commit {commit()}, on {machine()}"
     load = f"{os.getloadavg()[0]:.1f} processes wanted to run meanwhile"
     lines = [
-        f"Measured on {day} at commit {commit()}, on {machine}, {rounds} processes each; {load}:",
+        f"{said}, {rounds} processes each; {load}:",
         "",
         "| CPython | NumPy | Bare [ms] | `numpy` [ms] | `interchange` [ms] | Ratio | First array |",
         "|---|---|--:|--:|--:|--:|--:|",
@@ -104,6 +107,28 @@ def page_of(results: list[Result], rounds: int) -> str:
 def within_budget(results: list[Result]) -> bool:
     """Whether the import took no more than its share of the yardstick with every Python."""
     return all(one.ratio(one.subject) <= BUDGET for one in results)
+
+
+def today() -> str:
+    """Return the date."""
+    return datetime.now(timezone.utc).date().isoformat()
+
+
+def machine() -> str:
+    """Return the processor of this machine, and its system."""
+    return f"{os.cpu_count()} cores of {processor()} ({platform.system()} {platform.machine()})"
+
+
+def releases(libraries: Iterable[str]) -> dict[str, str | None]:
+    """Return the releases of distributions, None for those that are not installed."""
+    return {name: _release(name) for name in libraries}
+
+
+def _release(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def commit() -> str:

@@ -8,13 +8,13 @@ machine and versions as a table of Markdown, which the guide "Write kernels in P
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
 import importlib
 import statistics
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is not a package
+from kernels_timed import TILE, add, product, seen, write_page  # noqa: E402 - the folder is not a package
 from paired import compare  # noqa: E402 - as above
 
 from interchange import cuda  # noqa: E402 - as above
@@ -124,7 +124,7 @@ def launches(*, emulated: bool) -> dict[str, tuple[float, float]]:
         "interchange, configured before": ("k(a, b, c)", _named(add[1, FEW], arrays)),
     }
     if not emulated:
-        for make in LIBRARIES.values():
+        for make in OTHERS:
             with contextlib.suppress(ImportError, AttributeError, RuntimeError):
                 ways |= make()
     bare = Bare(arrays, 1)
@@ -168,7 +168,8 @@ def _with_cupy() -> dict[str, Any]:
 def _with_numba() -> dict[str, Any]:
     """Return launches of numba-cuda over its own arrays."""
     numba = importlib.import_module("numba.cuda")
-    kernel = numba.jit(_rewritten(numba))
+    body = add.__wrapped_kernel__
+    kernel = numba.jit(FunctionType(body.__code__, {"cuda": numba}, body.__name__))
     arrays = [numba.to_device(np.ones(FEW, "f4")) for _ in range(3)]
     kernel[1, FEW](*arrays)
     return {
@@ -177,36 +178,14 @@ def _with_numba() -> dict[str, Any]:
     }
 
 
-def _rewritten(numba: Any) -> Any:
-    """Return the kernel as a function of numba-cuda."""
-    space: dict[str, Any] = {"cuda": numba}
-    exec(  # noqa: S102 - the same text as above
-        "def add(x, y, out):\n"
-        "    i = cuda.grid(1)\n"
-        "    if i < x.shape[0]:\n"
-        "        out[i] = x[i] + y[i]\n",
-        space,
-    )
-    return space["add"]
-
-
 def _with_warp() -> dict[str, Any]:
     """Return launches of Warp over its own arrays."""
-    folder = HERE / "warp_kernel.py"
-    if importlib.util.find_spec("warp") is None:  # type: ignore[attr-defined]
-        raise ImportError("warp")
-    spec = importlib.util.spec_from_file_location("warp_kernel", folder)  # type: ignore[attr-defined]
-    module = importlib.util.module_from_spec(spec)  # type: ignore[attr-defined]
-    spec.loader.exec_module(module)
-    names = module.names(FEW)
+    importlib.import_module("warp")
+    names = importlib.import_module("warp_kernel").names(FEW)
     return {"Warp, its own arrays": ("launch(k, dim=n, inputs=[a, b, c])", names)}
 
 
-LIBRARIES = {
-    "PyTorch": _over_torch, "CuPy": _with_cupy, "numba-cuda": _with_numba, "Warp": _with_warp,
-}  # fmt: skip
-
-
+OTHERS = (_over_torch, _with_cupy, _with_numba, _with_warp)
 LIBRARIES = (
     "numpy", "llvmlite", "cuda-bindings", "cupy-cuda13x", "numba-cuda", "torch", "warp-lang",
 )  # fmt: skip
@@ -259,8 +238,14 @@ def _milliseconds(launch: Any, rounds: int = 20) -> float:
 # ---------------------------------------------------------------- the page
 
 
-def table(emulated: bool) -> str:
+def table(*, emulated: bool) -> str:
     """Return the figures as Markdown."""
+    if emulated:
+        from interchange_conformance.emucuda import load
+
+        load()
+    if not cuda.is_available():
+        raise SystemExit("there is no driver")
     lines = [
         seen(_device(), LIBRARIES),
         "",
@@ -284,23 +269,5 @@ def _device() -> str:
     return f"{text}, driver API {number // 1000}.{number % 1000 // 10}"
 
 
-def main() -> None:
-    """Measure, print, and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--emulated", action="store_true")
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args()
-    if options.emulated:
-        from interchange_conformance.emucuda import load
-
-        load()
-    if not cuda.is_available():
-        raise SystemExit("there is no driver")
-    text = table(options.emulated)
-    print(text)
-    if options.write:
-        options.write.write_text(text)
-
-
 if __name__ == "__main__":
-    main()
+    write_page(__doc__, lambda options: table(emulated=options.emulated))

@@ -9,7 +9,6 @@ table of Markdown, which the guide "Write kernels in Python" shows.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import math
@@ -28,7 +27,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is not a package
+from kernels_timed import TILE, add, product, seen, write_page  # noqa: E402 - the folder is not a package
 
 from interchange import cuda  # noqa: E402 - as above
 from interchange.cuda import float32  # noqa: E402 - as above
@@ -228,9 +227,9 @@ def paired(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[float, 
     return ratio, *(statistics.median(column) for column in zip(*times, strict=True))
 
 
-def rows() -> list[str]:
-    """Return a row of the table for each case."""
-    found = []
+def rows() -> tuple[list[str], list[str]]:
+    """Return a row of the table for each case, and the sentence after it."""
+    found, tail = [], []
     for case in cases():
 
         def ours(case: Case = case) -> None:
@@ -253,40 +252,23 @@ def rows() -> list[str]:
             each = simulated()
             if each is not None:
                 times = each / (mine / 1e3 / threads)
-                tail = f"Numba's simulator takes {each * 1e6:.0f} us for a thread of the vector"
-                found.append(f"{tail} add: {times:,.0f} times as long.")
-    return sorted(found, key=lambda row: not row.startswith("|"))
+                said = f"Numba's simulator takes {each * 1e6:.0f} us for a thread of the vector"
+                tail.append(f"{said} add: {times:,.0f} times as long.")
+    return found, tail
 
 
 def table() -> str:
     """Return the figures as Markdown."""
-    lines = rows()
-    split = next((k for k, line in enumerate(lines) if not line.startswith("|")), len(lines))
-    head = "| Kernel | here [ms] | PoCL [ms] | times PoCL's | NumPy [ms] | times NumPy's |"
-    return "\n".join(
-        [
-            seen(f"{platform.machine()} with {os.cpu_count()} cores", LIBRARIES),
-            "",
-            head,
-            "|---|--:|--:|--:|--:|--:|",
-            *lines[:split],
-            "",
-            *lines[split:],
-            "",
-        ]
-    )
-
-
-def main() -> None:
-    """Measure, print, and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args()
-    text = table()
-    print(text)
-    if options.write:
-        options.write.write_text(text)
+    found, tail = rows()
+    lines = [
+        seen(f"{platform.machine()} with {os.cpu_count()} cores", LIBRARIES),
+        "",
+        "| Kernel | here [ms] | PoCL [ms] | times PoCL's | NumPy [ms] | times NumPy's |",
+        "|---|--:|--:|--:|--:|--:|",
+        *found,
+    ]
+    return "\n".join([*lines, "", *tail, ""])
 
 
 if __name__ == "__main__":
-    main()
+    write_page(__doc__, lambda _: table())

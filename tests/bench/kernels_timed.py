@@ -5,19 +5,21 @@ Source: CUDA C++ Programming Guide, "Shared Memory" (tiles).
 
 from __future__ import annotations
 
-import contextlib
+import argparse
 import platform
-import subprocess
-from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from import_time import commit, releases, today
 
 from interchange import cuda
 from interchange.cuda import float32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 TILE = 16
 
@@ -48,18 +50,20 @@ def product(a, b, c):  # type: ignore[no-untyped-def]
 
 def seen(machine: str, libraries: Iterable[str]) -> str:
     """Return the machine and the date of the measurement."""
-    commit = subprocess.run(
-        ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"],  # noqa: S607 - found by PATH
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    versions = []
-    for name in libraries:
-        with contextlib.suppress(PackageNotFoundError):
-            versions.append(f"{name} {version(name)}")
-    when = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    versions = [f"{name} {one}" for name, one in releases(libraries).items() if one]
     return (
-        f"Seen on {when}, commit {commit or 'unknown'}, {machine}, CPython"
+        f"Seen on {today()}, commit {commit()}, {machine}, CPython"
         f" {platform.python_version()}, {', '.join(versions)}."
     )
+
+
+def write_page(doc: str | None, make: Callable[[argparse.Namespace], str]) -> None:
+    """Print a table of Markdown, and write it to the file that ``--write`` names."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--emulated", action="store_true", help="of a GPU: the emulated driver")
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    text = make(options)
+    print(text)
+    if options.write:
+        options.write.write_text(text)

@@ -16,8 +16,6 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,24 +191,15 @@ def _medians(runs: list[Any]) -> Any:
 def conditions(processes: int, rounds: int) -> dict[str, Any]:
     """Return the date, the commit, the machine and the releases of the measurement."""
     return {
-        "day": datetime.now(timezone.utc).date().isoformat(),
+        "day": import_time.today(),
         "commit": import_time.commit(),
-        "machine": f"{os.cpu_count()} cores of {import_time.processor()}"
-        f" ({platform.system()} {platform.machine()})",
+        "machine": import_time.machine(),
         "load": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
-        "libraries": {name: _release(name) for name in LIBRARIES},
+        "libraries": import_time.releases(LIBRARIES),
         "processes": processes,
         "rounds": rounds,
     }
-
-
-def _release(name: str) -> str | None:
-    """Return the release of a distribution, None where it is not installed."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def main() -> int:

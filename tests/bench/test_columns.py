@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -54,7 +53,7 @@ def test_as_many_rows_are_measured_as_there_is_room_for(memory, rows):
 
 def test_fewer_rows_than_were_asked_for_are_told(monkeypatch):
     """A smaller number of rows is stated in the sentence above the table."""
-    monkeypatch.setattr(metadata, "version", lambda _: "1.0")
+    monkeypatch.setattr(columns, "releases", lambda _: {})
 
     assert "as many of 1,000,000 as" in columns.conditions(800, 1_000_000, 3)
     assert "as many of" not in columns.conditions(800, 800, 3)

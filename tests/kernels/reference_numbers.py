@@ -25,33 +25,13 @@ COMPARISONS = {
     "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, ">": lambda x, y: x > y,
     ">=": lambda x, y: x >= y, "==": lambda x, y: x == y, "!=": lambda x, y: x != y,
 }  # fmt: skip
+_TRIGONOMETRIC = ("cos", "sin", "tan", "cosh", "sinh", "tanh")
+_OTHERS = (
+    *("exp", "expm1", "fabs", "log", "log10", "log1p", "sqrt", "ceil", "floor", "isnan", "isinf"),
+)
 ONE_ARGUMENT = {
-    **{
-        name: getattr(np, name)
-        for name in [
-            "cos",
-            "sin",
-            "tan",
-            "cosh",
-            "sinh",
-            "tanh",
-            "exp",
-            "expm1",
-            "fabs",
-            "log",
-            "log10",
-            "log1p",
-            "sqrt",
-            "ceil",
-            "floor",
-            "isnan",
-            "isinf",
-        ]
-    },
-    **{
-        f"a{name}": getattr(np, f"arc{name}")
-        for name in ["cos", "sin", "tan", "cosh", "sinh", "tanh"]
-    },
+    **{name: getattr(np, name) for name in (*_TRIGONOMETRIC, *_OTHERS)},
+    **{f"a{name}": getattr(np, f"arc{name}") for name in _TRIGONOMETRIC},
 }
 TWO_ARGUMENTS = {
     "atan2": np.arctan2, "pow": np.power, "copysign": np.copysign, "fmod": np.fmod,

@@ -130,13 +130,6 @@ def test_arrays_of_others_are_no_values_of_an_assignment(other):
         three()[:] = FOREIGN[other]
 
 
-@pytest.mark.parametrize("compute", [lambda x, y: x + y, lambda x, y: y + x, lambda x, y: x == y])
-def test_the_refusal_names_the_way_in(compute):
-    """NumPy passes its operators to the Array, so that both orders give the same result."""
-    with pytest.raises(ix.ArgumentError, match=r"`asarray\(x\)` \[IX-XP-1"):
-        compute(three(), np.ones(3))
-
-
 @pytest.mark.parametrize("other", ["a", None, object(), [1]])
 def test_what_is_no_array_at_all_is_left_to_python(other):
     """Equality is False then, and arithmetic a TypeError."""
@@ -274,24 +267,6 @@ def test_take_needs_an_axis_where_there_are_several():
         xp.take(xp.ones((2, 2)), xp.asarray([0]))
 
 
-def test_in_place_keeps_the_shape():
-    """An array does not grow."""
-    x = three()
-
-    with pytest.raises(ValueError, match="broadcast"):
-        x += xp.ones((2, 3))
-
-
-def test_in_place_writes_to_the_memory():
-    """The owner stays the producer; the Array is the same object."""
-    memory = np.arange(3.0)
-    x = same = ix.from_dlpack(memory)
-    x += 1
-
-    assert x is same
-    assert memory.tolist() == [1.0, 2.0, 3.0]
-
-
 # ---------------------------------------------------------------- indices
 
 
@@ -375,23 +350,6 @@ def test_page_locked_memory_meets_that_of_the_host():
 
 
 # ---------------------------------------------------------------- numbers
-
-
-@pytest.mark.parametrize("convert", [bool, int, float, complex])
-def test_numbers_come_of_arrays_without_axes(convert):
-    """Only 0-dimensional arrays are converted to numbers."""
-    x = xp.asarray(2.0)
-
-    assert convert(x) == convert(2)
-    with pytest.raises((TypeError, ValueError)):
-        convert(xp.asarray([2.0]))
-
-
-def test_only_whole_numbers_are_indices():
-    """Only integers are indices, as in Python."""
-    assert [5, 6, 7][xp.asarray(1)] == 6
-    with pytest.raises(TypeError):
-        [5][xp.asarray(0.0)]
 
 
 @pytest.mark.parametrize(

@@ -22,21 +22,18 @@ if TYPE_CHECKING:
 TOO_DEEP: Final = "expressions or branches are nested deeper than Python's limit of recursion"
 
 
+@dataclass(eq=False, slots=True, repr=False)
 class Slot:
     """A variable of one type; a name that is redefined with another type gets another slot."""
 
-    __slots__ = ("name", "type")
-
     name: str
     type: ScalarType
-
-    def __init__(self, name: str, type_: ScalarType) -> None:
-        self.name, self.type = name, type_
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.type}"
 
 
+@dataclass(eq=False, slots=True)
 class ArrayValue:
     """An array that a kernel may index: an argument, or one in shared memory.
 
@@ -54,24 +51,11 @@ class ArrayValue:
         Its offset in shared memory [bytes].
     """
 
-    __slots__ = ("argument", "name", "offset", "shape", "type")
-
-    argument: int | None
     name: str
-    offset: int
-    shape: tuple[int, ...]
     type: ArrayType
-
-    def __init__(
-        self,
-        name: str,
-        type_: ArrayType,
-        argument: int | None,
-        shape: tuple[int, ...] = (),
-        offset: int = 0,
-    ) -> None:
-        self.name, self.type, self.argument = name, type_, argument
-        self.shape, self.offset = shape, offset
+    argument: int | None
+    shape: tuple[int, ...] = ()
+    offset: int = 0
 
     @property
     def nbytes(self) -> int:
