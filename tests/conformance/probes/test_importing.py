@@ -13,10 +13,10 @@ from interchange_conformance.probes.importing import (
     Attempt,
     Way,
     attempts as attempts_of,
-    by_object,
     elements_of,
     expect_released,
     expect_right,
+    object_way,
     paired,
     releases,
     show,
@@ -151,7 +151,7 @@ def test_a_consumer_of_capsules_alone_has_no_way_for_objects(consumer):
     capsules_only = Subject("capsules", take_capsule=consumer.subject.take_capsule)
 
     with pytest.raises(NotApplicable):
-        by_object(ConsumerUnderTest(capsules_only))
+        object_way(ConsumerUnderTest(capsules_only))
 
 
 @pytest.fixture

@@ -279,17 +279,22 @@ def expect_values_or_refusal(
     list or None
         The elements; None after a refusal.
     """
+    found = values_or_refusal(consumer, x, what)
+    words = f"{what} was read as {found}, due: {due}, or to refuse it"
+    expect(found is None or found == due, words)
+    return found
+
+
+def values_or_refusal(consumer: ConsumerUnderTest, x: Any, what: str) -> list[Any] | None:
+    """Return the elements of an object with a record; None if it is refused, also when read."""
     need_plain_records(consumer)
     note(f"taking {what}")
     try:
-        found = consumer.values(consumer.take_cai(x))
+        return consumer.values(consumer.take_cai(x))
     except NotApplicable:
         raise
     except Exception:  # noqa: BLE001 - the kind of refusal is not tested here
         return None
-
-    expect(found == due, f"{what} was read as {found}, due: {due}, or to refuse it")
-    return found
 
 
 def need_plain_records(consumer: ConsumerUnderTest) -> None:

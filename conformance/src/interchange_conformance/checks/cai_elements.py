@@ -13,7 +13,14 @@ from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.registry import area
 
-from ._records import SPEC, Exporter, Floats, expect_values_or_refusal, need_plain_records
+from ._records import (
+    SPEC,
+    Exporter,
+    Floats,
+    expect_values_or_refusal,
+    need_plain_records,
+    values_or_refusal,
+)
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ConsumerUnderTest
@@ -132,14 +139,7 @@ def structures_are_not_read_as_numbers(consumer: ConsumerUnderTest) -> None:
 
 def _expect_no_numbers(consumer: ConsumerUnderTest, record: dict[str, Any], what: str) -> None:
     """Raise `Found` if elements that are not numbers are read as numbers."""
-    need_plain_records(consumer)
-    note(f"taking {what}")
-    try:
-        found = consumer.values(consumer.take_cai(Exporter(record)))
-    except NotApplicable:
-        raise
-    except Exception:  # noqa: BLE001 - a refusal is correct at any time
-        return
+    found = values_or_refusal(consumer, Exporter(record), what) or []
     numbers = [one for one in found if isinstance(one, (int, float, complex))]
 
     expect(not numbers, f"{what} were read as the numbers {numbers[:4]}")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import NotApplicable, expect
-from interchange_conformance.probes.importing import Attempt, shares, show, ways
+from interchange_conformance.probes.importing import Attempt, object_way, shares, show, ways
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import Producer, StreamOnly, host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.importing import Shape, Way
+    from interchange_conformance.probes.importing import Shape
     from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
@@ -55,17 +55,9 @@ def _asking(consumer: ConsumerUnderTest, copy: bool | None) -> Callable[[Source]
 
 def _need_keyword(consumer: ConsumerUnderTest) -> None:
     """Make a check not applicable if take_with(copy=None) imports no plain array."""
-    plain = Attempt(_asking(consumer, copy=None), host(_way(consumer).shape))
+    plain = Attempt(_asking(consumer, copy=None), host(object_way(consumer).shape))
     if not plain.taken:
         raise NotApplicable(f"take_with(copy=None): a plain array {plain}")
-
-
-def _way(consumer: ConsumerUnderTest) -> Way:
-    """Return a way that imports producers."""
-    for way in ways(consumer):
-        if way.name == "take":
-            return way
-    raise NotApplicable("take() takes no plain array")
 
 
 def _by_columns(shape: Shape) -> Source:
@@ -98,7 +90,7 @@ def copy_false_shares_or_refuses(
 
     Send copy=False to the producer, and copy nothing yourself, for alignment or strides either.
     """
-    shape = _way(consumer).shape
+    shape = object_way(consumer).shape
     take = _asking(consumer, copy=False)
     attempt = Attempt(take, case(shape))
     if not attempt.taken:
@@ -115,7 +107,7 @@ def copy_false_takes_what_is_shared_anyway(consumer: ConsumerUnderTest) -> None:
 
     Refuse copy=False only if you would have to copy.
     """
-    shape = _way(consumer).shape
+    shape = object_way(consumer).shape
     take = _asking(consumer, copy=False)
     default = Attempt(_asking(consumer, copy=None), host(shape))
     if not shares(consumer, default.source, default.array):
@@ -137,7 +129,7 @@ def copy_true_copies_or_refuses(consumer: ConsumerUnderTest, case: type[Source])
     Send copy=True to the producer, and copy yourself if it does not support the keyword. The caller
     is going to write to the copy.
     """
-    shape = _way(consumer).shape
+    shape = object_way(consumer).shape
     take = _asking(consumer, copy=True)
     attempt = Attempt(take, host(shape, kind=case))
     if not attempt.taken:
@@ -161,7 +153,7 @@ def copy_false_reaches_the_producer(consumer: ConsumerUnderTest) -> None:
 
     Pass the keyword on: otherwise the producer may copy.
     """
-    shape = _way(consumer).shape
+    shape = object_way(consumer).shape
     if not Attempt(_asking(consumer, copy=None), host(shape, kind=_Copying)).taken:
         raise NotApplicable("a producer that copies is refused")
     take = _asking(consumer, copy=False)

@@ -16,9 +16,9 @@ from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.probes.importing import (
     Attempt,
     attempts,
-    by_object,
     expect_released,
     expect_right_if_read,
+    object_way,
     of_rule,
     paired,
     show,
@@ -237,7 +237,7 @@ def the_host_can_be_asked_for(consumer: ConsumerUnderTest) -> None:
 
     Accept the keyword, and send no dl_device if the array is already there.
     """
-    way = next(way for way in ways(consumer) if way.take == by_object(consumer))
+    way = object_way(consumer)
     attempt = Attempt(_to_host(consumer), host(way.shape))
 
     expect(attempt.taken, f'device="cpu": an array of the host {attempt}')
@@ -251,7 +251,7 @@ def what_is_taken_onto_the_host_is_there(consumer: ConsumerUnderTest) -> None:
     Send dl_device=(1, 0) to the producer, or copy yourself, and raise if neither is possible: do
     not return an array that is still on its device.
     """
-    way = next(way for way in ways(consumer) if way.take == by_object(consumer))
+    way = object_way(consumer)
     take = _to_host(consumer)
     if not Attempt(take, host(way.shape)).taken:
         raise NotApplicable('device="cpu": an array of the host is refused')
@@ -280,12 +280,11 @@ def odd_answers_about_the_device_do_no_harm(consumer: ConsumerUnderTest, case: P
     Call it before you request the capsule, and check the result before you use it. Once there is a
     capsule, its tensor must be released on every path.
     """
-    take = by_object(consumer)
-    way = next(way for way in ways(consumer) if way.take == take)
+    way = object_way(consumer)
     source = way.fit(case.versions["versioned"].make())
     if source is None:
         raise NotApplicable("the case has two axes")
-    attempt = Attempt(take, source)
+    attempt = Attempt(way.take, source)
 
     expect_right_if_read(consumer, way, attempt)
     expect_released(consumer, way, attempt)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from interchange_conformance.findings import NotApplicable, expect
-from interchange_conformance.probes.importing import Attempt, attempts, by_object, paired, ways
+from interchange_conformance.probes.importing import Attempt, attempts, object_way, paired, ways
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host, legal, zoo
 
@@ -114,7 +114,7 @@ def objects_without_dlpack_raise_attribute_error(consumer: ConsumerUnderTest) ->
 
     Do not catch the AttributeError of the attribute access.
     """
-    take = by_object(consumer)
+    take = object_way(consumer).take
     attempt = Attempt(take, _ZOO["no-dlpack"].versions["versioned"].make())
 
     if attempt.taken:

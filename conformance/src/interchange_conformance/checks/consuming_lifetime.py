@@ -16,11 +16,11 @@ from interchange_conformance.probes.importing import (
     EACH_GENERATION,
     Attempt,
     attempts,
-    by_object,
     elements_of,
     expect_all_released,
     expect_released,
     expect_right_if_read,
+    object_way,
     of_rule,
     paired,
     release_caches,
@@ -126,9 +126,7 @@ def views_keep_the_memory(consumer: ConsumerUnderTest) -> None:
 
     Keep a reference from your exports to the imported tensor, not only to the array in between.
     """
-    way = next((way for way in ways(consumer) if way.name == "take"), None)
-    if way is None:
-        raise NotApplicable("take() takes no plain array")
+    way = object_way(consumer)
     source = _made(way)
     first = way.take(source)
     if not hasattr(first, "__dlpack__"):
@@ -233,11 +231,10 @@ def elements_are_read_without_asking_again(consumer: ConsumerUnderTest) -> None:
 
     Keep the tensor, not the producer: that object may be changed, closed or destroyed.
     """
-    take = by_object(consumer)
-    way = next(way for way in ways(consumer) if way.take == take)
+    way = object_way(consumer)
     source = _made(way)
     due = elements_of(source)
-    attempt = Attempt(take, source)
+    attempt = Attempt(way.take, source)
     asked = len(source.log)
     source.manners = replace(source.manners, raises=BufferError("the producer is closed"))
 

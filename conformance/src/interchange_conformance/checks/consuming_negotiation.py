@@ -12,6 +12,7 @@ from interchange_conformance.findings import NotApplicable, expect
 from interchange_conformance.probes.importing import (
     Attempt,
     expect_right_if_read,
+    object_way,
     paired,
     ways,
 )
@@ -35,18 +36,10 @@ _KEYWORDS: Final = frozenset({"stream", "max_version", "dl_device", "copy"})
 
 def _requests(consumer: ConsumerUnderTest) -> list[dict[str, Any]]:
     """Return the keywords of each request, to a producer that accepts every keyword."""
-    way = _object_way(consumer)
+    way = object_way(consumer)
     source = host(way.shape, kind=AnyKeyword)
     Attempt(way.take, source)
     return [call.keywords for call in source.log if call.method == "__dlpack__"]
-
-
-def _object_way(consumer: ConsumerUnderTest) -> Way:
-    """Return the way that imports producers."""
-    for way in ways(consumer):
-        if way.name == "take":
-            return way
-    raise NotApplicable("take() takes no plain array")
 
 
 def _sent(consumer: ConsumerUnderTest, word: str) -> list[Any]:
@@ -171,7 +164,7 @@ def producers_without_keywords_are_taken(consumer: ConsumerUnderTest) -> None:
 
 def _expect_taken(consumer: ConsumerUnderTest, case: type[Source]) -> None:
     """Raise an error unless a kind of producer is imported, and read correctly."""
-    way = _object_way(consumer)
+    way = object_way(consumer)
     if case in _OLD:
         _need_legacy(consumer)
     attempt = Attempt(way.take, host(way.shape, kind=case))
@@ -210,7 +203,7 @@ def errors_of_the_producer_arrive(consumer: ConsumerUnderTest, case: tuple[str, 
     message says what is wrong with the array.
     """
     manner, prefix = case
-    way = _object_way(consumer)
+    way = object_way(consumer)
     for name, pair in _ZOO.items():
         rest = name.removeprefix(prefix)
         source = way.fit(pair.versions["versioned"].make()) if rest not in (name, "") else None
@@ -246,7 +239,7 @@ def objects_without_dlpack_are_refused(consumer: ConsumerUnderTest) -> None:
 
     Look the method up first, and do not catch the AttributeError.
     """
-    way = _object_way(consumer)
+    way = object_way(consumer)
     attempt = Attempt(way.take, _fitting(way, "no-dlpack"))
 
     expect(not attempt.taken, f"an object with __dlpack_device__ alone {attempt}")
@@ -263,7 +256,7 @@ def objects_without_dlpack_device_are_refused(consumer: ConsumerUnderTest) -> No
     Request the device first. Without it the required stream is unknown; consumers of host memory
     may do without, and learn the device from the capsule.
     """
-    way = _object_way(consumer)
+    way = object_way(consumer)
     attempt = Attempt(way.take, _fitting(way, "no-dlpack-device"))
 
     expect(not attempt.taken, f"an object with __dlpack__ alone {attempt}")

@@ -239,8 +239,8 @@ def _capsule(source: Any) -> Any:
     return source.__dlpack__(max_version=(1, 3))
 
 
-def by_object(consumer: ConsumerUnderTest) -> Callable[[Source], Any]:
-    """Return the function that imports producers, for checks of the consumer's requests.
+def object_way(consumer: ConsumerUnderTest) -> Way:
+    """Return the way that imports producers, for checks of the consumer's requests.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def by_object(consumer: ConsumerUnderTest) -> Callable[[Source], Any]:
     """
     for way in ways(consumer):
         if way.name == "take":
-            return way.take
+            return way
     raise NotApplicable("take() takes no plain array")
 
 

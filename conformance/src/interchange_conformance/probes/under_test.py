@@ -85,6 +85,32 @@ class _UnderTest:
             raise NotApplicable(f"the subject describes no {name}()")
         return function
 
+    def _ask(self, name: str, *given: Any, lacks: str, told: str | None = None) -> Any:
+        """Return the result of a function of the subject that makes something.
+
+        Raises
+        ------
+        NotApplicable
+            The library does not support it.
+        BrokenSubjectError
+            The function raised another error.
+        """
+        function = self._need(name)
+        try:
+            return function(*given)
+        except CannotMakeError as error:
+            raise NotApplicable(f"{lacks}: {error}") from error
+        except Exception as error:
+            words = f"{name}({told or ', '.join(map(repr, given))})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def _read(self, name: str, y: Any) -> list[Any]:
+        """Return elements as the library reads them; `NotApplicable` if it cannot read them."""
+        try:
+            return list(self._need(name)(y))
+        except CannotMakeError as error:
+            raise NotApplicable(f"the elements cannot be read: {error}") from error
+
 
 class ProducerUnderTest(_UnderTest):
     """A library that exports arrays."""
@@ -102,15 +128,7 @@ class ProducerUnderTest(_UnderTest):
         device: str = HOST,
         readonly: bool = False,
     ) -> Any:
-        """Return an array of the library, of a given form or of any that it supports.
-
-        Raises
-        ------
-        NotApplicable
-            The library does not support them.
-        BrokenSubjectError
-            The subject's ``make`` raised another error.
-        """
+        """Return an array of a given form, or of any that the library has; raises as `_ask`."""
         if shape is not None and dtype is not None:
             return self._make(shape, dtype, device, readonly)
         if shape is not None:
@@ -126,14 +144,8 @@ class ProducerUnderTest(_UnderTest):
 
     def _make(self, shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
         """Return an array of a shape and an element type."""
-        make = self._need("make")
-        try:
-            return make(shape, dtype, device, readonly)
-        except CannotMakeError as error:
-            raise NotApplicable(f"no {dtype} of shape {shape} on {device}: {error}") from error
-        except Exception as error:
-            words = f"make({shape}, {dtype!r}, {device!r}, {readonly})"
-            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+        lacks = f"no {dtype} of shape {shape} on {device}"
+        return self._ask("make", shape, dtype, device, readonly, lacks=lacks)
 
     def _any(self) -> Iterator[Form]:
         """Yield the forms that a library may support: those it describes, and common ones."""
@@ -187,47 +199,20 @@ class ProducerUnderTest(_UnderTest):
         return self._blocks[nbytes]
 
     def make_from(self, numbers: list[Any], shape: Shape, dtype: str) -> Any:
-        """Return an array of host memory with given numbers, in C order.
-
-        Raises
-        ------
-        NotApplicable
-            The library does not support them.
-        BrokenSubjectError
-            The subject's ``make_from`` raised another error.
-        """
-        make_from = self._need("make_from")
-        try:
-            return make_from(numbers, shape, dtype)
-        except CannotMakeError as error:
-            raise NotApplicable(f"no {dtype} of shape {shape} of numbers: {error}") from error
-        except Exception as error:
-            words = f"make_from([...], {shape}, {dtype!r})"
-            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+        """Return an array of host memory with given numbers, in C order; raises as `_ask`."""
+        lacks, told = f"no {dtype} of shape {shape} of numbers", f"[...], {shape}, {dtype!r}"
+        return self._ask("make_from", numbers, shape, dtype, lacks=lacks, told=told)
 
     def make_on(
         self, stream: int, shape: Shape = SIX[0], dtype: str = "float32", device: str = "cuda"
     ) -> Any:
-        """Return an array of CUDA memory with possible pending work on a stream (a handle).
-
-        Raises
-        ------
-        NotApplicable
-            The library does not support them.
-        BrokenSubjectError
-            The subject's ``make_on`` raised another error.
-        """
-        make_on = self._need("make_on")
+        """Return an array of CUDA memory used on a stream (a handle); raises as `_ask`."""
         given = (stream, shape, dtype) if device == "cuda" else (stream, shape, dtype, device)
-        if not _takes(make_on, given):
+        if not _takes(self._need("make_on"), given):
             raise NotApplicable("the subject's make_on() takes no device")
-        try:
-            return make_on(*given)
-        except CannotMakeError as error:
-            raise NotApplicable(f"no {dtype} of shape {shape} on a stream: {error}") from error
-        except Exception as error:
-            words = f"make_on({stream:#x}, {', '.join(map(repr, given[1:]))})"
-            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+        told = ", ".join([f"{stream:#x}", *map(repr, given[1:])])
+        lacks = f"no {dtype} of shape {shape} on a stream"
+        return self._ask("make_on", *given, lacks=lacks, told=told)
 
     def export(self, x: Any, **keywords: Any) -> Any:
         """Return what ``x.__dlpack__(**keywords)`` returns.
@@ -307,17 +292,8 @@ class ConsumerUnderTest(_UnderTest):
         self._need("use_cai")(x, work)
 
     def values(self, y: Any) -> list[Any]:
-        """Return the elements of an imported array as the library reads them, in C order.
-
-        Raises
-        ------
-        NotApplicable
-            The subject raised `CannotMakeError`: the library cannot read such memory.
-        """
-        try:
-            return list(self._need("read")(y))
-        except CannotMakeError as error:
-            raise NotApplicable(f"the elements cannot be read: {error}") from error
+        """Return the elements of an imported array as the library reads them, in C order."""
+        return self._read("read", y)
 
     def refusal(self, x: Any, *, by: str = "take") -> Exception:
         """Return the error with which the library refuses `x`.
@@ -360,27 +336,13 @@ class ArrowProducerUnderTest(_ArrowUnderTest):
         chunks: int = 1,
         stream: int | None = None,
     ) -> Any:
-        """Return a column of the library; with a stream, of CUDA memory used on that stream.
-
-        Raises
-        ------
-        NotApplicable
-            The library does not support them.
-        BrokenSubjectError
-            The subject's ``make_arrow`` raised another error.
-        """
-        make = self._need("make_arrow")
+        """Return a column; with a stream, of CUDA memory used on that; raises as `_ask`."""
         given = (values, dtype, start, chunks, *(() if stream is None else (stream,)))
-        if stream is not None and not _takes(make, given):
+        if stream is not None and not _takes(self._need("make_arrow"), given):
             raise NotApplicable("the subject's make_arrow() takes no stream")
-        try:
-            return make(*given)
-        except CannotMakeError as error:
-            words = f"no {dtype} from {start} on in {chunks} chunks"
-            raise NotApplicable(f"{words}: {error}") from error
-        except Exception as error:
-            words = f"make_arrow([...], {dtype!r}, {start}, {chunks})"
-            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+        lacks = f"no {dtype} from {start} on in {chunks} chunks"
+        told = f"[...], {dtype!r}, {start}, {chunks}"
+        return self._ask("make_arrow", *given, lacks=lacks, told=told)
 
     def export(self, x: Any, kind: str, **keywords: Any) -> Any:
         """Return the result of a column's method; `opened_arrow.METHODS` lists the kinds.
@@ -410,17 +372,8 @@ class ArrowConsumerUnderTest(_ArrowUnderTest):
         return self._need("take_arrow")(x)
 
     def values(self, y: Any) -> list[Any]:
-        """Return the elements of an imported column as the library reads them.
-
-        Raises
-        ------
-        NotApplicable
-            The subject raised `CannotMakeError`: the library cannot read such a column.
-        """
-        try:
-            return list(self._need("read_arrow")(y))
-        except CannotMakeError as error:
-            raise NotApplicable(f"the elements cannot be read: {error}") from error
+        """Return the elements of an imported column as the library reads them."""
+        return self._read("read_arrow", y)
 
 
 UNDER_TEST: dict[str, Callable[[Subject], _UnderTest]] = {

@@ -92,6 +92,19 @@ def _function(name: str) -> int:
     return compiled.function_address(_SOURCE, name)
 
 
+class _count:  # noqa: N801 - used like `property`
+    """An attribute that reads the field of a ledger with the same name."""
+
+    def __init__(self, doc: str, *, of: str = "_ledger") -> None:
+        self.__doc__, self._of = doc, of
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, loan: Loan, _: type | None = None) -> int:
+        return int(getattr(getattr(loan, self._of), self._name))
+
+
 class Loan:
     """One exported struct, and its state.
 
@@ -165,25 +178,10 @@ class Loan:
         function = None if destructor is None else _function(destructor)
         return capsules.new_capsule(self.address, name, function)
 
-    @property
-    def releases(self) -> int:
-        """How often its release callback has run, also after the struct was moved."""
-        return int(self._ledger.releases)
-
-    @property
-    def without_gil(self) -> int:
-        """How often it was released by a thread that did not hold the GIL."""
-        return int(self._ledger.without_gil)
-
-    @property
-    def in_flight(self) -> int:
-        """How often it was released while an exception was set."""
-        return int(self._ledger.in_flight)
-
-    @property
-    def order(self) -> int:
-        """Position of its first release among those of all structs; 0 if not released."""
-        return int(self._ledger.order)
+    releases = _count("How often its release callback has run, also after the struct was moved.")
+    without_gil = _count("How often it was released by a thread that did not hold the GIL.")
+    in_flight = _count("How often it was released while an exception was set.")
+    order = _count("Position of its first release among those of all structs; 0 if not released.")
 
     @property
     def alive(self) -> bool:
@@ -346,25 +344,12 @@ class StreamLoan(Loan):
         schemas = self._schemas[: ledger.schemas_given]
         return (*schemas, *self._chunks[: ledger.chunks_given])
 
-    @property
-    def schema_calls(self) -> int:
-        """How often ``get_schema`` was called."""
-        return int(self._made.schema_calls)
-
-    @property
-    def next_calls(self) -> int:
-        """How often ``get_next`` was called."""
-        return int(self._made.next_calls)
-
-    @property
-    def error_calls(self) -> int:
-        """How often ``get_last_error`` was called."""
-        return int(self._made.error_calls)
-
-    @property
-    def stray_calls(self) -> int:
-        """Number of forbidden calls of callbacks: after release, or without an error."""
-        return int(self._made.stray_calls)
+    schema_calls = _count("How often ``get_schema`` was called.", of="_made")
+    next_calls = _count("How often ``get_next`` was called.", of="_made")
+    error_calls = _count("How often ``get_last_error`` was called.", of="_made")
+    stray_calls = _count(
+        "Number of forbidden calls of callbacks: after release, or without an error.", of="_made"
+    )
 
     def forget(self) -> None:
         """Permit the structs to be freed."""
