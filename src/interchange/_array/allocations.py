@@ -24,19 +24,12 @@ class Allocation:
     The garbage collector does not track it: the collector would call the finaliser of an allocation
     in garbage before those of other objects there, which may still read the memory.  An allocation
     therefore refers to nothing that could refer back to it.
-
-    Attributes
-    ----------
-    ptr : int
-        The first address; 0 after it was freed.
-    ordinal : int
-        The device that the memory is on, or that allocated the page-locked memory.
     """
 
     __slots__ = ("_driver", "_pinned", "_process", "ordinal", "ptr")
 
-    ptr: int
-    ordinal: int
+    ptr: int  # the first address; 0 after it was freed
+    ordinal: int  # the device that the memory is on, or that allocated the page-locked memory
     _driver: Driver
     _pinned: bool
     _process: int  # a forked child must not free its parent's memory
@@ -78,16 +71,7 @@ def _own(
 def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
     """Return new memory of a device.
 
-    Parameters
-    ----------
-    driver : Driver
-        The driver of the device.
-    nbytes : int
-        Size, at least 1 [bytes].
-    ordinal : int
-        The device.
-    call : str
-        Named in errors.
+    `nbytes`: size, at least 1 [bytes].
     """
     return _own(driver, driver.allocate, nbytes, ordinal, call)
 

@@ -267,24 +267,12 @@ def _order_of(spec: Spec, order: str) -> str:
 
 
 class CheckedArgument(NamedTuple):
-    """An argument that is checked against its contract.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    array : Array
-        The argument, as an Array.
-    contract : Contract
-        Its contract.
-    is_ours : bool
-        Whether the caller passed an Array.
-    """
+    """An argument that is checked against its contract."""
 
     name: str
-    array: Any
+    array: Any  # the argument, as an Array
     contract: Contract
-    is_ours: bool
+    is_ours: bool  # whether the caller passed an Array
 
 
 def are_met(held: Sequence[CheckedArgument]) -> bool:

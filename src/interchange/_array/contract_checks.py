@@ -46,14 +46,7 @@ def _contract_of(values: tuple[Any, ...]) -> Contract:
 def check_contract(array: ArrayBase, values: tuple[Any, ...], name: str) -> None:
     """Raise ContractError with all differences, or return None.
 
-    Parameters
-    ----------
-    array : Array
-        The array.
-    values : tuple
-        The requirements, in the order of `WORDS`; None for none.
-    name : str
-        The name of the argument.
+    `values`: the requirements, in the order of `WORDS`; None for none.
     """
     contract = _contract_of(values)
     if contract._is_met(array, {}):

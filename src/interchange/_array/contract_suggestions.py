@@ -46,12 +46,8 @@ def hint_for(
 ) -> str:
     """Return the fix, for every argument that does not meet its contract.
 
-    Parameters
-    ----------
-    found : sequence
-        The arguments, and the differences of each.
-    extents : dict
-        Extents of names in the arguments that meet their contracts [elements].
+    `found`: the arguments, and the differences of each.
+    `extents`: extents of names in the arguments that meet their contracts [elements].
     """
     calls, others, written = [], [], []
     for held, complaints in found:

@@ -39,25 +39,11 @@ COPIED_BY_DRIVERS: Final = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM
 def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any = None) -> T:
     """Return a copy in new memory: on the same device, or on the host if it can read the memory.
 
-    Parameters
-    ----------
-    array : Tensor
-        The source.
-    cls : type
-        The class of the result.
-    order : {"C", "F"}
-        Which axis runs fastest.
-    call : str
-        Named in errors.
-    stream : None, int or stream object, optional
-        Stream of a copy of device memory; None for the stream of the pending work.
+    `order`: which axis runs fastest.
+    `stream`: stream of a copy of device memory; None for the stream of the pending work.
 
-    Raises
-    ------
-    StreamError
-        `stream` is not a stream of that device (DLP-STREAM-1 to DLP-STREAM-4).
-    UnsupportedDeviceError
-        The host cannot access the memory (DLP-DEV-6).
+    Raises StreamError: `stream` is not a stream of that device (DLP-STREAM-1 to DLP-STREAM-4).
+    Raises UnsupportedDeviceError: the host cannot access the memory (DLP-DEV-6).
     """
     if array._spec.device.type in COPIED_BY_DRIVERS:
         from . import device_copies
@@ -82,25 +68,12 @@ def copy_alike(array: T, call: str, stream: Any) -> T:
 def move_array(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:
     """Return the array on `device`: the array itself if it is there already.
 
-    Parameters
-    ----------
-    array : Tensor
-        The source.
-    device : device-like
-        The target device.
-    stream : None, int or stream object
-        Stream of the copy; None for the stream of the pending work.
-    call : str
-        Named in errors.
-    copy : bool or None, default None
-        False: return an array on the same memory, or raise an error.
+    `device`: the target device.
+    `stream`: stream of the copy; None for the stream of the pending work.
+    `copy`: False: return an array on the same memory, or raise an error.
 
-    Raises
-    ------
-    CopyNeededError
-        A copy is needed, and `copy` is False (DLP-COPY-1).
-    UnsupportedDeviceError
-        No driver copies between these devices (DLP-DEV-6).
+    Raises CopyNeededError: a copy is needed, and `copy` is False (DLP-COPY-1).
+    Raises UnsupportedDeviceError: no driver copies between these devices (DLP-DEV-6).
     """
     target = Device.of(device, call)
     there = array._spec.device

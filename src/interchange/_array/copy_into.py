@@ -69,26 +69,15 @@ def copy_into(target: Any, source: Any, stream: Any, call: str) -> None:
     The copy waits for the work pending on both arrays, and their earlier users wait for the copy.
     The source may be freed, and if the host can access it, written, when this returns.
 
-    Parameters
-    ----------
-    target : Array
-        Writable; its elements overlap neither each other nor those of `source`.
-    source : Array
-        Of the same shape and element type.
-    stream : None, int or stream object
-        As for `copy_array`; without one and without work pending on a source on a device, the
+    `target`: writable; its elements overlap neither each other nor those of `source`.
+    `source`: of the same shape and element type.
+    `stream`: as for `copy_array`; without one and without work pending on a source on a device, the
         stream of the work that is pending on the target.
-    call : str
-        Named in errors.
 
-    Raises
-    ------
-    StreamError
-        `stream` is not a stream of the device, or is -1, or a stream captures.
-    UnsupportedDeviceError
-        Neither the host nor a driver can access both arrays (DLP-DEV-6, CAI-DATA-3).
-    UnsupportedDTypeError
-        Packed elements cannot be rearranged (DLP-DTYPE-5).
+    Raises StreamError: `stream` is not a stream of the device, or is -1, or a stream captures.
+    Raises UnsupportedDeviceError: neither the host nor a driver can access both arrays (DLP-DEV-6,
+        CAI-DATA-3).
+    Raises UnsupportedDTypeError: packed elements cannot be rearranged (DLP-DTYPE-5).
     """
     if not (is_copied_here(target) or is_copied_here(source)):
         check_named(stream, source._spec.device, call)
@@ -136,16 +125,11 @@ _in_use: Final[set[_SourceInUse]] = set()
 
 
 class Copy(NamedTuple):
-    """A copy by a driver whose arguments are checked; nothing is enqueued yet.
-
-    Attributes
-    ----------
-    plan : list of PitchedCopy or None
-        The driver's copies; None if the host has to rearrange elements.
-    """
+    """A copy by a driver whose arguments are checked; nothing is enqueued yet."""
 
     driver: Driver
     source: Any
+    # The driver's copies; None if the host has to rearrange elements.
     plan: list[PitchedCopy] | None
     stream: CopyStream
     call: str
@@ -218,17 +202,10 @@ def prepare(
 ) -> Copy | None:
     """Check a copy of an array to memory on a device or from one, and choose its stream.
 
-    Parameters
-    ----------
-    goal : Spec
-        Of the target.
-    target : Tensor, optional
-        The target if it exists already: by default its stream is that of the copy.
+    `goal`: of the target.
+    `target`: the target if it exists already: by default its stream is that of the copy.
 
-    Returns
-    -------
-    Copy or None
-        None if there are no elements.
+    Returns None if there are no elements.
     """
     to_device, from_device = goal.device.type in LOCKED_OF, is_copied_here(source)
     place = goal.device if to_device else source._spec.device
@@ -257,10 +234,7 @@ def plan_for(source: Spec, target: Spec, call: str) -> list[PitchedCopy] | None:
 
     Between devices, and from the host, a driver copies contiguous bytes only.
 
-    Raises
-    ------
-    UnsupportedDTypeError
-        Packed elements cannot be rearranged (DLP-DTYPE-5).
+    Raises UnsupportedDTypeError: packed elements cannot be rearranged (DLP-DTYPE-5).
     """
     layout, goal = source.layout, target.layout
     if source.dtype.is_packed:
@@ -360,30 +334,14 @@ def draining(driver: Driver, stream: CopyStream, call: str) -> Iterator[None]:
 
 
 class CopyStream(NamedTuple):
-    """The stream that a copy runs on.
-
-    Attributes
-    ----------
-    handle : int
-        The stream.
-    ordinal : int
-        Its device, needed to identify default streams.
-    keep : object
-        Kept alive with the stream.
-    producers : EarlierUse
-        The other streams that work on the source is pending on.
-    keeps_source : bool
-        Whether `keep` refers to the source, and not only to a stream.
-    earlier : tuple[EarlierUse, ...]
-        The streams on which the source was used before that.
-    """
+    """The stream that a copy runs on."""
 
     handle: int
-    ordinal: int
-    keep: Any
-    producers: EarlierUse
-    keeps_source: bool = False
-    earlier: tuple[EarlierUse, ...] = ()
+    ordinal: int  # its device, needed to identify default streams
+    keep: Any  # kept alive with the stream
+    producers: EarlierUse  # the other streams that work on the source is pending on
+    keeps_source: bool = False  # whether `keep` refers to the source, and not only to a stream
+    earlier: tuple[EarlierUse, ...] = ()  # the streams on which the source was used before that
 
     @property
     def earlier_uses(self) -> tuple[EarlierUse, ...]:
@@ -394,20 +352,8 @@ class CopyStream(NamedTuple):
 def check_copy_stream(stream: Any, place: Device, call: str) -> int | None:
     """Return the handle of the stream that the caller names for a copy, or None.
 
-    Parameters
-    ----------
-    stream : None, int or stream object
-        The caller's argument.
-    place : Device
-        The device of the stream.
-    call : str
-        Named in errors.
-
-    Raises
-    ------
-    StreamError
-        The value is not a stream of the device, or is -1 (DLP-STREAM-2, DLP-STREAM-3,
-        DLP-STREAM-4).
+    Raises StreamError: the value is not a stream of the device, or is -1 (DLP-STREAM-2,
+        DLP-STREAM-3, DLP-STREAM-4).
     """
     if stream is None:
         return None
@@ -434,27 +380,14 @@ def choose_copy_stream(
     Neither the stream nor one that work is pending on may capture: an event between them would
     make the copy part of the capture.
 
-    Parameters
-    ----------
-    driver : Driver
-        The driver of `place`.
-    source : Tensor
-        The source.
-    place : Device
-        The device that default streams belong to.
-    stream : int or None
-        The result of `check_copy_stream`.
-    keep : object
-        The object that the stream was taken from.
-    call : str
-        Named in errors.
-    order_users : bool
-        Whether all earlier users of the source have to wait for the copy, not only the producer.
+    `driver`: the driver of `place`.
+    `place`: the device that default streams belong to.
+    `stream`: the result of `check_copy_stream`.
+    `keep`: the object that the stream was taken from.
+    `order_users`: whether all earlier users of the source have to wait for the copy, not only the
+        producer.
 
-    Raises
-    ------
-    StreamError
-        A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
+    Raises StreamError: a stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
     """
     pending, home, theirs = pending_streams_of(source, call)
     if pending and home < 0:  # managed memory: default streams are those of the current device
@@ -495,10 +428,7 @@ def _uses_to_order(
 ) -> tuple[EarlierUse, ...]:
     """Return the uses whose streams have to wait for a copy, without those that are known.
 
-    Raises
-    ------
-    StreamError
-        The stream of an earlier user captures (DLP-STREAM-8).
+    Raises StreamError: the stream of an earlier user captures (DLP-STREAM-8).
     """
     earlier = []
     for work in users:

@@ -48,24 +48,14 @@ def check_aligned(address: int, dtype: DType, call: str, hint: str | None = None
 def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
     """Return the layout of the same bytes as elements of another type.
 
-    Parameters
-    ----------
-    layout : Layout
-        The current layout.
-    old, new : DType
-        The current element type, and the new one.
-    call : str
-        Named in errors.
+    `layout`: the current layout.
+    `old`, `new`: the current element type, and the new one.
 
-    Raises
-    ------
-    ViewError
-        Sizes differ, and the layout has no last axis, its last axis is not contiguous, or its
-        length is not a multiple of the new size (IX-VIEW-1).
-    ExchangeError
-        The stride of another axis is not a multiple of the new size (DLP-STRIDES-3).
-    UnsupportedDTypeError
-        Elements are packed, and not contiguous (DLP-DTYPE-5).
+    Raises ViewError: sizes differ, and the layout has no last axis, its last axis is not
+        contiguous, or its length is not a multiple of the new size (IX-VIEW-1).
+    Raises ExchangeError: the stride of another axis is not a multiple of the new size
+        (DLP-STRIDES-3).
+    Raises UnsupportedDTypeError: elements are packed, and not contiguous (DLP-DTYPE-5).
 
     Examples
     --------

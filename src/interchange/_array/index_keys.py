@@ -41,14 +41,9 @@ def is_basic(part: object) -> bool:
 def read_part(part: Any, array: ArrayBase, call: str) -> Any:
     """Return a part of a key as a basic index, an Array or an ndarray.
 
-    Raises
-    ------
-    OutOfBoundsError
-        It is not an index (IX-INDEX-1, IX-INDEX-2).
-    ArgumentError
-        It is an array of a library other than NumPy (IX-XP-1).
-    MixedDevicesError
-        It is on another device than the array (IX-XP-2).
+    Raises OutOfBoundsError: it is not an index (IX-INDEX-1, IX-INDEX-2).
+    Raises ArgumentError: it is an array of a library other than NumPy (IX-XP-1).
+    Raises MixedDevicesError: it is on another device than the array (IX-XP-2).
     """
     if is_basic(part):
         return part
@@ -95,10 +90,7 @@ def _holds_bools(part: Any) -> bool:
 def _read_elements(part: Any, array: ArrayBase, call: str) -> Any:
     """Return a list or an ndarray as an ndarray of integers or bools, or as an int.
 
-    Raises
-    ------
-    ExchangeError
-        Some elements are masked (AI-MASK-1).
+    Raises ExchangeError: some elements are masked (AI-MASK-1).
     """
     np = load_numpy()
     if not array.device.is_host_accessible:
@@ -127,21 +119,9 @@ def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
 def pick(array: ArrayBase, library: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
     """Return the elements that a key with arrays selects, as an array of the library.
 
-    Parameters
-    ----------
-    array : Array
-        The indexed Array.
-    library : tuple[Backend, object]
-        The library, and its array.
-    parts : tuple
-        Parts of the key, read by `read_part`.
-    call : str
-        Named in the error.
+    `parts`: parts of the key, read by `read_part`.
 
-    Raises
-    ------
-    OutOfBoundsError
-        An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
+    Raises OutOfBoundsError: an index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
     backend, native = library
     key = _native_key(array, backend, parts, call)
@@ -160,10 +140,7 @@ def put(
 ) -> None:
     """Write elements of the library, or a number, to the elements that a key selects.
 
-    Raises
-    ------
-    OutOfBoundsError
-        An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
+    Raises OutOfBoundsError: an index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
     backend, native = library
     key = _native_key(array, backend, parts, call)
@@ -212,10 +189,7 @@ def _passes_by_bounds() -> bool:
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...], call: str) -> None:
     """Refuse integers that are out of bounds, each on its own axis; NumPy checks masks.
 
-    Raises
-    ------
-    OutOfBoundsError
-        An index is out of bounds (IX-INDEX-1).
+    Raises OutOfBoundsError: an index is out of bounds (IX-INDEX-1).
     """
     import numpy as np
 
@@ -257,10 +231,7 @@ def _as_index(part: Any, backend: Backend, cls: type[Any], call: str) -> Any:
 def _check_as_numpy(array: ArrayBase, parts: tuple[Any, ...], call: str) -> None:
     """Refuse ndarrays that NumPy would refuse, since a library may clip indices out of bounds.
 
-    Raises
-    ------
-    OutOfBoundsError
-        An index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
+    Raises OutOfBoundsError: an index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
     import numpy as np
 

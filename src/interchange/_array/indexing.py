@@ -60,10 +60,7 @@ _WIDE: Final = {1: "int64", 2: "float64", 3: "complex128"}
 def _check_kind(array: ArrayBase, value: Any) -> None:
     """Refuse to write values that the element type cannot hold, rather than truncate them.
 
-    Raises
-    ------
-    ArgumentError
-        The value cannot be held, such as a fraction by an integer type (IX-XP-4).
+    Raises ArgumentError: the value cannot be held, such as a fraction by an integer type (IX-XP-4).
     """
     if type(value) is type(array):
         said = str(value.dtype)
@@ -110,18 +107,12 @@ def assign(array: ArrayBase, key: Any, value: Any) -> None:
 
     An ndarray is accepted, too, if the host can access both: it is copied without synchronization.
 
-    Raises
-    ------
-    ReadOnlyError
-        The memory is read-only, or not known to be writable (DLP-RO-3).
-    ArgumentError
-        The library's arrays cannot be written (IX-XP-5); `value` is not an Array, an ndarray or a
-        number (IX-XP-1).
-    MixedDevicesError
-        `value` is on another device (IX-XP-2).
-    ExchangeError
-        `value` has masked elements (AI-MASK-1), or elements of a type that no Array has
-        (DLP-DTYPE-3).
+    Raises ReadOnlyError: the memory is read-only, or not known to be writable (DLP-RO-3).
+    Raises ArgumentError: the library's arrays cannot be written (IX-XP-5); `value` is not an Array,
+        an ndarray or a number (IX-XP-1).
+    Raises MixedDevicesError: `value` is on another device (IX-XP-2).
+    Raises ExchangeError: `value` has masked elements (AI-MASK-1), or elements of a type that no
+        Array has (DLP-DTYPE-3).
     """
     (backend, native), cls = sharing_with(array), type(array)
     if not backend.is_mutable:

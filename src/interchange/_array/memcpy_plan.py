@@ -28,17 +28,10 @@ PITCH_END: Final = 2**31
 
 
 class Axis(NamedTuple):
-    """One axis of a copy.
+    """One axis of a copy."""
 
-    Attributes
-    ----------
-    extent : int
-        Number of steps.
-    source, target : int
-        Stride on either side [bytes].
-    """
-
-    extent: int
+    extent: int  # number of steps
+    # source, target: stride on either side [bytes]
     source: int
     target: int
 
@@ -48,24 +41,12 @@ def plan_copies(
 ) -> list[PitchedCopy] | None:
     """Return the driver copies that together copy a strided array.
 
-    Parameters
-    ----------
-    shape : tuple[int, ...]
-        Extent of each axis [elements].
-    source : tuple[int, ...]
-        Strides of the source [elements]; may be negative or zero.
-    target : tuple[int, ...]
-        Strides of the target [elements]; positive, and no two elements overlap.
-    itemsize : int
-        Size of one element [bytes].
-    is_limited : bool
-        Whether to return None if there would be too many.
+    `source`: strides of the source [elements]; may be negative or zero.
+    `target`: strides of the target [elements]; positive, and no two elements overlap.
+    `is_limited`: whether to return None if there would be too many.
 
-    Returns
-    -------
-    list[PitchedCopy] or None
-        Copies with positions in place of addresses, relative to the first elements; an empty list
-        for an array without elements.
+    Returns copies with positions in place of addresses, relative to the first elements; an empty
+        list for an array without elements.
 
     Examples
     --------

@@ -45,16 +45,9 @@ _CALL: Final = "Array"
 def wrap(native: Any, backend: Backend, cls: type[T], like: ArrayBase | None = None) -> T:
     """Return an Array of a result; its attributes are computed on first access.
 
-    Parameters
-    ----------
-    native : object
-        The result of the library: an array of its own, or a scalar.
-    backend : Backend
-        The library.
-    cls : type
-        The class of the result.
-    like : ArrayBase, optional
-        The Array whose memory the result may share, if the library does not track read-only memory.
+    `native`: the result of the library: an array of its own, or a scalar.
+    `like`: the Array whose memory the result may share, if the library does not track read-only
+        memory.
     """
     if backend._uses_streams:
         backend._note_used()
@@ -77,16 +70,8 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: ArrayBase | None = N
 def finish(name: str, result: Any, backend: Backend, like: T) -> T:
     """Return an Array of the result of a function of one array, whose memory it may share.
 
-    Parameters
-    ----------
-    name : str
-        The function, by its name in the standard.
-    result : object
-        The result of the library.
-    backend : Backend
-        The library.
-    like : Array
-        The argument of the function.
+    `name`: the function, by its name in the standard.
+    `like`: the argument of the function.
     """
     cls = type(like)
     if name in VIEWS:

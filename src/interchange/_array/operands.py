@@ -55,12 +55,8 @@ def as_scalar(x: Any) -> Any:
 def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
     """Return the operand for a library: its own array, or a Python scalar.
 
-    Raises
-    ------
-    MixedDevicesError
-        `x` is an Array on another device (IX-XP-2).
-    ArgumentError
-        `x` is neither an Array nor a scalar (IX-XP-1).
+    Raises MixedDevicesError: `x` is an Array on another device (IX-XP-2).
+    Raises ArgumentError: `x` is neither an Array nor a scalar (IX-XP-1).
     """
     if type(x) is cls:
         known = getattr(x, "_library", None)
@@ -101,10 +97,7 @@ def foreign(call: str, x: object) -> ArgumentError:
 def array_of(x: Any, cls: type[Any], call: str) -> Any:
     """Return an Array unchanged, and refuse any other object.
 
-    Raises
-    ------
-    ArgumentError
-        `x` is not an Array (IX-XP-1).
+    Raises ArgumentError: `x` is not an Array (IX-XP-1).
     """
     if type(x) is not cls:
         raise foreign(call, x)
@@ -114,10 +107,7 @@ def array_of(x: Any, cls: type[Any], call: str) -> Any:
 def backend_for(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
     """Return the library that computes with these operands: that of the first Array.
 
-    Raises
-    ------
-    ArgumentError
-        No operand is an Array (IX-XP-1).
+    Raises ArgumentError: no operand is an Array (IX-XP-1).
     """
     others = []
     for x in xs:

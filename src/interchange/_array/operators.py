@@ -129,10 +129,8 @@ def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
 def check_shared(array: Any, native: Any, backend: Any, call: str) -> None:
     """Refuse to write if the library has no array over the memory itself.
 
-    Raises
-    ------
-    CopyNeededError
-        The library does not support the layout, and would write to a copy (DLP-COPY-1).
+    Raises CopyNeededError: the library does not support the layout, and would write to a copy
+        (DLP-COPY-1).
     """
     if native is None:
         what = f"{backend.name} cannot write to strides {array.strides}"
@@ -149,10 +147,7 @@ def _check_dtype(own: Any, other: Any, backend: Any, call: str) -> None:
 def check_writable(array: Any, call: str) -> None:
     """Refuse to write memory that is read-only, or not known to be writable.
 
-    Raises
-    ------
-    ReadOnlyError
-        It is read-only (DLP-RO-3).
+    Raises ReadOnlyError: it is read-only (DLP-RO-3).
     """
     readonly = array.readonly
     if readonly is False:

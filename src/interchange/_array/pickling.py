@@ -53,19 +53,10 @@ def reduce_array(array: ArrayBase, protocol: int) -> Any:
 def fetch(array: T, call: str) -> tuple[T, str]:
     """Return a contiguous array on the host, and its order.
 
-    Parameters
-    ----------
-    array : Array
-        An array on the host, or on a device that a driver or a library can copy from.
-    call : str
-        Named in errors.
+    `array`: an array on the host, or on a device that a driver or a library can copy from.
 
-    Raises
-    ------
-    UnsupportedDeviceError
-        The host cannot access the memory (DLP-DEV-6).
-    DriverUnavailableError
-        The driver of the device is not installed (IX-DRIVER-1).
+    Raises UnsupportedDeviceError: the host cannot access the memory (DLP-DEV-6).
+    Raises DriverUnavailableError: the driver of the device is not installed (IX-DRIVER-1).
     """
     if not array.device.is_host_accessible:
         array = move(array, CPU, None, call)
@@ -89,22 +80,12 @@ def rebuild_array(  # noqa: PLR0917 - the order in pickles
 ) -> Any:
     """Return an Array over the bytes in `data`: the inverse of `reduce_array`.
 
-    Parameters
-    ----------
-    cls : type
-        The class of the result.
-    data : object with a buffer
-        The elements, and nothing else.
-    dtype : str
-        Name of their type.
-    shape : tuple[int, ...]
-        Extent of each axis [elements].
-    order : {"C", "F"}
-        Which axis runs fastest.
-    readonly : bool or None
-        Whether the memory is read-only; None if unknown.
-    device : str, default "cpu"
-        The device the array was on.  The array is moved there, or to where the environment says.
+    `data`: the elements, and nothing else.
+    `dtype`: name of their type.
+    `order`: which axis runs fastest.
+    `readonly`: whether the memory is read-only; None if unknown.
+    `device`: the device the array was on.  The array is moved there, or to where the environment
+        says.
     """
     _check_class(cls)
     try:

@@ -19,18 +19,10 @@ _HINT: Final = "pass a tuple of ints, None, names and at most one ..."
 
 
 class Bound(NamedTuple):
-    """The extent that a name is bound to, and where it was found.
+    """The extent that a name is bound to, and where it was found."""
 
-    Attributes
-    ----------
-    extent : int
-        The extent [elements].
-    where : str
-        The axis, and the argument.
-    """
-
-    extent: int
-    where: str
+    extent: int  # the extent [elements]
+    where: str  # the axis, and the argument
 
 
 class ShapePattern:
@@ -95,14 +87,7 @@ class ShapePattern:
     def complaints(self, shape: tuple[int, ...], bound: dict[str, Bound], name: str) -> list[str]:
         """Return the axes that differ, as text; new names are bound.
 
-        Parameters
-        ----------
-        shape : tuple[int, ...]
-            The shape [elements].
-        bound : dict
-            The extents that names are bound to so far.
-        name : str
-            The name of the argument.
+        `bound`: the extents that names are bound to so far.
         """
         ndim = len(shape)
         if not self.has_axes(ndim):

@@ -31,15 +31,10 @@ if TYPE_CHECKING:
 def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:
     """Return the array on `device`: the array itself if it is there already.
 
-    Parameters
-    ----------
-    array, device, stream, call, copy
-        As for `copies.move_array`.
+    `array`, `device`, `stream`, `call`, `copy`: as for `copies.move_array`.
 
-    Raises
-    ------
-    UnsupportedDeviceError
-        Neither a driver nor a library moves memory between these devices (DLP-DEV-6).
+    Raises UnsupportedDeviceError: neither a driver nor a library moves memory between these devices
+        (DLP-DEV-6).
     """
     target = Device.of(device, call)
     try:
@@ -68,10 +63,7 @@ def move_back(array: T, device: Device, stream: Any, call: str) -> T:
 def copy(array: T, order: str, call: str, stream: Any) -> T:
     """Return a copy made by a driver or the host, else by the library that computes there.
 
-    Parameters
-    ----------
-    array, order, call, stream
-        As for `copies.copy_array`.
+    `array`, `order`, `call`, `stream`: as for `copies.copy_array`.
     """
     cls = type(array)
     try:
@@ -101,20 +93,10 @@ def place(
 ) -> T:
     """Return a new import on the requested device, copied if that is still to be done.
 
-    Parameters
-    ----------
-    array : ArrayBase
-        An Array just imported from its producer.
-    target : Device or None
-        The requested device; None for the current one.
-    copy : bool or None
-        The arguments of the caller.
-    needs_copy : bool
-        Whether a copy was requested and is still to be made.
-    stream : None, int or stream object
-        The stream of the copy.
-    call : str
-        Named in errors.
+    `array`: an Array just imported from its producer.
+    `target`: the requested device; None for the current one.
+    `needs_copy`: whether a copy was requested and is still to be made.
+    `stream`: the stream of the copy.
     """
     if target is not None and target is not array.device:
         moved = move(array, target, stream, call, copy=copy)

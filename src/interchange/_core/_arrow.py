@@ -39,18 +39,13 @@ class ArrowOwner(ManagedTensorOwner):
     """Owns one Arrow struct: calls its release callback once, on request or when destroyed.
 
     The finaliser is ``partial(release, struct)``.
-
-    Attributes
-    ----------
-    address : int
-        Address of the struct, which lives as long as the owner.
     """
 
     __slots__ = ("_name", "_struct", "address")
 
     _name: bytes  # of the capsules of these structs
     _struct: ctypes.Structure
-    address: int
+    address: int  # address of the struct, which lives as long as the owner
 
     def release(self, _nothing: Any = NOTHING) -> None:
         """Call the release callback now, even if there are other references to the owner."""

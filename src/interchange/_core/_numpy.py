@@ -91,20 +91,12 @@ def ndarray_over(
 ) -> Any:
     """Return an ndarray that shares described host memory.
 
-    Parameters
-    ----------
-    ptr : int
-        Address of the first element.
-    spec : Spec
-        Layout and element type; not packed.
-    keep : object
-        Kept alive by the ndarray.
-    readonly : bool
-        Whether the ndarray is read-only.
-    carrier : bool, default False
-        Use void elements of the same size instead of the element type, to copy elements.
-    tracked : bool, default False
-        Return a `TrackedArray`, whose `keep` the garbage collector sees.
+    `ptr`: address of the first element.
+    `spec`: layout and element type; not packed.
+    `keep`: kept alive by the ndarray.
+    `readonly`: whether the ndarray is read-only.
+    `carrier`: use void elements of the same size instead of the element type, to copy elements.
+    `tracked`: return a `TrackedArray`, whose `keep` the garbage collector sees.
     """
     np = load_numpy()
     from ._tracked import track

@@ -152,10 +152,7 @@ def capsule_of(
 def numpy_functions() -> tuple[NumPyFunctions, NumPyFunctions]:
     """Return NumPy's functions for legacy and for versioned capsules, verified once.
 
-    Raises
-    ------
-    ExchangeError
-        This NumPy does not behave as expected (DLP-LIFE-6).
+    Raises ExchangeError: this NumPy does not behave as expected (DLP-LIFE-6).
     """
     legacy = _read_functions(DLManagedTensor, capsules.LEGACY, None)
     versioned = _read_functions(DLManagedTensorVersioned, capsules.VERSIONED, (1, 0))

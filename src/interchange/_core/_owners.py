@@ -104,10 +104,7 @@ def keep_deleter(address: int) -> Any:
 def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
     """Make an owner own the struct of an unused capsule, and return its address.
 
-    Raises
-    ------
-    ValueError
-        The capsule in the cell has another name.
+    Raises ValueError: the capsule in the cell has another name.
     """
     at, names = generation
     address: int = 0

@@ -165,21 +165,11 @@ def find(
 ) -> tuple[int, Spec]:
     """Return the address of the first element, and the Spec.
 
-    Parameters
-    ----------
-    kind_key : bytes
-        The 16 bytes of device, ndim and element type.
-    padded : int
-        Not 0 if elements below 8 bits occupy a whole byte each.
-    where : tuple[int, int, int, int]
-        The fields data, shape, strides and byte_offset.
-    call : str
-        Named in the error.
+    `kind_key`: the 16 bytes of device, ndim and element type.
+    `padded`: not 0 if elements below 8 bits occupy a whole byte each.
+    `where`: the fields data, shape, strides and byte_offset.
 
-    Raises
-    ------
-    ExchangeError
-        Or a subclass: the struct breaks a rule.
+    Raises ExchangeError or a subclass: the struct breaks a rule.
     """
     data, shape, strides, offset = where
     kind = (_padded_kinds if padded else kinds).get(kind_key)
@@ -248,10 +238,7 @@ def read_legacy(fields: tuple[Any, ...], call: str) -> tuple[int, Spec]:
 def check_struct(address: int, versioned: int, call: str) -> tuple[int, Spec, int | None]:
     """Return address, Spec and flags of the managed tensor at an address.
 
-    Raises
-    ------
-    ExchangeError
-        Or a subclass: the struct breaks a rule.
+    Raises ExchangeError or a subclass: the struct breaks a rule.
     """
     if not versioned:
         return *read_legacy(unpack_legacy(memory, address), call), None

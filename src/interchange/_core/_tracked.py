@@ -17,17 +17,11 @@ else:
 
 
 class TrackedArray(_Base):
-    """The base of plain ndarrays, whose own reference to their base the collector does not see.
-
-    Attributes
-    ----------
-    keep : object
-        Keeps the memory alive.
-    """
+    """The base of plain ndarrays, whose own reference to their base the collector does not see."""
 
     __slots__ = ("keep",)
 
-    keep: Any
+    keep: Any  # keeps the memory alive
 
     def __array_finalize__(self, source: Any) -> None:
         """Take over `keep` of the ndarray that this one is made from."""

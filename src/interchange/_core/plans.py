@@ -14,37 +14,20 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """A contract in numbers and dtypes.
+    """A contract in numbers and dtypes."""
 
-    Attributes
-    ----------
-    dtypes : tuple of DType
-        The allowed types; any if empty.
-    ndims : tuple of int
-        The allowed numbers of axes; any if empty.
-    least, is_open : int, bool
-        The number of axes of a shape, or the least one; -1 without a shape.
-    fixed, named : tuple
-        Pairs of an axis and its extent [elements], and of an axis and the number of a name; axes
-        below 0 count from the end.
-    order : str
-        "C", "F", "A" for either, or empty.
-    device_type, device_id : int
-        The device; -1 for any.
-    writable : bool
-        Whether memory must be known to be writable.
-    align : int
-        Alignment of the address [bytes].
-    """
-
-    dtypes: tuple[DType, ...]
-    ndims: tuple[int, ...]
+    dtypes: tuple[DType, ...]  # the allowed types; any if empty
+    ndims: tuple[int, ...]  # the allowed numbers of axes; any if empty
+    # least, is_open: the number of axes of a shape, or the least one; -1 without a shape
     least: int
     is_open: bool
+    # fixed, named: pairs of an axis and its extent [elements], and of an axis and the number of a
+    # name; axes below 0 count from the end
     fixed: tuple[tuple[int, int], ...]
     named: tuple[tuple[int, int], ...]
-    order: str
+    order: str  # "C", "F", "A" for either, or empty
+    # device_type, device_id: the device; -1 for any
     device_type: int
     device_id: int
-    writable: bool
-    align: int
+    writable: bool  # whether memory must be known to be writable
+    align: int  # alignment of the address [bytes]

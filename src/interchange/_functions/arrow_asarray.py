@@ -25,18 +25,11 @@ from .arrow_columns import import_arrow
 def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:
     """Return an Array of a column, and whether it is a copy; None if DLPack raises the error.
 
-    Parameters
-    ----------
-    x : object
-        An object with a method of Arrow; it does not support DLPack, or refused to export.
-    copy, call, stream
-        As for `interchange.asarray`, the call that errors name.
+    `x`: an object with a method of Arrow; it does not support DLPack, or refused to export.
+    `copy`, `call`, `stream`: as for `interchange.asarray`, the call that errors name.
 
-    Raises
-    ------
-    ExchangeError
-        Arrow refused, and no other protocol is supported, or it would drop nulls (ARROW-NULL-2), or
-        its error is less specific.
+    Raises ExchangeError: arrow refused, and no other protocol is supported, or it would drop nulls
+        (ARROW-NULL-2), or its error is less specific.
     """
     is_copy, tables = copy is True, attribute(x, "__array__") is None  # else of two axes
     try:

@@ -232,16 +232,9 @@ def import_arrow(
 ) -> Any:
     """Return an Array of a column; with `separate` a tuple of data and mask.
 
-    Parameters
-    ----------
-    x, storage, device, copy, stream
-        As for `interchange.from_arrow`.
-    separate : bool
-        Whether nulls are returned as a mask.
-    tables : bool
-        Whether a table of one column is accepted as that column, or refused.
-    call : str
-        Named in errors.
+    `x`, `storage`, `device`, `copy`, `stream`: as for `interchange.from_arrow`.
+    `separate`: whether nulls are returned as a mask.
+    `tables`: whether a table of one column is accepted as that column, or refused.
     """
     dlpack.check_copy(copy, call)
     target = None if device is None else Device.of(device, call)

@@ -169,20 +169,11 @@ def order_use(
 ) -> None:
     """Order a stream after the users of an array, and record that they have to wait in turn.
 
-    Parameters
-    ----------
-    array : Array
-        The imported Array.
-    view : Array
-        An alias of it with pending work on the stream, set here.
-    stream : int or stream object
-        The stream on which the memory will be used; -1 orders nothing.
-    back : None, int or stream object
-        The producer's stream, if it is known.
-    debts : ExitStack
-        Receives the callbacks that order the producers.
-    call : str
-        Named in errors.
+    `array`: the imported Array.
+    `view`: an alias of it with pending work on the stream, set here.
+    `stream`: the stream on which the memory will be used; -1 orders nothing.
+    `back`: the producer's stream, if it is known.
+    `debts`: receives the callbacks that order the producers.
     """
     streams = streams_of(array.device)
     if streams is None:

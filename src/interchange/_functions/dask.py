@@ -132,10 +132,7 @@ def to_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
 def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
     """Return an Array over the received frame, which is copied only if it is read-only.
 
-    Raises
-    ------
-    ExchangeError
-        The frame does not have the size in the header (IX-POINTER-1).
+    Raises ExchangeError: the frame does not have the size in the header (IX-POINTER-1).
     """
     try:
         frame = memoryview(frames[0] if frames else b"")
@@ -177,10 +174,8 @@ def to_device_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
 
     The transport does not use streams, so the host waits for the work on the memory.
 
-    Raises
-    ------
-    NotImplementedError
-        The array is on the host: the next serializer of distributed's list is used.
+    Raises NotImplementedError: the array is on the host: the next serializer of distributed's list
+        is used.
     """
     if array.device.type not in COPIED_BY_DRIVERS:
         raise NotImplementedError("host memory")
@@ -195,10 +190,7 @@ def to_device_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
 def from_device_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
     """Return an Array over the received device memory.
 
-    Raises
-    ------
-    ExchangeError
-        The frame does not have the size in the header (IX-POINTER-1).
+    Raises ExchangeError: the frame does not have the size in the header (IX-POINTER-1).
     """
     try:
         frame, element = asarray(frames[0]), DType.of(facts["dtype"])

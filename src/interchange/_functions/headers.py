@@ -79,10 +79,7 @@ def get_library() -> str:
 def check_native(call: str) -> None:
     """Refuse if the native core is not built: the C API is part of it.
 
-    Raises
-    ------
-    BackendUnavailableError
-        It is not built (IX-CAPI-2).
+    Raises BackendUnavailableError: it is not built (IX-CAPI-2).
     """
     if _core.core_name != "ctypes":
         return

@@ -188,16 +188,8 @@ def _extents_within(
 ) -> tuple[int, ...]:
     """Return the extents of elements that fit into a buffer, with -1 replaced.
 
-    Parameters
-    ----------
-    nbytes : int
-        Size of the buffer [bytes].
-    offset : int
-        Offset of the first element [bytes].
-    element : DType
-        Element type.
-    shape : tuple[int, ...] or None
-        The requested extents [elements]; None for one axis of all elements.
+    `offset`: offset of the first element [bytes].
+    `shape`: the requested extents [elements]; None for one axis of all elements.
     """
     wanted = (-1,) if shape is None else shape
     known = prod(extent for extent in wanted if extent != -1)
@@ -217,16 +209,8 @@ def _extents_within(
 def _way_to_fit(nbytes: int, offset: int, size: int, shape: tuple[int, ...]) -> str:
     """Return the fix for an offset and a shape that do not fit a buffer.
 
-    Parameters
-    ----------
-    nbytes : int
-        Size of the buffer [bytes].
-    offset : int
-        Offset of the first element [bytes].
-    size : int
-        Distance from one element to the next [bits].
-    shape : tuple[int, ...]
-        The requested extents [elements].
+    `offset`: offset of the first element [bytes].
+    `size`: distance from one element to the next [bits].
     """
     if not 0 <= offset <= nbytes:
         return f"pass an offset from 0 to {nbytes}, counted in bytes"

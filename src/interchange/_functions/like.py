@@ -43,21 +43,11 @@ _CALL: Final = "like()"
 
 
 class Kind(NamedTuple):
-    """A kind of arguments, and the conversion of results for them.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    knows : callable
-        ``knows(x)``: whether `x` is of the kind.
-    give : callable
-        ``give(array, x, may_copy)``: the result.
-    """
+    """A kind of arguments, and the conversion of results for them."""
 
     name: str
-    knows: Callable[[Any], bool]
-    give: Callable[[Array, Any, bool], Any]
+    knows: Callable[[Any], bool]  # ``knows(x)``: whether `x` is of the kind
+    give: Callable[[Array, Any, bool], Any]  # ``give(array, x, may_copy)``: the result
 
 
 _MOST_TYPES: Final = 256

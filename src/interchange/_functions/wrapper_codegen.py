@@ -30,19 +30,12 @@ def make_wrapper(
 ) -> Callable[..., Any]:
     """Return a function with the signature of another, which it calls after other statements.
 
-    Parameters
-    ----------
-    function : callable
-        The wrapped function.
-    signature : Signature
-        Its parameters.
-    body : iterable of str
-        Lines of Python, indented as in a function.  ``{call}`` is the call, with the parameters as
-        they are then; ``{name}`` is one of `names`, ``{local}`` an unused variable name.
-    define : {"def", "async def"}
-        The start of a function with this body.
-    **names : object
-        Names that the lines use.
+    `function`: the wrapped function.
+    `signature`: its parameters.
+    `body`: lines of Python, indented as in a function.  ``{call}`` is the call, with the parameters
+        as they are then; ``{name}`` is one of `names`, ``{local}`` an unused variable name.
+    `define`: the start of a function with this body.
+    `names`: names that the lines use.
 
     Examples
     --------

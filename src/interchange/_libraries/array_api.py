@@ -68,58 +68,34 @@ def move_by_method(x: Any, device: Any, stream: Any, _: str) -> Any:
 
 
 class ArrayAPI(NamedTuple):
-    """How a library supports the array API.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    module : str
-        Module name of the namespace.
-    arrays : tuple[tuple[str, str], ...]
-        Module and name of the classes of its arrays.
-    wrapped : str or None
-        The namespace of array-api-compat that has the standard's names instead.
-    read_device : callable
-        The library's own device -> `Device`, or None if interchange has no such device.
-    write_device : callable
-        `Device` -> the library's own device, or None if it has no arrays there.
-    move : callable
-        ``move(x, device, stream, call)``: `x` on one of the library's own devices.
-    on_device : callable or None
-        ``on_device(function, device)``: a function that runs with a device current, for a library
-        whose functions use the current device.
-    memory : str
-        Devices of its arrays: ``"host"``, ``"device"`` or ``"any"``.
-    words : frozenset[str] or None
-        Strings that name devices for this library only; None if any string may.
-    takes_host : bool
-        Whether its ``asarray`` accepts ndarrays, and objects that NumPy converts to ndarrays,
-        without losing anything.
-    keeps_masks : bool
-        Whether its arrays may have masked elements.
-    """
+    """How a library supports the array API."""
 
     name: str
-    module: str
-    arrays: tuple[tuple[str, str], ...] = ()
+    module: str  # module name of the namespace
+    arrays: tuple[tuple[str, str], ...] = ()  # module and name of the classes of its arrays
+    # The namespace of array-api-compat that has the standard's names instead.
     wrapped: str | None = None
+    # The library's own device -> `Device`, or None if interchange has no such device.
     read_device: Callable[[Any], Device | None] = _read_host_word
+    # `Device` -> the library's own device, or None if it has no arrays there.
     write_device: Callable[[Device], Any] = _write_host_word
+    # ``move(x, device, stream, call)``: `x` on one of the library's own devices.
     move: Callable[[Any, Any, Any, str], Any] = _stay
+    # ``on_device(function, device)``: a function that runs with a device current, for a library
+    # whose functions use the current device.
     on_device: Callable[[Callable[..., Any], Any], Callable[..., Any]] | None = None
-    memory: str = "host"
+    memory: str = "host"  # devices of its arrays: ``"host"``, ``"device"`` or ``"any"``
+    # Strings that name devices for this library only; None if any string may.
     words: frozenset[str] | None = frozenset()
+    # Whether its ``asarray`` accepts ndarrays, and objects that NumPy converts to ndarrays, without
+    # losing anything.
     takes_host: bool = True
-    keeps_masks: bool = False
+    keeps_masks: bool = False  # whether its arrays may have masked elements
 
     def find_device(self, device: Any, call: str) -> tuple[Device | None, Any]:
         """Return a device that a caller named: as a `Device` if there is one, and as the library's.
 
-        Raises
-        ------
-        UnsupportedDeviceError
-            The library has no arrays there (DLP-DEV-6).
+        Raises UnsupportedDeviceError: the library has no arrays there (DLP-DEV-6).
         """
         is_text = isinstance(device, str) and self.words is not None and device not in self.words
         if is_text or isinstance(device, (Device, tuple)):

@@ -128,10 +128,7 @@ class CuPyBackend(DLPackBackend):
 def _make_backend(device: Device) -> CuPyBackend:
     """Return the CuPy backend of a device.
 
-    Raises
-    ------
-    LookupError
-        CuPy does not compute on that device.
+    Raises LookupError: CuPy does not compute on that device.
     """
     cupy = importlib.import_module("cupy")
     own = DLDeviceType.kDLROCM if cupy.cuda.runtime.is_hip else DLDeviceType.kDLCUDA

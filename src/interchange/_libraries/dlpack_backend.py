@@ -29,15 +29,9 @@ _given: Final = threading.local()
 
 
 class DLPackBackend(Backend):
-    """A library that imports and exports DLPack.
+    """A library that imports and exports DLPack."""
 
-    Attributes
-    ----------
-    takes_negative_strides : bool
-        Whether the library supports negative strides.
-    """
-
-    takes_negative_strides: ClassVar[bool] = True
+    takes_negative_strides: ClassVar[bool] = True  # whether the library supports negative strides
     _uses_streams: ClassVar[bool] = True
 
     def import_tensor(self, tensor: Tensor) -> Any:
@@ -51,10 +45,7 @@ class DLPackBackend(Backend):
     def view(self, tensor: Tensor) -> Any:
         """Return an array of the library over described memory.
 
-        Raises
-        ------
-        CopyNeededError
-            The library does not support the layout (DLP-COPY-1).
+        Raises CopyNeededError: the library does not support the layout (DLP-COPY-1).
         """
         if not self.takes_negative_strides and any(step < 0 for step in tensor._spec.strides):
             what = f"{self.name} has no negative strides"

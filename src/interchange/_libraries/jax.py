@@ -117,12 +117,8 @@ class JAXBackend(DLPackBackend):
     def import_tensor(self, tensor: Tensor) -> Any:
         """Return an array of JAX over described memory, or a copy if it does not accept the memory.
 
-        Raises
-        ------
-        UnsupportedDTypeError
-            JAX would silently use a narrower type (DLP-DTYPE-4).
-        CopyNeededError
-            The array is not contiguous (DLP-COPY-1).
+        Raises UnsupportedDTypeError: JAX would silently use a narrower type (DLP-DTYPE-4).
+        Raises CopyNeededError: the array is not contiguous (DLP-COPY-1).
         """
         self._check_width(tensor._spec.dtype)
         if not tensor._spec.layout.is_c_contiguous:
@@ -170,10 +166,7 @@ class JAXBackend(DLPackBackend):
 def _make_backend(device: Device) -> JAXBackend:
     """Return the JAX backend of a device.
 
-    Raises
-    ------
-    LookupError
-        JAX does not compute on that device.
+    Raises LookupError: JAX does not compute on that device.
     """
     platform = _PLATFORMS.get(device.type)
     if platform is None:

@@ -134,10 +134,7 @@ class NumPyBackend(Backend):
 def _make_backend(device: Device) -> Backend:
     """Return the NumPy backend of the host.
 
-    Raises
-    ------
-    LookupError
-        `device` is not the host.
+    Raises LookupError: `device` is not the host.
     """
     if device is not CPU:
         raise LookupError(device)

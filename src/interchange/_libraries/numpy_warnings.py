@@ -44,10 +44,7 @@ def _is_passed_over(names: dict[str, Any]) -> bool:
 def guards_of(np: Any) -> tuple[Callable[[F], F], Callable[[Operation], Operation]]:
     """Return decorators for functions, and operators, whose warnings name the caller's line.
 
-    Parameters
-    ----------
-    np : module
-        NumPy; if it keeps its modes in another way than expected, functions are not changed.
+    `np`: NumPy; if it keeps its modes in another way than expected, functions are not changed.
     """
     log, context = _Log(), Context()
     context.run(_log_what_warns, np, log)

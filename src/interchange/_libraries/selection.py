@@ -108,10 +108,7 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
 def backend_of(device: Device, call: str) -> Backend:
     """Return the backend that computes on a device.
 
-    Raises
-    ------
-    BackendUnavailableError
-        No library computes there (IX-XP-3).
+    Raises BackendUnavailableError: no library computes there (IX-XP-3).
     """
     home = CPU if device.is_host_accessible else device
     choice = _choices.get(home.type) or _choices.setdefault(home.type, _Choice(None))

@@ -40,10 +40,8 @@ _DEVICE_TYPES: Final = {
 def _read_device(device: Any, call: str) -> Pair | None:
     """Read a ``torch.device``, None for one that has no number in DLPack.
 
-    Raises
-    ------
-    UnsupportedDeviceError
-        It has no index, and means the device that is current at each use (DLP-DEV-1).
+    Raises UnsupportedDeviceError: it has no index, and means the device that is current at each use
+        (DLP-DEV-1).
     """
     if device.type == "cpu":
         return DLDeviceType.kDLCPU, 0
@@ -217,12 +215,8 @@ class TorchBackend(DLPackBackend):
 def _make_backend(device: Device) -> TorchBackend:
     """Return the PyTorch backend of a device.
 
-    Raises
-    ------
-    LookupError
-        PyTorch does not compute on that device.
-    BackendUnavailableError
-        PyTorch or array-api-compat is not installed (IX-XP-3).
+    Raises LookupError: PyTorch does not compute on that device.
+    Raises BackendUnavailableError: PyTorch or array-api-compat is not installed (IX-XP-3).
     """
     if device is not CPU and device.type not in GPUS:
         raise LookupError(device)

@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T:
     """Import an object with ``__array__``, as returned by `ask_for_array`.
 
-    Raises
-    ------
-    NoProtocolError
-        It has no ``__array__``, or is a class (IX-PROTOCOL-1).
+    Raises NoProtocolError: it has no ``__array__``, or is a class (IX-PROTOCOL-1).
     """
     if isinstance(x, type) or attribute(x, "__array__") is None:
         from .conversion_hints import conversion_hint  # for an error only
@@ -56,21 +53,12 @@ def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T
 def ask_for_array(x: Any, copy: bool | None, call: str) -> Any:
     """Return the ndarray that ``__array__`` of `x` returns.
 
-    Parameters
-    ----------
-    x : object
-        An object with ``__array__``.
-    copy : bool or None
-        True: accept a copy, and converted elements.  Otherwise share the memory, or raise.
-    call : str
-        Named in errors.
+    `x`: an object with ``__array__``.
+    `copy`: True: accept a copy, and converted elements.  Otherwise share the memory, or raise.
 
-    Raises
-    ------
-    CopyNeededError
-        It would copy, or does not take ``copy`` (AI-ARRAY-1).
-    ExchangeError
-        It would lose a mask (AI-MASK-1), or did not return an ndarray (AI-ARRAY-2).
+    Raises CopyNeededError: it would copy, or does not take ``copy`` (AI-ARRAY-1).
+    Raises ExchangeError: it would lose a mask (AI-MASK-1), or did not return an ndarray
+        (AI-ARRAY-2).
     """
     lost = find_loss(x)
     if lost is not None:

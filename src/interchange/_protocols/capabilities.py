@@ -92,10 +92,7 @@ class Capabilities:
     def ask(self, method: Any, wanted: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Call a bound ``__dlpack__`` with those of the `wanted` keywords that it takes.
 
-        Returns
-        -------
-        tuple
-            Its result, and the keywords that it was sent.
+        Returns its result, and the keywords that it was sent.
         """
         if self.keywords is not None and not self.forwards:
             known = self.keywords

@@ -96,34 +96,17 @@ def import_record(
 ) -> T:
     """Import the memory that a record describes.
 
-    Parameters
-    ----------
-    raw : object
-        The record, as the producer returned it.
-    x : object or None
-        Its producer, asked again later; None for a bare record.
-    cls : type
-        The class of the result.
-    owner : object
-        Kept alive with the memory.
-    dtype : DType or None
-        The element type, if the type string does not determine it.
-    sync : bool
-        Whether to order after the producer's stream.
-    unsynced : str
-        How versions below 3 are ordered: one of `UNSYNCED`.
-    call : str
-        Named in errors.
-    answers : tuple[int, ...], optional
-        The recent answer of CUDA's driver about the address.
+    `raw`: the record, as the producer returned it.
+    `x`: its producer, asked again later; None for a bare record.
+    `owner`: kept alive with the memory.
+    `dtype`: the element type, if the type string does not determine it.
+    `sync`: whether to order after the producer's stream.
+    `unsynced`: how versions below 3 are ordered: one of `UNSYNCED`.
+    `answers`: the recent answer of CUDA's driver about the address.
 
-    Raises
-    ------
-    ExchangeError
-        The record is malformed, or describes memory that DLPack cannot describe (``CAI-*``,
-        DLP-DTYPE-3, DLP-STRIDES-3), or that does not exist (CAI-DATA-3, CAI-DATA-4).
-    DriverUnavailableError
-        There is no driver to ask (IX-DRIVER-1).
+    Raises ExchangeError: the record is malformed, or describes memory that DLPack cannot describe
+        (``CAI-*``, DLP-DTYPE-3, DLP-STRIDES-3), or that does not exist (CAI-DATA-3, CAI-DATA-4).
+    Raises DriverUnavailableError: there is no driver to ask (IX-DRIVER-1).
     """
     if x is not None and module_of(type(x)) not in plain_modules:
         raw = corrected(raw, x)
@@ -188,14 +171,9 @@ def is_plain_type(cls: type) -> bool:
 def publish(tensor: Tensor, x: Any, said: tuple[Any, ...]) -> PendingWork:
     """Return the pending work of a record, and the consumer's stream that waited for it, if any.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The Array made from the record.
-    x : object or None
-        Its producer, asked again later; None for a bare record.
-    said : tuple
-        The entries shape, typestr, data, strides, version and stream of the record, and the
+    `tensor`: the Array made from the record.
+    `x`: its producer, asked again later; None for a bare record.
+    `said`: the entries shape, typestr, data, strides, version and stream of the record, and the
         consumer's stream, or None.
     """
     *entries, stream = said
@@ -285,12 +263,8 @@ def describe_record(tensor: Tensor, version: int, call: str) -> dict[str, Any]:
 
     The host waits first for versions below 3, which have no stream.
 
-    Raises
-    ------
-    UnsupportedDeviceError
-        No CUDA device can access the memory (CAI-DEV-1).
-    UnsupportedDTypeError
-        The interface has no name for the element type (CAI-TYPESTR-2).
+    Raises UnsupportedDeviceError: no CUDA device can access the memory (CAI-DEV-1).
+    Raises UnsupportedDTypeError: the interface has no name for the element type (CAI-TYPESTR-2).
     """
     typestr, spec = check_describable(tensor, call), tensor._spec
     flags = tensor._flags

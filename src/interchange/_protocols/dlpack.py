@@ -112,27 +112,12 @@ def import_(
 ) -> T:
     """Import an object with ``__dlpack__``.
 
-    Parameters
-    ----------
-    x : object
-        The producer.
-    cls : type
-        The class of the result.
-    device : Device or None
-        The requested device; None for the current one.
-    copy : bool or None
-        As in the standard.
-    stream : int or None
-        Handle of the consumer's stream; sent only to producers with streams.
-    keep : object
-        The object that the handle was taken from, kept alive with the memory.
-    call : str
-        Named in errors.
+    `device`: the requested device; None for the current one.
+    `copy`: as in the standard.
+    `stream`: handle of the consumer's stream; sent only to producers with streams.
+    `keep`: the object that the handle was taken from, kept alive with the memory.
 
-    Raises
-    ------
-    ExchangeError, NoProtocolError, StreamError
-        Or the error of the producer, unchanged.
+    Raises ExchangeError, NoProtocolError, StreamError: or the error of the producer, unchanged.
     """
     _core.check_interpreter(call)
     known = capabilities_of(x)

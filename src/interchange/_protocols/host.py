@@ -75,10 +75,8 @@ def describe_memory(
 ) -> T:
     """Return a tensor over described memory, after the description is checked.
 
-    Raises
-    ------
-    ExchangeError
-        Shape, strides or address are invalid (DLP-SHAPE-*, DLP-STRIDES-2, DLP-DATA-1).
+    Raises ExchangeError: shape, strides or address are invalid (DLP-SHAPE-*, DLP-STRIDES-2,
+        DLP-DATA-1).
     """
     found = problem(layout.shape, layout.strides, dtype.itemsize)
     is_ours = call == "from_pointer()"  # whose arguments come from no producer
@@ -107,12 +105,9 @@ def describe_memory(
 def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
     """Return the buffer of an object whose bytes are wanted as elements of some type, or None.
 
-    Raises
-    ------
-    NoProtocolError
-        `x` has no buffer (BUF-1).
-    ExchangeError
-        `x` refuses to export its buffer (BUF-1), or has masked elements (AI-MASK-1).
+    Raises NoProtocolError: `x` has no buffer (BUF-1).
+    Raises ExchangeError: `x` refuses to export its buffer (BUF-1), or has masked elements
+        (AI-MASK-1).
     """
     try:
         view = memoryview(x)
@@ -136,11 +131,8 @@ def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
 def import_buffer(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:
     """Import an object with the buffer protocol; one without whole strides may be copied.
 
-    Raises
-    ------
-    NoProtocolError, ExchangeError
-        As `open_buffer`; or strides and plain elements cannot describe it (BUF-SUBOFFSETS-1,
-        BUF-FORMAT-1, DLP-STRIDES-3).
+    Raises NoProtocolError, ExchangeError: as `open_buffer`; or strides and plain elements cannot
+        describe it (BUF-SUBOFFSETS-1, BUF-FORMAT-1, DLP-STRIDES-3).
     """
     view = open_buffer(x, call)
     try:
@@ -155,11 +147,8 @@ def describe_buffer(
 ) -> T:
     """Return a tensor of the elements of a buffer as they are; the caller releases the buffer.
 
-    Raises
-    ------
-    ExchangeError
-        Strides and plain elements cannot describe it (BUF-SUBOFFSETS-1, BUF-FORMAT-1,
-        DLP-STRIDES-3).
+    Raises ExchangeError: strides and plain elements cannot describe it (BUF-SUBOFFSETS-1,
+        BUF-FORMAT-1, DLP-STRIDES-3).
     """
     is_indirect = any(offset >= 0 for offset in view.suboffsets or ())
     if is_indirect and not copies:
@@ -212,10 +201,7 @@ def _dense(view: memoryview, dtype: DType, shape: Ints, cls: type[T], call: str)
 def element_of(view: memoryview, x: Any, call: str) -> DType:
     """Return the element type of a buffer of `x`.
 
-    Raises
-    ------
-    UnsupportedDTypeError
-        The type is unknown, or of foreign byte order (BUF-FORMAT-1).
+    Raises UnsupportedDTypeError: the type is unknown, or of foreign byte order (BUF-FORMAT-1).
     """
     try:
         return from_format(view.format, view.itemsize, call)
@@ -226,13 +212,9 @@ def element_of(view: memoryview, x: Any, call: str) -> DType:
 def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:
     """Import an object with ``__array_interface__``; one without whole strides may be copied.
 
-    Raises
-    ------
-    NoProtocolError
-        `x` has no such attribute (AI-1).
-    ExchangeError
-        The record is malformed, or describes memory that DLPack cannot describe (CAI-*, AI-MASK-1,
-        AI-DESCR-1).
+    Raises NoProtocolError: `x` has no such attribute (AI-1).
+    Raises ExchangeError: the record is malformed, or describes memory that DLPack cannot describe
+        (CAI-*, AI-MASK-1, AI-DESCR-1).
     """
     raw = attribute(x, "__array_interface__")
     if raw is None:
@@ -343,12 +325,10 @@ def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False, tracked: boo
 def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
     """Return a memoryview that shares the memory of `tensor`.
 
-    Raises
-    ------
-    ReadOnlyError
-        `flags` request writable memory, and the memory is not known to be writable (DLP-RO-3).
-    UnsupportedDTypeError
-        The buffer protocol has no format for the element type (BUF-FORMAT-2).
+    Raises ReadOnlyError: `flags` request writable memory, and the memory is not known to be
+        writable (DLP-RO-3).
+    Raises UnsupportedDTypeError: the buffer protocol has no format for the element type
+        (BUF-FORMAT-2).
     """
     spec = tensor._spec
     if flags & _PYBUF_WRITABLE and not _is_writable(tensor):

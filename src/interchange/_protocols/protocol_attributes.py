@@ -34,12 +34,8 @@ _answers_for_all: Final[TypeTable[bool]] = TypeTable(_MOST_TYPES)
 def attribute(x: Any, name: str) -> Any:
     """Return an attribute of an object, None if it has none.
 
-    Parameters
-    ----------
-    x : object
-        An object, not a class.
-    name : str
-        Name of the attribute.
+    `x`: an object, not a class.
+    `name`: name of the attribute.
 
     Examples
     --------

@@ -124,10 +124,7 @@ def read_at_home(
 ) -> InterfaceRecord:
     """Return the record of an object, read with a device current (DLP-DEV-8).
 
-    Raises
-    ------
-    ExchangeError
-        It describes memory other than `first` (CAI-DATA-5).
+    Raises ExchangeError: it describes memory other than `first` (CAI-DATA-5).
     """
     home = device_guard(device, call, ordinal)
     if home is None:

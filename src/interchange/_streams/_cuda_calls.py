@@ -18,16 +18,10 @@ _UINT64: Final = 2**64 - 1
 def find_quick_calls(api: Any) -> tuple[Callable[..., int], ...]:
     """Return whether a stream captures, the recording of an event, and the wait for it.
 
-    Parameters
-    ----------
-    api : module
-        ``cuda.bindings.driver``, initialised.
+    `api`: ``cuda.bindings.driver``, initialised.
 
-    Returns
-    -------
-    tuple of callables
-        ``capturing(stream, answer)``, ``record(event, stream)`` and ``wait(stream, event, flags)``
-        of ``c_void_p``, each returning the driver's code; 0 is success.
+    Returns ``capturing(stream, answer)``, ``record(event, stream)`` and ``wait(stream, event,
+        flags)`` of ``c_void_p``, each returning the driver's code; 0 is success.
     """
     library = _find_library()
     if library is not None:
@@ -50,17 +44,10 @@ def find_quick_calls(api: Any) -> tuple[Callable[..., int], ...]:
 def find_ask(api: Any, asked: tuple[int, ...]) -> Callable[..., int]:
     """Return a function that queries several attributes of an address in one call.
 
-    Parameters
-    ----------
-    api : module
-        ``cuda.bindings.driver``, initialised.
-    asked : tuple[int, ...]
-        The attributes.
+    `api`: ``cuda.bindings.driver``, initialised.
+    `asked`: the attributes.
 
-    Returns
-    -------
-    callable
-        ``ask(count, attributes, places, address)``, which writes the results to the places and
+    Returns ``ask(count, attributes, places, address)``, which writes the results to the places and
         returns the driver's code.
     """
     library = _find_library()

@@ -31,18 +31,12 @@ class LaunchCalls:
         The driver.
     call : str
         Named in errors.
-
-    Attributes
-    ----------
-    launch : callable
-        ``f(function, grid x, y, z, block x, y, z, shared [bytes], stream, parameters, None)``,
-        which returns the driver's code; `parameters` is the address of a list of addresses.
-    has_several : bool
-        Whether there are several GPUs.
     """
 
+    # ``f(function, grid x, y, z, block x, y, z, shared [bytes], stream, parameters, None)``, which
+    # returns the driver's code; `parameters` is the address of a list of addresses.
     launch: Callable[..., int]
-    has_several: bool
+    has_several: bool  # whether there are several GPUs
 
     def __init__(self, driver: CudaDriver, call: str) -> None:
         self._api: Any = driver.api
@@ -126,16 +120,8 @@ def compute_capability(driver: CudaDriver, ordinal: int, call: str) -> tuple[int
 def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> int:
     """Return a kernel of an image, loaded in the current context, and kept loaded.
 
-    Parameters
-    ----------
-    driver : CudaDriver
-        The driver.
-    image : bytes
-        PTX, or the image of the emulated driver; it ends with a null byte.
-    name : str
-        Name of the kernel.
-    call : str
-        Named in errors.
+    `image`: PTX, or the image of the emulated driver; it ends with a null byte.
+    `name`: name of the kernel.
     """
     with driver.unnoticed():
         error, module = driver.api.cuModuleLoadData(image)

@@ -86,18 +86,10 @@ class Copy3D(Structure):
 
 
 class _Answer(NamedTuple):
-    """An output parameter of a function.
+    """An output parameter of a function."""
 
-    Attributes
-    ----------
-    type : type
-        The type that it points to.
-    is_read : bool
-        Whether it is also an input.
-    """
-
-    type: Any
-    is_read: bool = False
+    type: Any  # the type that it points to
+    is_read: bool = False  # whether it is also an input
 
 
 _STREAM = _EVENT = _ADDRESS = c_void_p
@@ -144,15 +136,9 @@ _OTHERS: Final[dict[str, tuple[tuple[Any, ...], Any]]] = {
 
 
 class HipError(int):
-    """An error of HIP, 0 for success.
+    """An error of HIP, 0 for success."""
 
-    Attributes
-    ----------
-    name : str
-        Such as ``"hipErrorInvalidValue"``.
-    """
-
-    name: str = "hipSuccess"
+    name: str = "hipSuccess"  # such as ``"hipErrorInvalidValue"``
 
 
 _SUCCESS: Final = HipError(0)
@@ -209,10 +195,7 @@ def _value_of(answer: Any) -> Any:
 def open_library(call: str) -> Any:
     """Return the `Runtime`, with a handle of our own on the library; calls release the GIL.
 
-    Raises
-    ------
-    DriverUnavailableError
-        There is no runtime here, or it lacks a function (IX-DRIVER-1).
+    Raises DriverUnavailableError: there is no runtime here, or it lacks a function (IX-DRIVER-1).
     """
     library = _load(call)
     for name in (*_FUNCTIONS, *_OTHERS):

@@ -28,27 +28,13 @@ class Listener(Protocol):
 
 
 class Notification(NamedTuple):
-    """Work, and the listeners to notify when it is done.
-
-    Attributes
-    ----------
-    driver : Driver
-        The driver of the stream.
-    stream : int
-        The stream.
-    process : int
-        Process id; a forked child cannot query the driver.
-    mark : object
-        An event recorded after the work.
-    listeners : tuple
-        Weak references to the listeners.
-    """
+    """Work, and the listeners to notify when it is done."""
 
     driver: Driver
     stream: int
-    process: int
-    mark: Any
-    listeners: tuple[weakref.ref[Listener], ...]
+    process: int  # process id; a forked child cannot query the driver
+    mark: Any  # an event recorded after the work
+    listeners: tuple[weakref.ref[Listener], ...]  # weak references to the listeners
 
 
 _notifications: Final[deque[Notification]] = deque()
@@ -59,18 +45,8 @@ def notify_when_done(
 ) -> None:
     """Notify listeners after the work that is now on a stream is done.
 
-    Parameters
-    ----------
-    driver : Driver
-        The driver of the stream.
-    stream : int
-        Its handle.
-    ordinal : int
-        The device whose default stream it is, if it is one.
-    call : str
-        Named in errors.
-    *listeners : object
-        With ``on_done()``; only weak references to them are kept.
+    `ordinal`: the device whose default stream it is, if it is one.
+    `listeners`: with ``on_done()``; only weak references to them are kept.
     """
     mark = driver.mark(stream, ordinal, call)
     references = tuple(weakref.ref(listener) for listener in listeners)

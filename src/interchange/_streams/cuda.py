@@ -382,10 +382,8 @@ def signs_of_driver() -> tuple[Any, ...]:
 def open_driver(call: str) -> CudaDriver:
     """Return the driver, initialised.
 
-    Raises
-    ------
-    DriverUnavailableError
-        cuda-python or the driver is not installed, or there is no device (IX-DRIVER-1).
+    Raises DriverUnavailableError: cuda-python or the driver is not installed, or there is no device
+        (IX-DRIVER-1).
     """
     try:
         from cuda.bindings import driver as api

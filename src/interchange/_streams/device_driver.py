@@ -33,60 +33,33 @@ _PORTABLE: Final = 1  # of page-locked memory: it is page-locked for all devices
 
 
 class PointerAttributes(NamedTuple):
-    """The allocation of an address, as the driver reports it.
+    """The allocation of an address, as the driver reports it."""
 
-    Attributes
-    ----------
-    type : DLDeviceType
-        Device memory, managed memory or page-locked host memory.
-    ordinal : int
-        The device that the memory belongs to.
-    start, end : int
-        The allocation: its first address, and the first after it.
-    """
-
-    type: DLDeviceType
-    ordinal: int
+    type: DLDeviceType  # device memory, managed memory or page-locked host memory
+    ordinal: int  # the device that the memory belongs to
+    # start, end: the allocation: its first address, and the first after it
     start: int
     end: int
 
 
 class PitchedCopy(NamedTuple):
-    """A copy of rows and slices with gaps, as for a 3-D copy of a driver.
+    """A copy of rows and slices with gaps, as for a 3-D copy of a driver."""
 
-    Attributes
-    ----------
-    width : int
-        Length of a row [bytes].
-    height, depth : int
-        Number of rows in a slice, and of slices.
-    target, source : tuple[int, int, int]
-        Address of the first row; from row to row [bytes], at least `width`; and from slice to
-        slice [rows], at least `height`.
-    """
-
-    width: int
+    width: int  # length of a row [bytes]
+    # height, depth: number of rows in a slice, and of slices
     height: int
     depth: int
+    # target, source: address of the first row; from row to row [bytes], at least `width`; and from
+    # slice to slice [rows], at least `height`
     target: tuple[int, int, int]
     source: tuple[int, int, int]
 
 
 class Api(NamedTuple):
-    """Names of the functions of one API, and the few values that differ between the two.
+    """Names of the functions of one API, and the few values that differ between the two."""
 
-    Attributes
-    ----------
-    last_default : int
-        The largest handle that stands for a default stream.
-    default : str
-        Name of the default stream in errors.
-    memcpy_kind : tuple
-        Argument for the kind of a copy, if the function has one.
-    """
-
-    last_default: int
-    default: str
+    last_default: int  # the largest handle that stands for a default stream
+    default: str  # name of the default stream in errors
     capture_info: str
     default_capture_info: str
     exchange_capture_mode: str
@@ -106,7 +79,7 @@ class Api(NamedTuple):
     free: str
     free_host: str
     memcpy: str
-    memcpy_kind: tuple[int, ...]
+    memcpy_kind: tuple[int, ...]  # argument for the kind of a copy, if the function has one
 
 
 class Event(NamedTuple):

@@ -44,19 +44,10 @@ _SEVERAL: Final = 2
 def driver_of(device: Device, call: str) -> Driver:
     """Return the driver of a device, which is loaded and initialised on first use.
 
-    Parameters
-    ----------
-    device : Device
-        Device, managed or page-locked memory of CUDA or ROCm.
-    call : str
-        Named in errors.
+    `device`: device, managed or page-locked memory of CUDA or ROCm.
 
-    Raises
-    ------
-    DriverUnavailableError
-        There is no driver for it here (IX-DRIVER-1).
-    ExchangeError
-        This process was forked after the driver was used (IX-DRIVER-3).
+    Raises DriverUnavailableError: there is no driver for it here (IX-DRIVER-1).
+    Raises ExchangeError: this process was forked after the driver was used (IX-DRIVER-3).
     """
     name = _MODULES.get(device.type)
     found = drivers.get(name) if name else None
@@ -91,14 +82,7 @@ def make_current(driver: Driver, ordinal: int, call: str) -> AbstractContextMana
 
     Producers may know the current stream of the current device only (DLP-DEV-8).
 
-    Parameters
-    ----------
-    driver : Driver
-        The driver of the device.
-    ordinal : int
-        The device; nothing is done if it does not exist.
-    call : str
-        Named in errors.
+    `ordinal`: the device; nothing is done if it does not exist.
     """
     count = driver.count_devices(call)
     if count < _SEVERAL or not 0 <= ordinal < count or driver.current_device(call) == ordinal:

@@ -61,27 +61,17 @@ def wait_for_foreign_event(
 ) -> None:
     """Make a consumer's stream wait for a producer's event, and record the ready stream.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A new import; changed in place.
-    event_address : int
-        Address of the word with the event's handle; 0 if no work is pending.
-    stream : int or None
-        The consumer's stream; None for the standard's default.  For page-locked memory, which the
-        host reads, None lets the host wait.  -1 waits for nothing, and records nothing.  Ignored on
-        devices without streams.
-    keep : object
-        The object that the handle was taken from, kept alive with the memory.
-    call : str
-        Named in errors.
+    `tensor`: a new import; changed in place.
+    `event_address`: address of the word with the event's handle; 0 if no work is pending.
+    `stream`: the consumer's stream; None for the standard's default.  For page-locked memory, which
+        the host reads, None lets the host wait.  -1 waits for nothing, and records nothing.
+        Ignored on devices without streams.
+    `keep`: the object that the handle was taken from, kept alive with the memory.
 
-    Raises
-    ------
-    ExchangeError
-        There is no driver to wait with (ARROW-DEVICE-2), or no event (ARROW-DEVICE-3).
-    StreamError
-        `stream` is not a stream on that device, or a capture forbids the wait (``DLP-STREAM-*``).
+    Raises ExchangeError: there is no driver to wait with (ARROW-DEVICE-2), or no event
+        (ARROW-DEVICE-3).
+    Raises StreamError: `stream` is not a stream on that device, or a capture forbids the wait
+        (``DLP-STREAM-*``).
     """
     device = tensor._spec.device
     consumer = _consumer_of(device, stream, call)
@@ -130,24 +120,13 @@ def _driver_for(event: int, device: Device, call: str) -> Driver:
 def recorded_event_of(tensors: Sequence[Any], call: str) -> RecordedEvent | None:
     """Return an event after all work that is pending on the memory of some tensors.
 
-    Parameters
-    ----------
-    tensors : sequence of Tensor
-        Memory that is exported together, on one device.
-    call : str
-        Named in errors.
+    `tensors`: memory that is exported together, on one device.
 
-    Returns
-    -------
-    RecordedEvent or None
-        None if no work is pending, and for memory that the host reads: then the host has waited.
+    Returns None if no work is pending, and for memory that the host reads: then the host has
+        waited.
 
-    Raises
-    ------
-    ExchangeError
-        There is no driver to record with (ARROW-DEVICE-3).
-    StreamError
-        A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
+    Raises ExchangeError: there is no driver to record with (ARROW-DEVICE-3).
+    Raises StreamError: a stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
     """
     busy: dict[int, int] = {}  # stream -> its device
     for tensor in tensors:

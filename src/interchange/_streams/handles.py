@@ -30,24 +30,13 @@ _VERSION: Final = 0  # of the protocol
 def stream_handle(stream: Any, call: str) -> int | None:
     """Return the handle of a stream.
 
-    Parameters
-    ----------
-    stream : None, int or object
-        The user's argument: a handle, an object with ``__cuda_stream__``, or a stream of CuPy,
-        PyTorch, Numba, Warp, PyCUDA or cuda.bindings.
-    call : str
-        Named in the error.
+    `stream`: the user's argument: a handle, an object with ``__cuda_stream__``, or a stream of
+        CuPy, PyTorch, Numba, Warp, PyCUDA or cuda.bindings.
 
-    Returns
-    -------
-    int or None
-        None also for an object that stands for the default stream, whose number depends on the
+    Returns None also for an object that stands for the default stream, whose number depends on the
         device.
 
-    Raises
-    ------
-    StreamError
-        `stream` is none of these, or its handle is not an address (DLP-STREAM-4).
+    Raises StreamError: `stream` is none of these, or its handle is not an address (DLP-STREAM-4).
 
     Examples
     --------

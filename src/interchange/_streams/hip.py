@@ -216,10 +216,7 @@ def signs_of_driver() -> tuple[Any, ...]:
 def open_driver(call: str) -> HipDriver:
     """Return the driver, initialised.
 
-    Raises
-    ------
-    DriverUnavailableError
-        There is no HIP runtime, or no device (IX-DRIVER-1).
+    Raises DriverUnavailableError: there is no HIP runtime, or no device (IX-DRIVER-1).
     """
     api = hip.open_library(call)
     error, count = api.hipGetDeviceCount()

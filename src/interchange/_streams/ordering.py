@@ -34,21 +34,12 @@ if TYPE_CHECKING:
 def order_before(tensor: Any, consumer: int | None, call: str) -> None:
     """Make a consumer's stream wait for the work that is pending on the memory of a tensor.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The memory.
-    consumer : int or None
-        The stream, checked; -1 for no wait; None on a device without streams: then the host waits.
-    call : str
-        Named in errors.
+    `consumer`: the stream, checked; -1 for no wait; None on a device without streams: then the host
+        waits.
 
-    Raises
-    ------
-    ExchangeError
-        There is no driver (DLP-STREAM-6), or it failed (IX-DRIVER-2).
-    StreamError
-        A stream does not exist (DLP-STREAM-7), or a capture forbids it (DLP-STREAM-8).
+    Raises ExchangeError: there is no driver (DLP-STREAM-6), or it failed (IX-DRIVER-2).
+    Raises StreamError: a stream does not exist (DLP-STREAM-7), or a capture forbids it
+        (DLP-STREAM-8).
     """
     if consumer == NO_SYNC:
         return
@@ -65,21 +56,11 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
 
 
 class PendingStreams(NamedTuple):
-    """The streams on which work on the memory of a tensor is pending.
+    """The streams on which work on the memory of a tensor is pending."""
 
-    Attributes
-    ----------
-    streams : tuple[int, ...]
-        The last one is the producer's current stream.
-    ordinal : int
-        Their device.
-    keep : object
-        Keeps the streams alive; to be held while they are used.
-    """
-
-    streams: tuple[int, ...]
-    ordinal: int
-    keep: Any
+    streams: tuple[int, ...]  # the last one is the producer's current stream
+    ordinal: int  # their device
+    keep: Any  # keeps the streams alive; to be held while they are used
 
 
 def pending_streams_of(tensor: Any, call: str) -> PendingStreams:
@@ -131,15 +112,8 @@ def device_guard(
 ) -> AbstractContextManager[None] | None:
     """Return a context manager that makes a device current, or None (DLP-DEV-8).
 
-    Parameters
-    ----------
-    device : Device
-        Device of the memory.
-    call : str
-        Named in errors.
-    ordinal : int, optional
-        The ordinal of the device; by default, that of `device`.  Managed memory belongs to no
-        single device, and the current device is kept: see `home_of_address`.
+    `ordinal`: the ordinal of the device; by default, that of `device`.  Managed memory belongs to
+        no single device, and the current device is kept: see `home_of_address`.
     """
     where = ordinal_of(device) if ordinal is None else ordinal
     if where < 0:
@@ -153,10 +127,7 @@ def device_guard(
 def refuse_capture(device: Device, stream: int, ordinal: int, call: str) -> None:
     """Refuse a stream that captures, before work is enqueued that cannot be part of a capture.
 
-    Raises
-    ------
-    StreamError
-        It captures, or its use would end the capture of another (DLP-STREAM-8).
+    Raises StreamError: it captures, or its use would end the capture of another (DLP-STREAM-8).
     """
     try:
         driver = driver_of(device, call)
@@ -204,18 +175,8 @@ def order_streams(
 ) -> None:
     """Make a stream wait for another stream; if it is None, the host waits.
 
-    Parameters
-    ----------
-    device : Device
-        Device of the memory.
-    producer, consumer : int or None
-        The streams.
-    ordinal, where : int or None
-        Their devices, which distinguish default streams; -1 or None for the same.
-    call : str
-        Named in errors.
-    fork : bool
-        Whether a consumer may join a capture that the producer takes part in.
+    `ordinal`, `where`: their devices, which distinguish default streams; -1 or None for the same.
+    `fork`: whether a consumer may join a capture that the producer takes part in.
     """
     where = ordinal if where is None or where < 0 else where
     if producer == consumer and (where == ordinal or producer > PER_THREAD_DEFAULT_STREAM):
@@ -236,21 +197,11 @@ def order_streams(
 def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
     """Record the stream on which a producer made memory ready: the next consumer waits for it.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        Imported from a capsule.
-    stream : int or None
-        The stream that the capsule was requested for; None for the standard's default.
-    keep : object
-        The object that the handle was taken from, kept alive with the memory.
-    call : str
-        Named in errors.
+    `tensor`: imported from a capsule.
+    `stream`: the stream that the capsule was requested for; None for the standard's default.
+    `keep`: the object that the handle was taken from, kept alive with the memory.
 
-    Raises
-    ------
-    StreamError
-        `stream` is not a stream on that device (``DLP-STREAM-*``).
+    Raises StreamError: `stream` is not a stream on that device (``DLP-STREAM-*``).
     """
     device = tensor._spec.device
     if device.type not in STREAM_RULES:
@@ -265,18 +216,11 @@ def make_ready(
 ) -> None:
     """Make a stream wait for the work on a tensor, and record that it does.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        Changed in place; nothing is done if its device has no streams.
-    stream : int or None
-        The consumer's stream; None for the standard's default.
-    keep : object
-        The object that the handle was taken from, kept alive with the memory.
-    call : str
-        Named in errors.
-    fresh : bool
-        Whether the pending work was read from the producer just now, and need not be read again.
+    `tensor`: changed in place; nothing is done if its device has no streams.
+    `stream`: the consumer's stream; None for the standard's default.
+    `keep`: the object that the handle was taken from, kept alive with the memory.
+    `fresh`: whether the pending work was read from the producer just now, and need not be read
+        again.
     """
     device, work = tensor._spec.device, pending_work_of(tensor)
     streams = streams_of(device)

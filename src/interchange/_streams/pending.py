@@ -38,11 +38,6 @@ class PendingWork:
     keep : object
         Kept alive as long as the stream is in use: the stream object, for instance.
 
-    Attributes
-    ----------
-    thread : object
-        For a per-thread default stream, the thread as in `this_thread`; else None.
-
     Examples
     --------
     >>> PendingWork(7, 0, None).pending("f()")
@@ -51,6 +46,7 @@ class PendingWork:
 
     __slots__ = ("keep", "ordinal", "stream", "thread")
 
+    # For a per-thread default stream, the thread as in `this_thread`; else None.
     thread: object | None
 
     def __init__(self, stream: int | None, ordinal: int, keep: Any) -> None:

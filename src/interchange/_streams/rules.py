@@ -37,21 +37,11 @@ def may_be_stream(number: int) -> bool:
 
 
 class StreamRule(NamedTuple):
-    """The meaning of ``stream`` on one type of device.
+    """The meaning of ``stream`` on one type of device."""
 
-    Attributes
-    ----------
-    default : int
-        The meaning of None, which consumers pass by default.
-    forbidden : frozenset[int]
-        Numbers of at least -1 that are not streams.
-    rule : str
-        Id of the rule that refuses a value.
-    """
-
-    default: int
-    forbidden: frozenset[int]
-    rule: str
+    default: int  # the meaning of None, which consumers pass by default
+    forbidden: frozenset[int]  # numbers of at least -1 that are not streams
+    rule: str  # id of the rule that refuses a value
 
 
 _CUDA: Final = StreamRule(LEGACY_DEFAULT_STREAM, frozenset({0}), "DLP-STREAM-2")
@@ -91,24 +81,9 @@ _REACHED_BY: Final = {
 def check_stream(stream: object, device: Device, call: str) -> int | None:
     """Return the stream that a value means on a device, or refuse it.
 
-    Parameters
-    ----------
-    stream : int or None
-        The caller's argument.
-    device : Device
-        Device of the memory.
-    call : str
-        Named in the error.
+    Returns a handle, 1, 2 or -1 (0 on ROCm) on devices with streams; None on others.
 
-    Returns
-    -------
-    int or None
-        A handle, 1, 2 or -1 (0 on ROCm) on devices with streams; None on others.
-
-    Raises
-    ------
-    StreamError
-        The value is not a stream on that device (DLP-STREAM-1 to DLP-STREAM-4).
+    Raises StreamError: the value is not a stream on that device (DLP-STREAM-1 to DLP-STREAM-4).
 
     Examples
     --------

@@ -25,24 +25,12 @@ if TYPE_CHECKING:
 
 
 class EarlierUse(NamedTuple):
-    """One earlier use of memory.
+    """One earlier use of memory."""
 
-    Attributes
-    ----------
-    streams : tuple[int, ...]
-        The streams that it was used on.
-    ordinal : int
-        Their device.
-    work : PendingWork or None
-        The record of that use, notified once its streams wait.
-    keep : object
-        Keeps the streams alive.
-    """
-
-    streams: tuple[int, ...]
-    ordinal: int
-    work: PendingWork | None
-    keep: Any
+    streams: tuple[int, ...]  # the streams that it was used on
+    ordinal: int  # their device
+    work: PendingWork | None  # the record of that use, notified once its streams wait
+    keep: Any  # keeps the streams alive
 
 
 def wait_for(
@@ -67,21 +55,10 @@ def order_back(
 
     If an order fails, the host waits for the stream before the error is raised.
 
-    Parameters
-    ----------
-    device : Device
-        Device of the memory.
-    stream, ordinal : int
-        The stream that work was enqueued on, and its device.
-    uses : iterable of EarlierUse
-        The earlier uses.
-    call : str
-        Named in errors.
+    `stream`, `ordinal`: the stream that work was enqueued on, and its device.
+    `uses`: the earlier uses.
 
-    Returns
-    -------
-    bool
-        Whether every use has a stream that now waits.
+    Returns whether every use has a stream that now waits.
     """
     all_wait = True
     try:

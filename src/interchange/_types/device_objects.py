@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 def read_device(value: object, call: str) -> Pair | None:
     """Return the device that an object of a library means, None for any other object.
 
-    Raises
-    ------
-    UnsupportedDeviceError
-        DLPack has no number for it, or it means more than one device (DLP-DEV-1).
+    Raises UnsupportedDeviceError: DLPack has no number for it, or it means more than one device
+        (DLP-DEV-1).
     """
     cls = type(value)
     library = library_of(cls)

@@ -409,18 +409,10 @@ _PLAIN_KINDS: Final = frozenset("biufc")
 def from_typestr(parsed: TypeStr, call: str = "from_array_interface()") -> DType:
     """Return the type that a typestr names.
 
-    Parameters
-    ----------
-    parsed : TypeStr
-        A parsed type string.
-    call : str, optional
-        Named in the error.
+    `parsed`: a parsed type string.
 
-    Raises
-    ------
-    UnsupportedDTypeError
-        Foreign byte order, or not a plain element (DLP-DTYPE-3); a size that does not exist
-        (DLP-DTYPE-1); a type string that several types share (CAI-TYPESTR-2).
+    Raises UnsupportedDTypeError: foreign byte order, or not a plain element (DLP-DTYPE-3); a size
+        that does not exist (DLP-DTYPE-1); a type string that several types share (CAI-TYPESTR-2).
 
     Examples
     --------
@@ -445,19 +437,11 @@ def from_typestr(parsed: TypeStr, call: str = "from_array_interface()") -> DType
 def from_format(text: str, itemsize: int, call: str = "from_buffer()") -> DType:
     """Return the type that a PEP 3118 format names.
 
-    Parameters
-    ----------
-    text : str
-        The format of one element.
-    itemsize : int
-        Its size according to the exporter [bytes].
-    call : str, optional
-        Named in the error.
+    `text`: the format of one element.
+    `itemsize`: its size according to the exporter [bytes].
 
-    Raises
-    ------
-    UnsupportedDTypeError
-        The format is a struct, has a foreign byte order, or has no counterpart (BUF-FORMAT-1).
+    Raises UnsupportedDTypeError: the format is a struct, has a foreign byte order, or has no
+        counterpart (BUF-FORMAT-1).
 
     Examples
     --------

@@ -43,14 +43,9 @@ def intern(known: dict[Any, Known[T]], key: Any, fresh: T) -> T:
     The garbage collector must not track it: the collector clears weak references to garbage before
     a finaliser there may resurrect the object.  It is therefore freed by its reference count only.
 
-    Parameters
-    ----------
-    known : dict
-        Key -> weak reference; each call makes one atomic step on it, so that it needs no lock.
-    key : hashable
-        Keys consist of values that Python itself compares: ints, strings, tuples of these.
-    fresh : object
-        Fully initialised, since other threads find it at once; it refers to nothing that could
+    `known`: key -> weak reference; each call makes one atomic step on it, so that it needs no lock.
+    `key`: keys consist of values that Python itself compares: ints, strings, tuples of these.
+    `fresh`: fully initialised, since other threads find it at once; it refers to nothing that could
         refer back.
     """
     hide_from_collector(fresh)
@@ -73,14 +68,9 @@ def find(known: dict[Any, Known[T]], key: Any) -> T | None:
 def is_name_of(value: object, known: Any, of: Callable[[Any], Any]) -> bool:
     """Return whether `value` is read as an interned object; False if it cannot be read.
 
-    Parameters
-    ----------
-    value : object
-        Any object: attributes of a foreign object may raise any exception.
-    known : object
-        The interned object.
-    of : callable
-        Returns the interned object that a value names, or raises.
+    `value`: any object: attributes of a foreign object may raise any exception.
+    `known`: the interned object.
+    `of`: returns the interned object that a value names, or raises.
 
     Examples
     --------

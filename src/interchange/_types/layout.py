@@ -53,14 +53,7 @@ def f_strides(shape: Ints) -> Ints:
 def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str] | None:
     """Return why shape and strides cannot describe memory: (what, rule id), or None.
 
-    Parameters
-    ----------
-    shape : tuple[int, ...]
-        Extent of each axis [elements].
-    strides : tuple[int, ...] or None
-        Step along each axis [elements]; None for C order.
-    itemsize : int
-        Size of one element [bytes].
+    `strides`: step along each axis [elements]; None for C order.
 
     Examples
     --------
@@ -88,28 +81,13 @@ def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str]
 def byte_bounds(shape: Ints, strides: Ints, itemsize: int) -> tuple[int, int]:
     """Return the bytes a strided array touches, relative to its first element.
 
-    Parameters
-    ----------
-    shape : tuple[int, ...]
-        Extent of each axis [elements].
-    strides : tuple[int, ...]
-        Step along each axis [elements].  May be negative or zero.
-    itemsize : int
-        Size of one element [bytes].
+    `strides`: step along each axis [elements].  May be negative or zero.
 
-    Returns
-    -------
-    low, high : int
-        Half-open range ``low <= b < high`` [bytes].  ``low`` is negative when an axis runs
-        backwards; ``(0, 0)`` when the array has no elements.
+    `low`, `high`: half-open range ``low <= b < high`` [bytes].  ``low`` is negative when an axis
+        runs backwards; ``(0, 0)`` when the array has no elements.
 
-    Raises
-    ------
-    ValueError
-        `shape` and `strides` differ in length.
+    Raises ValueError: `shape` and `strides` differ in length.
 
-    Notes
-    -----
     Source: dlpack.h 1.3, ``DLTensor.strides``.  The CUDA Array Interface counts strides in bytes:
     divide first.
 
@@ -133,17 +111,8 @@ def byte_bounds(shape: Ints, strides: Ints, itemsize: int) -> tuple[int, int]:
 def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | None:
     """Return byte strides as element strides, or None if they are not multiples of the size.
 
-    Parameters
-    ----------
-    shape : tuple[int, ...]
-        Extent of each axis [elements].
-    strides : tuple[int, ...]
-        Step along each axis [bytes].
-    itemsize : int
-        Size of one element [bytes].
+    `strides`: step along each axis [bytes].
 
-    Notes
-    -----
     Along axes shorter than 2 a stride has no meaning, and one that does not divide becomes the
     stride of a dense axis (DLP-STRIDES-3).
 
@@ -254,13 +223,6 @@ class Layout:
     def fitting(self, itemsize: int) -> Layout:
         """Return a layout of the same elements whose strides fit 64 bits in bytes, too.
 
-        Parameters
-        ----------
-        itemsize : int
-            Size of one element [bytes].
-
-        Notes
-        -----
         A stride that leads to another element fits if `problem` finds nothing.  One that leads to
         none may be any number: along an axis of length 1, or of an array without elements.  It
         becomes the stride of a dense axis if it does not fit, and the others are kept.
@@ -297,10 +259,7 @@ class Layout:
     def broadcast(self, shape: Ints, call: str = "broadcast_to()") -> Layout:
         """Return the layout broadcast to `shape`, with strides of 0.
 
-        Raises
-        ------
-        ViewError
-            An axis longer than 1 would change its length (IX-VIEW-1).
+        Raises ViewError: an axis longer than 1 would change its length (IX-VIEW-1).
 
         Examples
         --------
@@ -322,15 +281,9 @@ class Layout:
     def reshape(self, shape: Ints) -> Layout | None:
         """Return the layout with the same elements in the same order under another shape.
 
-        Parameters
-        ----------
-        shape : tuple[int, ...]
-            Extents with the same product [elements], all of them known.
+        `shape`: extents with the same product [elements], all of them known.
 
-        Returns
-        -------
-        Layout or None
-            None if that needs a copy of the elements.
+        Returns None if that needs a copy of the elements.
 
         Examples
         --------
@@ -373,27 +326,14 @@ class Layout:
     def index(self, key: object, call: str = "Array.__getitem__()") -> tuple[Layout, int]:
         """Return the layout of a basic index, and the offset of its first element.
 
-        Parameters
-        ----------
-        key : int, slice, None, Ellipsis or a tuple of these
-            As in the array API standard, with NumPy's rule that slices are clipped.
-        call : str, optional
-            Named in the error.
+        `key`: as in the array API standard, with NumPy's rule that slices are clipped.
 
-        Returns
-        -------
-        layout : Layout
-            The layout of the selected elements.
-        offset : int
-            Offset of its first element from the first element of this layout [elements].
+        `layout`: the layout of the selected elements.
+        `offset`: offset of its first element from the first element of this layout [elements].
 
-        Raises
-        ------
-        OutOfBoundsError
-            An int out of bounds, too many indices, or a kind of index that needs a copy
-            (IX-INDEX-1).
-        ViewError
-            A slice with a step of 0 (IX-INDEX-1).
+        Raises OutOfBoundsError: an int out of bounds, too many indices, or a kind of index that
+            needs a copy (IX-INDEX-1).
+        Raises ViewError: a slice with a step of 0 (IX-INDEX-1).
 
         Examples
         --------

@@ -29,134 +29,74 @@ Loss = tuple[str, str, str]
 
 
 class Deviation(NamedTuple):
-    """Behaviour of a library that deviates from the rules.
+    """Behaviour of a library that deviates from the rules."""
 
-    Attributes
-    ----------
-    library : str
-        Import name of the library.
-    releases : str
-        Releases in which it was observed.
-    what : str
-        The behaviour.
-    rule : str
-        Id of the rule that it breaks.
-    remedy : str
-        What interchange does about it.
-    link : str
-        Where it is discussed, or empty.
-    """
-
-    library: str
-    releases: str
-    what: str
-    rule: str
-    remedy: str
-    link: str = ""
+    library: str  # import name of the library
+    releases: str  # releases in which it was observed
+    what: str  # the behaviour
+    rule: str  # id of the rule that it breaks
+    remedy: str  # what interchange does about it
+    link: str = ""  # where it is discussed, or empty
 
 
 class Library(NamedTuple):
-    """Facts about one library.
+    """Facts about one library."""
 
-    Attributes
-    ----------
-    name : str
-        Its top-level module; empty for an unknown library.
-    deviations : tuple[Deviation, ...]
-        Its known deviations from the rules, for the documentation.
-    is_array_library : bool
-        Whether its arrays compute, and so never wrap an Array.
-    export_guard : callable or None
-        ``export_guard(x)``: the data that an export of `x` would lose, or None.
-    record_guard : callable or None
-        Likewise, of the ``__cuda_array_interface__`` of `x`.
-    arrow_guard : callable or None
-        Likewise, of the Arrow capsules of `x`.
-    explain_refusal : callable or None
-        ``explain_refusal(x)``: why `x` could not be exported, if the library's own error is of
-        another type.
-    count_nulls : callable or None
-        ``count_nulls(x)``: how many elements of a column are null.
-    hint : callable or None
-        ``hint(x)``: what to pass instead of `x`, an object without memory so far; or None.
-    exchange_guard : callable or None
-        ``exchange_guard(x)``: whether `x` may be exported through the C exchange table of its type
-        (DLP-API-1).  None: the table is not used.
-    core_has_exchange_guard : bool
-        Whether the native core implements that guard.
-    immutable_types : frozenset[str]
-        Names of types whose arrays are never writable, whatever their capsules say.
-    always_writable : bool
-        Whether legacy capsules of its arrays are of writable memory.
-    types_asked_without_device : frozenset[str]
-        Names of types whose ``__dlpack__`` is called first: the capsule has the device.
-    has_record_on_host : bool
-        Whether its arrays on the host may have a ``__cuda_array_interface__``.
-    may_mask_records : bool
-        Whether its ``__cuda_array_interface__`` may have a mask.
-    correct_record : callable or None
-        ``correct_record(raw, x)``: the CUDA record of `x`, corrected.
-    current_stream : callable or None
-        ``current_stream(ordinal)``: the stream that its arrays publish and do not keep alive.
-    array_method_computes : bool
-        Whether ``__array__`` computes at each call, whatever ``copy=`` says (AI-ARRAY-1).
-    array_method_may_copy : bool
-        Whether ``__array__(copy=False)`` was observed to copy (AI-ARRAY-1): it is called twice, and
-        the addresses are compared.
-    prefers_array_method : callable or None
-        ``prefers_array_method(x)``: whether ``__array__`` of `x` returns its elements unchanged,
-        while Arrow would convert them.
-    unwrap : callable or None
-        ``unwrap(x)``: the object of another library that `x` wraps.
-    device_types : frozenset[str]
-        Names of the types of its devices.
-    read_device : callable or None
-        ``read_device(device, call)``: DLPack's device type and number, or None if it has none.
-    array_api : ArrayAPI or None
-        Its array-API namespace, its arrays and how it names devices.
-    targets : mapping of str to Target
-        How `convert` makes its arrays, by the name that `convert` takes.
-    result_types : tuple[tuple[str, str, str], ...]
-        Module and name of a class, and the target that `like` makes for its instances; empty if
-        ``asarray`` of the array's namespace makes them.
-    one_axis_targets : frozenset[str]
-        Targets whose arrays have one axis.
-    preference : mapping of DLDeviceType to int
-        Devices that it may compute on without being named; the lowest number is tried first.
-    make_backend : callable or None
-        ``make_backend(device)``: its `interchange.Backend`.  Raises LookupError if it does not
-        compute on that device.
-    """
-
-    name: str
+    name: str  # its top-level module; empty for an unknown library
+    # Its known deviations from the rules, for the documentation.
     deviations: tuple[Deviation, ...] = ()
-    is_array_library: bool = False
+    is_array_library: bool = False  # whether its arrays compute, and so never wrap an Array
+    # ``export_guard(x)``: the data that an export of `x` would lose, or None.
     export_guard: Guard | None = None
-    record_guard: Guard | None = None
-    arrow_guard: Guard | None = None
+    record_guard: Guard | None = None  # likewise, of the ``__cuda_array_interface__`` of `x`
+    arrow_guard: Guard | None = None  # likewise, of the Arrow capsules of `x`
+    # ``explain_refusal(x)``: why `x` could not be exported, if the library's own error is of
+    # another type.
     explain_refusal: Guard | None = None
+    # ``count_nulls(x)``: how many elements of a column are null.
     count_nulls: Callable[[Any], int] | None = None
+    # ``hint(x)``: what to pass instead of `x`, an object without memory so far; or None.
     hint: Callable[[Any], str | None] | None = None
+    # ``exchange_guard(x)``: whether `x` may be exported through the C exchange table of its type
+    # (DLP-API-1).  None: the table is not used.
     exchange_guard: Callable[[Any], bool] | None = None
-    core_has_exchange_guard: bool = False
+    core_has_exchange_guard: bool = False  # whether the native core implements that guard
+    # Names of types whose arrays are never writable, whatever their capsules say.
     immutable_types: frozenset[str] = frozenset()
-    always_writable: bool = False
+    always_writable: bool = False  # whether legacy capsules of its arrays are of writable memory
+    # Names of types whose ``__dlpack__`` is called first: the capsule has the device.
     types_asked_without_device: frozenset[str] = frozenset()
+    # Whether its arrays on the host may have a ``__cuda_array_interface__``.
     has_record_on_host: bool = True
-    may_mask_records: bool = True
+    may_mask_records: bool = True  # whether its ``__cuda_array_interface__`` may have a mask
+    # ``correct_record(raw, x)``: the CUDA record of `x`, corrected.
     correct_record: Callable[[Any, Any], Any] | None = None
+    # ``current_stream(ordinal)``: the stream that its arrays publish and do not keep alive.
     current_stream: Callable[[int], Any] | None = None
+    # Whether ``__array__`` computes at each call, whatever ``copy=`` says (AI-ARRAY-1).
     array_method_computes: bool = False
+    # Whether ``__array__(copy=False)`` was observed to copy (AI-ARRAY-1): it is called twice, and
+    # the addresses are compared.
     array_method_may_copy: bool = False
+    # ``prefers_array_method(x)``: whether ``__array__`` of `x` returns its elements unchanged,
+    # while Arrow would convert them.
     prefers_array_method: Callable[[Any], bool] | None = None
+    # ``unwrap(x)``: the object of another library that `x` wraps.
     unwrap: Callable[[Any], Any] | None = None
-    device_types: frozenset[str] = frozenset()
+    device_types: frozenset[str] = frozenset()  # names of the types of its devices
+    # ``read_device(device, call)``: DLPack's device type and number, or None if it has none.
     read_device: Callable[[Any, str], Pair | None] | None = None
-    array_api: Any = None
+    array_api: Any = None  # its array-API namespace, its arrays and how it names devices
+    # How `convert` makes its arrays, by the name that `convert` takes.
     targets: Mapping[str, Any] = {}
+    # Module and name of a class, and the target that `like` makes for its instances; empty if
+    # ``asarray`` of the array's namespace makes them.
     result_types: tuple[tuple[str, str, str], ...] = ()
-    one_axis_targets: frozenset[str] = frozenset()
+    one_axis_targets: frozenset[str] = frozenset()  # targets whose arrays have one axis
+    # Devices that it may compute on without being named; the lowest number is tried first.
     preference: Mapping[DLDeviceType, int] = {}
+    # ``make_backend(device)``: its `interchange.Backend`.  Raises LookupError if it does not
+    # compute on that device.
     make_backend: Callable[[Any], Any] | None = None
 
 

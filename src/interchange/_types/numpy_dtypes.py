@@ -54,10 +54,7 @@ class Named(Protocol):
 def load_numpy() -> Any:
     """Return NumPy, which is imported here.
 
-    Raises
-    ------
-    BackendUnavailableError
-        NumPy is older than interchange requires (IX-NUMPY-1).
+    Raises BackendUnavailableError: NumPy is older than interchange requires (IX-NUMPY-1).
     """
     import numpy as np
 

@@ -23,17 +23,10 @@ _TRIES: Final = 20  # as many threads may interfere, and some more
 def signature_of(function: Any, *, follow_wrapped: bool = True) -> inspect.Signature:
     """Return the signature of a function, with annotations as text if they were not evaluated.
 
-    Parameters
-    ----------
-    function : callable
-        The function.
-    follow_wrapped : bool, default True
-        Whether to read the function that a decorator wraps, rather than the decorator's own.
+    `follow_wrapped`: whether to read the function that a decorator wraps, rather than the
+        decorator's own.
 
-    Raises
-    ------
-    TypeError, ValueError
-        The function has no signature that can be read.
+    Raises TypeError, ValueError: the function has no signature that can be read.
     """
     for _ in range(_TRIES):
         with contextlib.suppress(SystemError):
@@ -60,12 +53,8 @@ def demanded_of(function: Any, names: Collection[str]) -> inspect.Signature:
     A decorator that passes on all arguments may add some, as ``unittest.mock.patch`` does: only the
     function knows which of those after the named ones a caller omits.
 
-    Parameters
-    ----------
-    function : callable
-        The function, read as by `signature_of`.
-    names : collection of str
-        The parameters that must be present.
+    `function`: the function, read as by `signature_of`.
+    `names`: the parameters that must be present.
     """
     signature = signature_of(function)
     parameters = [*signature.parameters.values()]

@@ -19,15 +19,9 @@ _TOP_JSON: Final = "facts"  # destination of --json before a command: each comma
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The arguments; those of this process by default.
+    `arguments`: the arguments; those of this process by default.
 
-    Returns
-    -------
-    int
-        The exit code.
+    Returns the exit code.
     """
     return output.run(partial(_run, arguments))
 

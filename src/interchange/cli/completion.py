@@ -21,19 +21,11 @@ _FILES: Final = frozenset({"FILE", "PROGRAM"})  # metavars of values that are fi
 def script(parser: argparse.ArgumentParser, shell: str, names: Mapping[str, Sequence[str]]) -> str:
     """Return the script of a shell.
 
-    Parameters
-    ----------
-    parser : ArgumentParser
-        The parser of the command; it is changed, and of no further use.
-    shell : str
-        One of `SHELLS`.
-    names : mapping
-        Metavar in the help texts -> the names that may replace it.
+    `parser`: the parser of the command; it is changed, and of no further use.
+    `shell`: one of `SHELLS`.
+    `names`: metavar in the help texts -> the names that may replace it.
 
-    Raises
-    ------
-    UsageError
-        shtab is not installed.
+    Raises UsageError: shtab is not installed.
     """
     try:
         import shtab

@@ -20,12 +20,8 @@ FORMS: Final = {
 def as_text(form: str, facts: dict[str, Any]) -> str:
     """Return the text of a document.
 
-    Parameters
-    ----------
-    form : str
-        One of `FORMS`.
-    facts : dict
-        Its fields.
+    `form`: one of `FORMS`.
+    `facts`: its fields.
     """
     document = {"schema": FORMS[form][0], **facts}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"

@@ -34,21 +34,13 @@ _TARGET: Final = re.compile(
 def run(options: argparse.Namespace) -> int:
     """Report the contents of the value of an expression.
 
-    Parameters
-    ----------
-    options : Namespace
-        ``target``: ``module:expression``, evaluated in the module, or an expression whose names are
-        modules; ``json``: where JSON goes.
+    `options`: ``target``: ``module:expression``, evaluated in the module, or an expression whose
+        names are modules; ``json``: where JSON goes.
 
-    Returns
-    -------
-    int
-        The exit code.
+    Returns the exit code.
 
-    Raises
-    ------
-    UsageError
-        The expression is missing, cannot be evaluated, or its value supports no protocol.
+    Raises UsageError: the expression is missing, cannot be evaluated, or its value supports no
+        protocol.
     """
     if options.target is None:
         words = "write an expression, such as 'numpy:zeros((2, 3))'"
@@ -91,10 +83,7 @@ def _finding(found: interchange.Finding) -> dict[str, str]:
 def evaluate(target: str) -> Any:
     """Return the value of ``module:expression``, or of an expression whose names are modules.
 
-    Raises
-    ------
-    UsageError
-        It is not Python, a module does not import, or the evaluation raises.
+    Raises UsageError: it is not Python, a module does not import, or the evaluation raises.
     """
     match = _TARGET.fullmatch(target.strip())
     module, text = (match["module"], match["expression"]) if match else (None, target)

@@ -48,10 +48,7 @@ def add_parsers(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run a command of the kit, and return its exit code.
 
-    Raises
-    ------
-    UsageError
-        The kit is not installed, or belongs to another release.
+    Raises UsageError: the kit is not installed, or belongs to another release.
     """
     if importlib.util.find_spec(_KIT) is None:
         words = f"{options.command} needs the conformance kit, a separate distribution"

@@ -25,30 +25,15 @@ class AbsentError(Exception):
 
 
 class Library(NamedTuple):
-    """One kind of array.
+    """One kind of array."""
 
-    Attributes
-    ----------
-    name : str
-        The name of its row.
-    module : str
-        What to import.
-    distribution : str or None
-        The distribution that has its version; None for the standard library.
-    make : callable
-        ``make(module)`` -> an array in host memory.
-    from_dlpack : str or None
-        Where the module has its function that takes DLPack; looked up, not called.
-    library : str
-        The name in JSON, if it differs from `module`.
-    """
-
-    name: str
-    module: str
-    distribution: str | None
-    make: Callable[[Any], Any]
+    name: str  # the name of its row
+    module: str  # what to import
+    distribution: str | None  # the distribution that has its version; None for the standard library
+    make: Callable[[Any], Any]  # ``make(module)`` -> an array in host memory
+    # Where the module has its function that takes DLPack; looked up, not called.
     from_dlpack: str | None = None
-    library: str = ""
+    library: str = ""  # the name in JSON, if it differs from `module`
 
 
 def _view(module: Any) -> Any:
@@ -160,10 +145,7 @@ def release_of(library: Library) -> str | None:
 def array_of(library: Library) -> tuple[Any, Any]:
     """Import a library, and return its module and an array of it.
 
-    Raises
-    ------
-    AbsentError
-        It is not installed, does not import, or makes no array.
+    Raises AbsentError: it is not installed, does not import, or makes no array.
     """
     if release_of(library) is None:
         raise AbsentError("not installed")

@@ -113,10 +113,7 @@ def add_json_option(parser: Any, dest: str = "json") -> None:
 def json_file(options: argparse.Namespace, dest: str = "json") -> str | None:
     """Return the file that ``--json`` names, or None.
 
-    Raises
-    ------
-    UsageError
-        The file cannot be written: the command refuses before it does any work.
+    Raises UsageError: the file cannot be written: the command refuses before it does any work.
     """
     file: str | None = getattr(options, dest)
     if file is None or file == STDOUT:
@@ -159,10 +156,7 @@ def _restore_stdout(kept: int) -> None:
 def write(file: str, text: str) -> None:
     """Write a whole file, or leave the old one unchanged.
 
-    Raises
-    ------
-    UsageError
-        The file cannot be written.
+    Raises UsageError: the file cannot be written.
     """
     if file == STDOUT:
         encoding = sys.stdout.encoding or "utf-8"

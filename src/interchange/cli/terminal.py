@@ -26,14 +26,9 @@ def show(line: str = "") -> None:
 def show_text(text: str, label: str = "", width: int = 0) -> None:
     """Print text, wrapped beside its label.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    label : str, optional
-        The label before the first line.
-    width : int, optional
-        Of the label and the space behind it, at least [characters].
+    `text`: the text.
+    `label`: the label before the first line.
+    `width`: of the label and the space behind it, at least [characters].
     """
     before = f"{label} ".ljust(width) if label else ""
     room = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 0)).columns - len(before))
@@ -45,12 +40,8 @@ def show_text(text: str, label: str = "", width: int = 0) -> None:
 def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table without rules.
 
-    Parameters
-    ----------
-    head : sequence of str
-        Of each column; the last of several lines is directly above the column.
-    rows : iterable of sequences of str
-        The cells below it.
+    `head`: of each column; the last of several lines is directly above the column.
+    `rows`: the cells below it.
     """
     split = [name.split("\n") for name in head]
     height = max(map(len, split))

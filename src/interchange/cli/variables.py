@@ -14,21 +14,11 @@ from interchange._types.devices import NAMES
 
 
 class Variable(NamedTuple):
-    """An environment variable.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    reader : str
-        The part that reads it.
-    does : str
-        Its effect; plain text.
-    """
+    """An environment variable."""
 
     name: str
-    reader: str
-    does: str
+    reader: str  # the part that reads it
+    does: str  # its effect; plain text
 
 
 _US: Final = "interchange"

@@ -35,33 +35,20 @@ _LABELS: Final = 13  # likewise
 
 @dataclass(frozen=True)
 class ProtocolSupport:
-    """What one kind of array supports.
+    """What one kind of array supports."""
 
-    Attributes
-    ----------
-    name, version : str
-        The kind, and the release of its library.
-    dlpack_in : bool
-        Whether the library takes DLPack.
-    dlpack_out : str or None
-        Version of its capsule when the newest is requested, None for none.
-    table : str or None
-        Version of its C exchange functions.
-    array_interface, buffer, array : bool
-        Whether it has ``__array_interface__``, a buffer, ``__array__``.
-    cai : bool
-        Whether its type has ``__cuda_array_interface__``, whatever this array returns.
-    """
-
+    # name, version: the kind, and the release of its library
     name: str
     version: str
-    dlpack_in: bool
-    dlpack_out: str | None
-    table: str | None
+    dlpack_in: bool  # whether the library takes DLPack
+    dlpack_out: str | None  # version of its capsule when the newest is requested, None for none
+    table: str | None  # version of its C exchange functions
+    # array_interface, buffer, array: whether it has ``__array_interface__``, a buffer,
+    # ``__array__``
     array_interface: bool
     buffer: bool
     array: bool
-    cai: bool
+    cai: bool  # whether its type has ``__cuda_array_interface__``, whatever this array returns
 
 
 Support = tuple["list[ProtocolSupport]", "dict[str, str]"]
@@ -95,10 +82,7 @@ def _threading_of_python() -> str:
 def support_of(library: Library) -> ProtocolSupport:
     """Make an array, and test it for every protocol.
 
-    Raises
-    ------
-    AbsentError
-        The library is not installed, or does not work here.
+    Raises AbsentError: the library is not installed, or does not work here.
     """
     module, x = array_of(library)
     table = exchange_table(type(x))
@@ -155,17 +139,10 @@ def _version_out(x: Any) -> str | None:
 def run(file: str | None, *, imports: bool) -> int:
     """Print versions and libraries.
 
-    Parameters
-    ----------
-    file : str or None
-        The JSON destination, as returned by `output.json_file`.
-    imports : bool
-        Whether libraries may be imported, to see what they support.
+    `file`: the JSON destination, as returned by `output.json_file`.
+    `imports`: whether libraries may be imported, to see what they support.
 
-    Returns
-    -------
-    int
-        The exit code.
+    Returns the exit code.
     """
     releases = {one.library or one.module: release_of(one) for one in LIBRARIES}
     with output.stdout_reserved(file):

@@ -14,12 +14,8 @@ _ZEROS_AND_ONES: Final = bytes.maketrans(b"01", b"\0\1")
 def bits_at(address: int, first: int, count: int) -> int:
     """Return some bits of a bitmap on the host as one int, the first the lowest.
 
-    Parameters
-    ----------
-    address : int
-        Address of the bitmap.
-    first, count : int
-        Range of bits [bits].
+    `address`: address of the bitmap.
+    `first`, `count`: range of bits [bits].
     """
     if not count:
         return 0

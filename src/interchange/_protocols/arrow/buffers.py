@@ -20,64 +20,37 @@ if TYPE_CHECKING:
 
 
 class Validity(NamedTuple):
-    """The validity bitmap of one level.
+    """The validity bitmap of one level."""
 
-    Attributes
-    ----------
-    address : int
-        Address of the bitmap.
-    first, length : int
-        Range of bits for the chunk [bits].
-    each : int
-        Number of values per bit [elements].
-    nulls : int or None
-        How many of these bits are 0; None if the producer did not count them.
-    """
-
-    address: int
+    address: int  # address of the bitmap
+    # first, length: range of bits for the chunk [bits]
     first: int
     length: int
-    each: int
-    nulls: int | None
+    each: int  # number of values per bit [elements]
+    nulls: int | None  # how many of these bits are 0; None if the producer did not count them
 
 
 class Leaf(NamedTuple):
-    """The values of a chunk, and the bitmaps of all levels above them.
+    """The values of a chunk, and the bitmaps of all levels above them."""
 
-    Attributes
-    ----------
-    rows : int
-        Number of elements of the column.
-    ptr : int
-        Address of the buffer of values; 0 if there are none.
-    first, length : int
-        Range of values for the chunk [elements].
-    validities : tuple[Validity, ...]
-        From the outermost level inwards; levels without a bitmap are left out.
-    """
-
-    rows: int
-    ptr: int
+    rows: int  # number of elements of the column
+    ptr: int  # address of the buffer of values; 0 if there are none
+    # first, length: range of values for the chunk [elements]
     first: int
     length: int
+    # From the outermost level inwards; levels without a bitmap are left out.
     validities: tuple[Validity, ...]
 
 
 def read_leaf(address: int, levels: tuple[ColumnType, ...]) -> Leaf:
     """Return the location of the values of a chunk.
 
-    Parameters
-    ----------
-    address : int
-        Address of its `ArrowArray`.
-    levels : tuple[ColumnType, ...]
-        Its type, from the outermost level inwards.
+    `address`: address of its `ArrowArray`.
+    `levels`: its type, from the outermost level inwards.
 
-    Raises
-    ------
-    BrokenRule
-        The struct is released (ARROW-RELEASE-3), is of another type (ARROW-FORMAT-2), has invalid
-        lengths (ARROW-LENGTH-1, ARROW-LENGTH-2, ARROW-NULL-1), or lacks a buffer (ARROW-BUFFER-1).
+    Raises BrokenRule: the struct is released (ARROW-RELEASE-3), is of another type
+        (ARROW-FORMAT-2), has invalid lengths (ARROW-LENGTH-1, ARROW-LENGTH-2, ARROW-NULL-1), or
+        lacks a buffer (ARROW-BUFFER-1).
     """
     validities: list[Validity] = []
     rows = None

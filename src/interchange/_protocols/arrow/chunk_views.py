@@ -31,34 +31,19 @@ _MOST_ID = 2**31 - 1  # DLPack's device ids are 32-bit integers
 
 
 class Chunk(NamedTuple):
-    """One chunk, read and validated.
+    """One chunk, read and validated."""
 
-    Attributes
-    ----------
-    owner : ArrowOwner
-        Address of its struct.
-    leaf : Leaf
-        Its values and bitmaps.
-    device : Device
-        Device of the memory.
-    event : int
-        Address of the handle of the event to wait for; 0 for none.
-    """
-
-    owner: ArrowOwner
-    leaf: Leaf
-    device: Device
-    event: int
+    owner: ArrowOwner  # address of its struct
+    leaf: Leaf  # its values and bitmaps
+    device: Device  # device of the memory
+    event: int  # address of the handle of the event to wait for; 0 for none
 
 
 def read_chunk(owner: ArrowOwner, name: bytes, elements: Elements) -> Chunk:
     """Return the contents of the struct of a chunk.
 
-    Raises
-    ------
-    BrokenRule
-        As `read_leaf`; or the chunk has more bytes than memory can have (DLP-SHAPE-4), or a device
-        that does not exist (ARROW-DEVICE-1).
+    Raises BrokenRule: as `read_leaf`; or the chunk has more bytes than memory can have
+        (DLP-SHAPE-4), or a device that does not exist (ARROW-DEVICE-1).
     """
     leaf = read_leaf(owner.address, elements.levels)
     _check_size(leaf, elements)
@@ -112,10 +97,7 @@ def ordered(extents: tuple[int, ...], strides: tuple[int, ...], elements: Elemen
 def share(chunk: Chunk, elements: Elements, x: Any, cls: type[T], call: str) -> T:
     """Return a tensor over the memory of a chunk, which it keeps alive; it is read-only.
 
-    Raises
-    ------
-    ExchangeError
-        As `host.describe_memory`.
+    Raises ExchangeError: as `host.describe_memory`.
     """
     leaf, size = chunk.leaf, elements.dtype.itemsize
     ptr = leaf.ptr + leaf.first * size if leaf.length else 0

@@ -29,51 +29,28 @@ _NO_SIZE: Final = "if all lists have one size, cast them to fixed-size lists fir
 
 
 class Elements(NamedTuple):
-    """The element type of a column.
+    """The element type of a column."""
 
-    Attributes
-    ----------
-    dtype : DType
-        The dtype of the values.
-    levels : tuple[ColumnType, ...]
-        The lists around the values, and last the type of the values; before them a table of one
-        column.
-    shape : tuple[int, ...]
-        Extents of the axes of one element, in memory order [elements].
-    order : tuple[int, ...]
-        The position in memory of the first axis of the array, the second...
-    is_bits : bool
-        Whether the values are bools, eight in a byte.
-    """
-
-    dtype: DType
+    dtype: DType  # the dtype of the values
+    # The lists around the values, and last the type of the values; before them a table of one
+    # column.
     levels: tuple[ColumnType, ...]
-    shape: tuple[int, ...]
-    order: tuple[int, ...]
-    is_bits: bool
+    shape: tuple[int, ...]  # extents of the axes of one element, in memory order [elements]
+    order: tuple[int, ...]  # the position in memory of the first axis of the array, the second
+    is_bits: bool  # whether the values are bools, eight in a byte
 
 
 def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, call: str) -> Elements:
     """Return the element type of a column.
 
-    Parameters
-    ----------
-    column : ColumnType
-        The levels of the column's type.
-    storage : bool
-        Whether integers with another meaning are accepted, and the storage of extensions.
-    tables : bool
-        Whether a table of one column is accepted as that column, or refused.
-    call : str
-        Named in errors.
+    `column`: the levels of the column's type.
+    `storage`: whether integers with another meaning are accepted, and the storage of extensions.
+    `tables`: whether a table of one column is accepted as that column, or refused.
 
-    Raises
-    ------
-    UnsupportedDTypeError
-        The elements have no fixed width (ARROW-TYPE-1), or have another meaning (ARROW-TYPE-2).
-    BrokenRule
-        As `read_type`; or the metadata of a tensor are invalid (ARROW-TENSOR-1), or there are too
-        many axes (DLP-SHAPE-1).
+    Raises UnsupportedDTypeError: the elements have no fixed width (ARROW-TYPE-1), or have another
+        meaning (ARROW-TYPE-2).
+    Raises BrokenRule: as `read_type`; or the metadata of a tensor are invalid (ARROW-TENSOR-1), or
+        there are too many axes (DLP-SHAPE-1).
     """
     levels: list[ColumnType] = []
     shape: list[int] = []

@@ -37,28 +37,15 @@ _MOST: Final = 2**31 - 1  # elements of a fixed-size list
 def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     """Return the type of the column for an array.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        The array; its first axis counts the elements of the column.
-    kind : {"column", "tensor"}
-        Whether further axes become nested lists, or one tensor.
-    name : str
-        Name of the column.
-    call : str
-        Named in errors.
+    `tensor`: the array; its first axis counts the elements of the column.
+    `kind`: whether further axes become nested lists, or one tensor.
+    `name`: name of the column.
 
-    Raises
-    ------
-    UnsupportedDTypeError
-        Arrow has no type for the elements (ARROW-OUT-1).
-    ViewError
-        No axis counts the elements, or an axis is too long for a list (ARROW-OUT-1).
-    CopyNeededError
-        The elements are not contiguous (ARROW-OUT-2), or not aligned to their size
-        (ARROW-BUFFER-2).
-    UnsupportedDeviceError
-        The memory has no addresses (ARROW-DEVICE-1).
+    Raises UnsupportedDTypeError: arrow has no type for the elements (ARROW-OUT-1).
+    Raises ViewError: no axis counts the elements, or an axis is too long for a list (ARROW-OUT-1).
+    Raises CopyNeededError: the elements are not contiguous (ARROW-OUT-2), or not aligned to their
+        size (ARROW-BUFFER-2).
+    Raises UnsupportedDeviceError: the memory has no addresses (ARROW-DEVICE-1).
     """
     spec = tensor._spec
     if spec.device.has_handles:

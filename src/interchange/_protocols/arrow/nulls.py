@@ -37,10 +37,7 @@ Bits = dict["Validity", int]
 def count_nulls(chunk: Chunk, bits_of: Callable[[Validity], int]) -> tuple[int, Bits]:
     """Return how many elements of a chunk are null, at all levels, and their bits.
 
-    Raises
-    ------
-    BrokenRule
-        The producer's count differs (ARROW-NULL-1).
+    Raises BrokenRule: the producer's count differs (ARROW-NULL-1).
     """
     found: Bits = {}
     nulls = 0

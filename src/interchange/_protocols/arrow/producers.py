@@ -83,10 +83,7 @@ class Taken:
     def claim(self, call: str) -> Self:
         """Take it from the error that keeps it: no other call reads it until it is kept again.
 
-        Raises
-        ------
-        NoProtocolError
-            Another call has taken it, or is taking it now (ARROW-RELEASE-3).
+        Raises NoProtocolError: another call has taken it, or is taking it now (ARROW-RELEASE-3).
         """
         try:
             self._keepers.pop()
@@ -102,10 +99,8 @@ class Taken:
     def fill(self, most: int | None) -> None:
         """Take chunks until there are more than the given number; all for None.
 
-        Raises
-        ------
-        BrokenRule
-            The stream reports an error, or breaks a rule (ARROW-STREAM-1, ARROW-RELEASE-3).
+        Raises BrokenRule: the stream reports an error, or breaks a rule (ARROW-STREAM-1,
+            ARROW-RELEASE-3).
         """
         while self._stream is not None and (most is None or len(self.chunks) <= most):
             self._take_next(self._stream)

@@ -30,30 +30,15 @@ MOST_FIELDS: Final = 64
 
 
 class ColumnType(NamedTuple):
-    """One level of a type.
+    """One level of a type."""
 
-    Attributes
-    ----------
-    format : ArrowFormat
-        The parsed format string.
-    name : str
-        Name of the column; "" for none.
-    extension : str or None
-        The name of its extension type.
-    parameters : bytes
-        The parameters of the extension type.
-    children : tuple[int, ...]
-        The addresses of the structs below; for a struct those of the first `MOST_FIELDS` fields.
-    has_dictionary : bool
-        Whether its elements are indices into a dictionary.
-    """
-
-    format: ArrowFormat
-    name: str
-    extension: str | None
-    parameters: bytes
+    format: ArrowFormat  # the parsed format string
+    name: str  # name of the column; "" for none
+    extension: str | None  # the name of its extension type
+    parameters: bytes  # the parameters of the extension type
+    # The addresses of the structs below; for a struct those of the first `MOST_FIELDS` fields.
     children: tuple[int, ...]
-    has_dictionary: bool
+    has_dictionary: bool  # whether its elements are indices into a dictionary
 
     @property
     def title(self) -> str:
@@ -68,11 +53,9 @@ class ColumnType(NamedTuple):
 def read_type(address: int) -> ColumnType:
     """Return the level that the `ArrowSchema` at an address describes.
 
-    Raises
-    ------
-    BrokenRule
-        The struct is released (ARROW-RELEASE-3), has no valid format (ARROW-FORMAT-1), lacks the
-        children of its type (ARROW-FORMAT-2), or has invalid metadata (ARROW-FORMAT-3).
+    Raises BrokenRule: the struct is released (ARROW-RELEASE-3), has no valid format
+        (ARROW-FORMAT-1), lacks the children of its type (ARROW-FORMAT-2), or has invalid metadata
+        (ARROW-FORMAT-3).
     """
     schema = ArrowSchema.from_address(address)
     if not schema.release:
