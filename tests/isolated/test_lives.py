@@ -6,7 +6,6 @@ import pytest
 
 pytestmark = pytest.mark.isolated
 
-MANY = 10.0  # [seconds]
 VALUES = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 SHAPES = "(2, 3)"
 RAISED = ("BufferError", "KeyboardInterrupt", "MemoryError", "RecursionError")
@@ -38,15 +37,10 @@ def test_an_odd_life_ends_well(run_isolated, core_env, how):
     assert run_isolated("lives.py", how, env=core_env).splitlines() == SAID[how]
 
 
-def test_threads_that_race(run_isolated, core_env):
+@pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_threads_that_race(run_isolated, core_env, seconds):
     """Eight threads that import and drop one array leave its reference count unchanged."""
-    assert run_isolated("lives.py", "racing", 1, env=core_env).split() == ["[]", "0", "True"]
-
-
-@pytest.mark.slow
-def test_threads_that_race_for_long(run_isolated, core_env):
-    """The same for ten seconds."""
-    assert run_isolated("lives.py", "racing", MANY, env=core_env).split() == ["[]", "0", "True"]
+    assert run_isolated("lives.py", "racing", seconds, env=core_env).split() == ["[]", "0", "True"]
 
 
 @pytest.mark.slow

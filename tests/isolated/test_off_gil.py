@@ -8,36 +8,28 @@ pytestmark = pytest.mark.isolated
 
 
 @pytest.mark.parametrize(
-    ("how", "report"),
+    ("how", "elsewhere"),
     [
-        ("native_threads", "64 died, 64 elsewhere"),
-        ("this_thread", "64 died, 0 elsewhere"),
-        ("python_threads", "64 died, 64 elsewhere"),
+        ("native_threads", 64),
+        ("this_thread", 0),
+        ("python_threads", 64),
+        ("arrow_native_threads", 64),
+        ("arrow_this_thread", 0),
     ],
 )
-def test_deleters_take_the_gil(run_isolated, has_gil, how, report):
+def test_deleters_take_the_gil(run_isolated, request, has_gil, how, elsewhere):
     """A deleter that is called without the GIL, or in a foreign thread, frees the owner.
 
-    A free-threaded Python chooses the thread.
+    So do callbacks of Arrow, on the host and on a device.  A free-threaded Python chooses the
+    thread.
     """
+    if how.startswith("arrow"):
+        request.getfixturevalue("cores")
     said = run_isolated("off_gil.py", how).strip()
 
-    assert said == report or (not has_gil and said.startswith("64 died, "))
-
-
-@pytest.mark.usefixtures("cores")
-@pytest.mark.parametrize(
-    ("how", "report"),
-    [
-        ("arrow_native_threads", "64 died, 64 elsewhere"),
-        ("arrow_this_thread", "64 died, 0 elsewhere"),
-    ],
-)
-def test_callbacks_of_arrow_take_the_gil(run_isolated, has_gil, how, report):
-    """Callbacks of Arrow arrays and streams take the GIL, on the host and on a device."""
-    said = run_isolated("off_gil.py", how).strip()
-
-    assert said == report or (not has_gil and said.startswith("64 died, "))
+    assert said == f"64 died, {elsewhere} elsewhere" or (
+        not has_gil and said.startswith("64 died, ")
+    )
 
 
 @pytest.mark.interop

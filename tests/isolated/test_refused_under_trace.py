@@ -74,12 +74,7 @@ WAYS = ("fresh", "versioned", "legacy", "elsewhere")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_debugger_keeps_no_refused_memory(run_isolated, way):
-    """Refused memory is released although a trace function refers to local variables."""
-    assert run_isolated(SCRIPT, way, "traced") == "0\n"
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_recursion_limit_keeps_no_refused_memory(run_isolated, way):
-    """At any depth at which an import fails, its memory is released, by a known deleter."""
-    assert run_isolated(SCRIPT, way, "deep") == "0\n"
+@pytest.mark.parametrize("circumstance", ["traced", "deep"])
+def test_refused_memory_is_released(run_isolated, way, circumstance):
+    """Although a trace function refers to local variables, and at any depth of the stack."""
+    assert run_isolated(SCRIPT, way, circumstance) == "0\n"

@@ -65,7 +65,7 @@ def test_the_main_interpreter_keeps_the_native_core(run_isolated, core):
     assert said[-1] == built
 
 
-def test_another_interpreter_is_told_why(run_isolated, core):
+def test_another_interpreter_names_the_reason(run_isolated, core):
     """A core that is built, but not for this interpreter, is not reported as missing."""
     script = f"{LEGACY}\nrun_in_another(PROGRAM)\n"
     said = run_isolated(script, env={"INTERCHANGE_CORE": ""}, warnings="ignore", timeout=20).strip()

@@ -25,16 +25,10 @@ ACTS = (
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_eight_threads_come_not_between_each_other(run_isolated, core_env, act):
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(10, marks=pytest.mark.slow)])
+def test_eight_threads_do_not_disturb_each_other(run_isolated, core_env, seconds, act):
     """Each thread gets the result that it gets alone, and nothing leaks."""
-    assert run_isolated("together.py", 0.3, act, env=core_env) == f"{act} True [] 0\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("act", ACTS)
-def test_eight_threads_for_ten_seconds(run_isolated, core_env, act):
-    """The same, as long as chance needs."""
-    assert run_isolated("together.py", 10, act, env=core_env) == f"{act} True [] 0\n"
+    assert run_isolated("together.py", seconds, act, env=core_env) == "True [] 0\n"
 
 
 def test_the_core_needs_no_gil(run_isolated, core_env, has_gil):

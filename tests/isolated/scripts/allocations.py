@@ -13,14 +13,13 @@ import sys
 
 import arrow_given
 import numpy as np
+from common import NEWEST
 
 import interchange as ix
 from interchange import _core
 from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM, ARROW_SCHEMA
 
 MOST, WARM = 200, 20
-NEWEST = {"max_version": (1, 3)}
-
 block, source = np.zeros(64, np.uint8), np.ones((2, 3))
 
 

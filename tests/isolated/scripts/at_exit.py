@@ -15,11 +15,11 @@ import weakref
 
 import arrow_given
 import numpy as np
+from common import consumed
 
 import interchange as ix
 from interchange import _core
 from interchange.abi import capsules
-from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.testing import producers
 
 GENERATIONS = (None, (1, 3))
@@ -74,15 +74,6 @@ def columns():
     taken = [_core.take_arrow(each, capsules.capsule_name(each)) for each in other]
     imported = ix.from_arrow(arrow_given.stream(block, Owner()))
     return [*exported, *lent, *taken, imported, imported[1:], np.asarray(imported)]
-
-
-def consumed(max_version):
-    """Return address and deleter of a struct that is ours to release."""
-    array = pointer()
-    capsule = array.__dlpack__(max_version=max_version)
-    claim = producers.Claim(capsule)
-    struct = DLManagedTensor if max_version is None else DLManagedTensorVersioned
-    return claim.address, struct.from_address(claim.address).deleter
 
 
 # ---------------------------------------------------------------- ways to end
@@ -185,7 +176,7 @@ def after_the_interpreter():
     libc = ctypes.CDLL(None)
     libc.__cxa_atexit.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     for version in GENERATIONS:
-        address, deleter = consumed(version)
+        address, deleter = consumed(pointer(), version)
         libc.__cxa_atexit(deleter, address, None)
     if arrow_given.IS_BUILT:
         for capsule in arrow_given.all_kinds((ctypes.c_float * 6)(), Owner):

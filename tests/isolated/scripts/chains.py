@@ -10,12 +10,11 @@ import weakref
 
 import arrow_given
 import numpy as np
+from common import NEWEST
 
 import interchange as ix
 from interchange import _core
 from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM
-
-NEWEST = {"max_version": (1, 3)}
 
 
 class Owner(np.ndarray):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import switching
+from common import in_threads
 
 import interchange as ix
 from interchange import xp
@@ -173,11 +174,7 @@ def many(array):
             if found != expected[name]:
                 wrong.append((name, found))
 
-    workers = [threading.Thread(target=work, args=(which,)) for which in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    in_threads(work, threads)
     print(len(made) == rounds, wrong[:3] or {})
 
 

@@ -1,8 +1,8 @@
 """One operation, repeated: memory does not grow, and reference counts of owners are unchanged.
 
-The arguments are a set of operations, `arrays`, `columns` or `table`, and names of operations of
-``growth_<set>.py``; all of them without names.  Prints for each the number of repetitions, the
-growth of the resident memory [bytes], and the growth of the references.
+The arguments are a set of operations, `arrays`, `columns` or `table`, and beginnings of names of
+operations of ``growth_<set>.py``; all of them without names.  Prints for each the number of
+repetitions, the growth of the resident memory [bytes], and the growth of the references.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def measure(act, times):
 def main(kind, *names):
     """Measure operations of a set."""
     operations = importlib.import_module(f"growth_{kind}")
-    for name in names or operations.ACTS:
+    for name in filter(lambda name: name.startswith(names or ""), operations.ACTS):
         act, times = operations.act_of(name), operations.times_of(name)
         repeat(act, min(WARM, times))
         print(name, times, *measure(act, times), flush=True)

@@ -6,14 +6,13 @@ import ctypes
 
 import arrow_given
 import numpy as np
+from common import NEWEST
 from growth import MANY, SOME, address, block, refused, source, text
 
 import interchange as ix
 from interchange import _core
 from interchange.abi import BrokenRule, capsules
 from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM, ARROW_SCHEMA
-
-NEWEST = {"max_version": (1, 3)}
 
 
 class Unknown:
@@ -122,7 +121,7 @@ ACTS = {
     "import-versioned-capsule": lambda: lambda: ix.from_dlpack(source.__dlpack__(**NEWEST)),
     "import-bare-producer": lambda: lambda: ix.from_dlpack(OLD),
     "import-modern-producer": lambda: lambda: ix.from_dlpack(NEW),
-    "import-exchange-table": torch_tensor,
+    "torch-exchange-table": torch_tensor,
     "import-buffer": lambda: lambda: ix.from_buffer(text),
     "import-pointer": lambda: own,
     "import-view": lambda: lambda: IMPORTED[::-1, 1:],
@@ -172,7 +171,7 @@ OFTEN = {
     "import-ndarray-looked-at",
     "import-legacy-capsule",
     "import-versioned-capsule",
-    "import-exchange-table",
+    "torch-exchange-table",
     "export-struct-legacy",
     "export-struct-versioned",
     "export-numpy-legacy",

@@ -9,6 +9,7 @@ import importlib
 import sys
 
 import arrow_given
+from common import NEWEST
 from in_flight import (
     Owner,
     inside_generator,
@@ -19,8 +20,6 @@ from in_flight import (
 import interchange as ix
 from interchange._core import _native
 from interchange_conformance.zoo import arrow
-
-NEWEST = {"max_version": (1, 3)}
 
 
 def pair(device=None):

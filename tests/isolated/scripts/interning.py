@@ -12,6 +12,7 @@ import sys
 import threading
 
 import switching
+from common import in_threads
 
 import interchange as ix
 
@@ -37,7 +38,7 @@ def judge(thing, one, other):
     if isinstance(one, BaseException) or isinstance(other, BaseException):
         return f"{one!r} {other!r}"
     later = make(number)
-    return None if one is other is later else "twins"
+    return None if one is other is later else "two objects"
 
 
 def first_met(name):
@@ -51,7 +52,7 @@ def first_met(name):
     )
 
 
-def let_go(name):
+def dropped(name):
     """One thread drops the last reference while the other requests the object."""
 
     def make():
@@ -78,11 +79,7 @@ def many(name):
                 barrier.wait()
             row[which] = MAKERS[name](number + 100)
 
-    workers = [threading.Thread(target=work, args=(which,)) for which in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    in_threads(work, threads)
     return rounds, sum(len(set(map(id, row))) > 1 for row in made) or {}
 
 
@@ -99,9 +96,9 @@ def in_garbage(name):
 
     Holder(MAKERS[name](777))
     gc.collect()
-    return len(revived), {} if MAKERS[name](777) is revived[0] else "twins"
+    return len(revived), {} if MAKERS[name](777) is revived[0] else "two objects"
 
 
-CASES = {"met": first_met, "let_go": let_go, "many": many, "garbage": in_garbage}
+CASES = {"met": first_met, "dropped": dropped, "many": many, "garbage": in_garbage}
 count, wrong = CASES[sys.argv[1]](sys.argv[2])
 print(count > 0, wrong)

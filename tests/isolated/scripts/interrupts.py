@@ -18,6 +18,7 @@ import sys
 
 import arrow_given
 import numpy as np
+from common import NEWEST
 
 import interchange as ix
 from interchange import _core
@@ -27,8 +28,6 @@ from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM, ARROW_SCHEMA
 PATIENCE = 600.0  # [seconds]
 SOONEST, LATEST = 5e-6, 250e-6  # of an interrupt [seconds]
 WARM = 300
-NEWEST = {"max_version": (1, 3)}
-
 block = np.zeros(64, np.uint8)
 
 

@@ -16,12 +16,12 @@ import time
 import weakref
 
 import numpy as np
+from common import NEWEST, in_threads
 
 import interchange as ix
 from interchange import _core
 from interchange.testing import producers
 
-NEWEST = {"max_version": (1, 3)}
 block = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -253,11 +253,7 @@ def racing(seconds):
         except BaseException as error:  # noqa: BLE001 - of a thread
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 8)
     gc.collect()
     print(failed, sys.getrefcount(block) - before, x.tolist() == block.tolist())
 
@@ -271,19 +267,15 @@ def first_exports():
         x = ix.from_dlpack(source)
         start = threading.Barrier(4)
 
-        def work(x=x, start=start):
+        def work(_, x=x, start=start):
             start.wait()
             for _ in range(3):
                 x.__dlpack__(**NEWEST)
                 ix.from_dlpack(x[0].__dlpack__())
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, 4)
         held = source.deleter_calls
-        del x, threads, work
+        del x, work
         calls.append((held, source.deleter_calls))
     print(set(calls))
 

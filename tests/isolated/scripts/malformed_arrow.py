@@ -44,6 +44,20 @@ def tensor(parameters):
     return arrow.tensors(parameters=parameters)
 
 
+TENSORS = {
+    "of-a-shape-that-is-none": '{"shape": null}',
+    "of-a-number-for-a-shape": '{"shape": 6}',
+    "of-truths": '{"shape": [true, 6]}',
+    "of-fractions": '{"shape": [2.0, 3.0]}',
+    "of-a-huge-number": '{"shape": [' + "9" * 5000 + "]}",
+    "of-lists": '{"shape": [[2], [3]]}',
+    "too-deep": "[" * 100_000,
+    "axis-that-is-none": '{"shape": [2, 3], "permutation": [0, 2]}',
+    "axes-as-words": '{"shape": [2, 3], "permutation": ["0", "1"]}',
+    "axes-that-are-no-list": '{"shape": [2, 3], "permutation": 5}',
+}
+"""Parameters of a tensor that are refused."""
+
 ABSURD = {
     "children-2**62": ("ARROW-FORMAT-2", lambda: arrow.numbers().but(n_children=2**62)),
     "children-of-a-list-2**62": ("ARROW-FORMAT-2", lambda: arrow.lists().but(n_children=2**62)),
@@ -100,28 +114,14 @@ ABSURD = {
         "ARROW-TENSOR-1",
         lambda: arrow.lists().but(metadata=extension("arrow.fixed_shape_tensor")),
     ),
-    "tensor-of-a-shape-that-is-none": ("ARROW-TENSOR-1", lambda: tensor('{"shape": null}')),
-    "tensor-of-a-number-for-a-shape": ("ARROW-TENSOR-1", lambda: tensor('{"shape": 6}')),
-    "tensor-of-truths": ("ARROW-TENSOR-1", lambda: tensor('{"shape": [true, 6]}')),
-    "tensor-of-fractions": ("ARROW-TENSOR-1", lambda: tensor('{"shape": [2.0, 3.0]}')),
-    "tensor-of-a-huge-number": (
-        "ARROW-TENSOR-1", lambda: tensor('{"shape": [' + "9" * 5000 + "]}")
-    ),
-    "tensor-of-lists": ("ARROW-TENSOR-1", lambda: tensor('{"shape": [[2], [3]]}')),
-    "tensor-too-deep": ("ARROW-TENSOR-1", lambda: tensor("[" * 100_000)),
+    **{
+        f"tensor-{name}": ("ARROW-TENSOR-1", partial(tensor, parameters))
+        for name, parameters in TENSORS.items()
+    },
     "tensor-no-utf8": (
         "ARROW-TENSOR-1",
         lambda: arrow.lists().but(metadata=extension("arrow.fixed_shape_tensor", "\ud800".encode(
             "utf-8", "surrogatepass").decode("latin-1"))),
-    ),
-    "tensor-axis-that-is-none": (
-        "ARROW-TENSOR-1", lambda: tensor('{"shape": [2, 3], "permutation": [0, 2]}')
-    ),
-    "tensor-axes-as-words": (
-        "ARROW-TENSOR-1", lambda: tensor('{"shape": [2, 3], "permutation": ["0", "1"]}')
-    ),
-    "tensor-axes-that-are-no-list": (
-        "ARROW-TENSOR-1", lambda: tensor('{"shape": [2, 3], "permutation": 5}')
     ),
     "tensor-of-65-axes": (
         "DLP-SHAPE-1", lambda: tensor(json.dumps({"shape": [2, 3, *[1] * 63]}))
@@ -129,15 +129,13 @@ ABSURD = {
     "device-of-bool": (
         "ARROW-DEVICE-1", lambda: arrow.bools().as_device_array(arrow.Place(-(2**31)))
     ),
-    "device-id-2**40": (
-        "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_array(arrow.Place(2, 2**40))
-    ),
-    "device-id-least": (
-        "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_array(arrow.Place(2, -(2**63)))
-    ),
-    "device-id-none-of-cuda": (
-        "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_array(arrow.Place(2, -1))
-    ),
+    **{
+        f"device-id-{name}": (
+            "ARROW-DEVICE-1",
+            lambda number=number: arrow.numbers().as_device_array(arrow.Place(2, number)),
+        )
+        for name, number in {"2**40": 2**40, "least": -(2**63), "none-of-cuda": -1}.items()
+    },
     **{
         f"event-of-no-address-on-{name}": (
             "ARROW-DEVICE-2",

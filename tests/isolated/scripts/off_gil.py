@@ -17,10 +17,9 @@ from typing import ClassVar
 
 import arrow_given
 import numpy as np
+from common import consumed
 
 import interchange as ix
-from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
-from interchange.testing import producers
 
 COUNT = 64
 PATIENCE = 10.0  # [seconds]
@@ -49,13 +48,6 @@ def make(n):
     return pointer(("float32", "bfloat16")[n % 2])
 
 
-def consumed(n, max_version):
-    """Return the address and the deleter of a struct of ours."""
-    claim = producers.Claim(make(n).__dlpack__(max_version=max_version))
-    struct = DLManagedTensor if max_version is None else DLManagedTensorVersioned
-    return claim.address, struct.from_address(claim.address).deleter
-
-
 def consumed_arrow(n):
     """Return the address and the callback of a struct of Arrow of ours, of each kind in turn."""
     owner = Owner()
@@ -75,7 +67,7 @@ def report():
 
 def dlpack(n):
     """Return the address and the deleter of a struct of each generation in turn."""
-    return consumed(n, (None, (1, 3))[n // 2 % 2])
+    return consumed(make(n), (None, (1, 3))[n // 2 % 2])
 
 
 def native_threads(lend=dlpack):

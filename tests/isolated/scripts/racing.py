@@ -14,6 +14,7 @@ import sys
 import threading
 
 import arrow_given
+from common import in_threads
 
 import interchange as ix
 from interchange import _core
@@ -43,11 +44,7 @@ def race(capsules, take, lost):
                 barrier.wait()
             taken[which][number] = outcome(lambda c=capsule: take(c), lost)
 
-    threads = [threading.Thread(target=work, args=(which,)) for which in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 2)
     return taken
 
 

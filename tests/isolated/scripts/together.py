@@ -1,6 +1,6 @@
-"""Many threads do the same with the same objects at once, for the given number of seconds.
+"""Many threads do the same with the same objects at once: ``together.py SECONDS OPERATION``.
 
-Prints the errors per operation; there must be none.  Objects for a first use are created for each
+Prints the errors; there must be none.  Objects for a first use are created for each
 round; all threads begin a round together.
 """
 
@@ -14,6 +14,7 @@ import threading
 import time
 
 import numpy as np
+from common import in_threads
 
 import interchange as ix
 from interchange.testing import producers
@@ -186,19 +187,6 @@ def check_contracts():
     return act, all, nothing
 
 
-ACTS = [
-    import_and_drop,
-    consume_one_capsule,
-    meet_a_type,
-    meet_a_dtype,
-    export_first,
-    describe_first,
-    change_fields,
-    compute,
-    check_contracts,
-]
-
-
 class Rounds:
     """Rounds of one operation, until the time is over or an error occurs.
 
@@ -215,11 +203,7 @@ class Rounds:
 
     def run(self):
         """Return the number of rounds, and the errors of the last one."""
-        threads = [threading.Thread(target=self.work, args=(which,)) for which in range(THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(self.work, THREADS)
         return self.count, self.wrong[:1]
 
     def begin(self):
@@ -261,10 +245,7 @@ class Rounds:
 
 if __name__ == "__main__":
     sys.setswitchinterval(1e-6)
-    for prepare in ACTS:
-        if prepare.__name__ in (sys.argv[2:] or [each.__name__ for each in ACTS]):
-            held = sys.getrefcount(ndarray)
-            count, wrong = Rounds(prepare, float(sys.argv[1])).run()
-            gc.collect()
-            kept = sys.getrefcount(ndarray) - held
-            print(prepare.__name__, count >= LEAST, wrong, kept, flush=True)
+    held = sys.getrefcount(ndarray)
+    count, wrong = Rounds(globals()[sys.argv[2]], float(sys.argv[1])).run()
+    gc.collect()
+    print(count >= LEAST, wrong, sys.getrefcount(ndarray) - held, flush=True)
