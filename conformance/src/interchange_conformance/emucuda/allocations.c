@@ -37,8 +37,10 @@ static size_t upper(uint64_t address)
     return low;
 }
 
-static struct allocation *insert(struct allocation *made)
+static struct allocation *insert(struct allocation fields)
 {
+    struct allocation *made = malloc(sizeof *made);
+    *made = fields;
     if (count == capacity) {
         capacity = capacity ? capacity * 2 : 256;
         table = realloc(table, capacity * sizeof *table);
@@ -75,28 +77,17 @@ struct allocation *allocation_make(enum memory memory, struct context *context, 
     uint64_t start = memory == MEMORY_DEVICE ? arena_take(device, size) : host_memory(size);
     if (!start)
         return NULL;
-    struct allocation *made = calloc(1, sizeof *made);
-    made->start = start;
-    made->size = size;
-    made->memory = memory;
-    made->device = device;
-    made->context = context;
-    made->made_by = made_by;
     overwrite(start, size, FRESH);
-    return insert(made);
+    return insert((struct allocation){.start = start, .size = size, .memory = memory,
+                                      .device = device, .context = context, .made_by = made_by});
 }
 
 struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context,
                                     int device)
 {
-    struct allocation *made = calloc(1, sizeof *made);
-    made->start = start;
-    made->size = size;
-    made->memory = MEMORY_REGISTERED;
-    made->device = device;
-    made->context = context;
-    made->made_by = "cuMemHostRegister";
-    return insert(made);
+    return insert((struct allocation){.start = start, .size = size, .memory = MEMORY_REGISTERED,
+                                      .device = device, .context = context,
+                                      .made_by = "cuMemHostRegister"});
 }
 
 struct allocation *allocation_at(uint64_t address)

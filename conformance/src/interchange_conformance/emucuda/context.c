@@ -84,48 +84,31 @@ static CUresult named_or_current(CUcontext handle, struct context **context)
     return handle ? usable(handle, context) : current_context(context);
 }
 
-API cuCtxGetDevice(CUdevice *device)
-{
-    ENTRY("cuCtxGetDevice");
-    CONTEXT(context);
-    *device = context->device;
-    return CUDA_SUCCESS;
-}
+#define CURRENT_QUERY(symbol, type, answer) \
+    API symbol(type *result)                \
+    {                                       \
+        ENTRY(#symbol);                     \
+        CONTEXT(context);                   \
+        *result = (answer);                 \
+        return CUDA_SUCCESS;                \
+    }
 
-API cuCtxGetDevice_v2(CUdevice *device, CUcontext handle)
-{
-    ENTRY("cuCtxGetDevice context=%p", (void *)handle);
-    struct context *context;
-    CHECK(named_or_current(handle, &context));
-    *device = context->device;
-    return CUDA_SUCCESS;
-}
+#define CONTEXT_QUERY(symbol, name, parameters, answer)  \
+    API symbol parameters                                \
+    {                                                    \
+        ENTRY(name " context=%p", (void *)handle);       \
+        struct context *context;                         \
+        CHECK(named_or_current(handle, &context));       \
+        *result = (answer);                              \
+        return CUDA_SUCCESS;                             \
+    }
 
-API cuCtxGetFlags(unsigned *flags)
-{
-    ENTRY("cuCtxGetFlags");
-    CONTEXT(context);
-    *flags = context->flags;
-    return CUDA_SUCCESS;
-}
-
-API cuCtxGetId(CUcontext handle, unsigned long long *id)
-{
-    ENTRY("cuCtxGetId context=%p", (void *)handle);
-    struct context *context;
-    CHECK(named_or_current(handle, &context));
-    *id = context->id;
-    return CUDA_SUCCESS;
-}
-
-API cuCtxGetApiVersion(CUcontext handle, unsigned *version)
-{
-    ENTRY("cuCtxGetApiVersion context=%p", (void *)handle);
-    struct context *context;
-    CHECK(named_or_current(handle, &context));
-    *version = 3020;
-    return CUDA_SUCCESS;
-}
+CURRENT_QUERY(cuCtxGetDevice, CUdevice, context->device)
+CURRENT_QUERY(cuCtxGetFlags, unsigned, context->flags)
+CONTEXT_QUERY(cuCtxGetDevice_v2, "cuCtxGetDevice", (CUdevice * result, CUcontext handle),
+              context->device)
+CONTEXT_QUERY(cuCtxGetId, "cuCtxGetId", (CUcontext handle, unsigned long long *result), context->id)
+CONTEXT_QUERY(cuCtxGetApiVersion, "cuCtxGetApiVersion", (CUcontext handle, unsigned *result), 3020)
 
 API cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {

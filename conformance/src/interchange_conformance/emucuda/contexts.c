@@ -98,14 +98,9 @@ API cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
     return CUDA_SUCCESS;
 }
 
-API cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
-{
-    ENTRY("cuDevicePrimaryCtxGetState device=%d", device);
-    DEVICE(device);
-    *flags = primary[device].flags;
-    *active = primary[device].alive;
-    return CUDA_SUCCESS;
-}
+DEVICE_QUERY(cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState",
+             (CUdevice device, unsigned *flags, int *active),
+             (*flags = primary[device].flags, *active = primary[device].alive))
 
 /* ---- other contexts ---- */
 

@@ -28,39 +28,7 @@ static CUresult locate(const struct end *end, size_t width, size_t height, size_
     return CUDA_SUCCESS;
 }
 
-/* ---- two dimensions ---- */
-
-static CUresult rectangle(const CUDA_MEMCPY2D *copy, CUstream stream, bool synchronous,
-                          const char *name)
-{
-    ENTRY("%s stream=%p", name, (void *)stream);
-    REQUIRE(copy, CUDA_ERROR_INVALID_VALUE);
-    struct transfer transfer = {.synchronous = synchronous, .name = name};
-    struct end source = {copy->srcMemoryType, copy->srcHost,
-                         copy->srcDevice,     copy->srcXInBytes,
-                         copy->srcY,          0,
-                         copy->srcPitch,      0};
-    struct end target = {copy->dstMemoryType, copy->dstHost,
-                         copy->dstDevice,     copy->dstXInBytes,
-                         copy->dstY,          0,
-                         copy->dstPitch,      0};
-    if (copy->WidthInBytes == 0 || copy->Height == 0)
-        return CUDA_SUCCESS;
-    transfer.from_device = copy->srcMemoryType == CU_MEMORYTYPE_DEVICE;
-    transfer.to_device = copy->dstMemoryType == CU_MEMORYTYPE_DEVICE;
-    CHECK(locate(&source, copy->WidthInBytes, copy->Height, 1, &transfer.source));
-    CHECK(locate(&target, copy->WidthInBytes, copy->Height, 1, &transfer.target));
-    return transfer_submit(&transfer, stream);
-}
-
-BOTH_DEFAULT(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy),
-             rectangle(copy, stream, true, "cuMemcpy2D"))
-BOTH_DEFAULT(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *copy),
-             rectangle(copy, stream, true, "cuMemcpy2DUnaligned"))
-BOTH(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
-     rectangle(copy, stream, false, "cuMemcpy2DAsync"))
-
-/* ---- three dimensions; CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name the same things ---- */
+/* ---- CUDA_MEMCPY2D; CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER, which name the same things ---- */
 
 static CUresult box(const struct end *source, const struct end *target, size_t width, size_t height,
                     size_t depth, CUstream stream, bool synchronous, const char *name)
@@ -81,6 +49,25 @@ static CUresult box(const struct end *source, const struct end *target, size_t w
 #define TARGET(c)                                                        \
     {(c)->dstMemoryType, (c)->dstHost, (c)->dstDevice, (c)->dstXInBytes, \
      (c)->dstY,          (c)->dstZ,    (c)->dstPitch,  (c)->dstHeight}
+
+static CUresult rectangle(const CUDA_MEMCPY2D *copy, CUstream stream, bool synchronous,
+                          const char *name)
+{
+    ENTRY("%s stream=%p", name, (void *)stream);
+    REQUIRE(copy, CUDA_ERROR_INVALID_VALUE);
+    struct end source = {copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes,
+                         copy->srcY,          0,             copy->srcPitch,  0};
+    struct end target = {copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes,
+                         copy->dstY,          0,             copy->dstPitch,  0};
+    return box(&source, &target, copy->WidthInBytes, copy->Height, 1, stream, synchronous, name);
+}
+
+BOTH_DEFAULT(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy),
+             rectangle(copy, stream, true, "cuMemcpy2D"))
+BOTH_DEFAULT(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *copy),
+             rectangle(copy, stream, true, "cuMemcpy2DUnaligned"))
+BOTH(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
+     rectangle(copy, stream, false, "cuMemcpy2DAsync"))
 
 static CUresult box_here(const CUDA_MEMCPY3D *copy, CUstream stream, bool synchronous,
                          const char *name)

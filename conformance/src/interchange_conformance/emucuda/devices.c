@@ -63,43 +63,21 @@ API cuDeviceGet(CUdevice *device, int ordinal)
     return CUDA_SUCCESS;
 }
 
-API cuDeviceGetName(char *name, int size, CUdevice device)
-{
-    ENTRY("cuDeviceGetName device=%d", device);
-    DEVICE(device);
-    snprintf(name, (size_t)size, "emucuda device %d (host memory)", device);
-    return CUDA_SUCCESS;
-}
-
+DEVICE_QUERY(cuDeviceGetName, "cuDeviceGetName", (char *name, int size, CUdevice device),
+             snprintf(name, (size_t)size, "emucuda device %d (host memory)", device))
 /* The same in every process, different for every device. */
-API cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
-{
-    ENTRY("cuDeviceGetUuid device=%d", device);
-    DEVICE(device);
-    memset(uuid, 0xE0 + device, sizeof *uuid);
-    return CUDA_SUCCESS;
-}
+DEVICE_QUERY(cuDeviceGetUuid_v2, "cuDeviceGetUuid", (CUuuid *uuid, CUdevice device),
+             memset(uuid, 0xE0 + device, sizeof *uuid))
 
 API cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
     return cuDeviceGetUuid_v2(uuid, device);
 }
 
-API cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
-{
-    ENTRY("cuDeviceTotalMem device=%d", device);
-    DEVICE(device);
-    *bytes = arena_total();
-    return CUDA_SUCCESS;
-}
-
-API cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
-{
-    ENTRY("cuDeviceGetPCIBusId device=%d", device);
-    DEVICE(device);
-    snprintf(text, (size_t)size, "0000:%02X:00.0", (unsigned)device + 1);
-    return CUDA_SUCCESS;
-}
+DEVICE_QUERY(cuDeviceTotalMem_v2, "cuDeviceTotalMem", (size_t * bytes, CUdevice device),
+             *bytes = arena_total())
+DEVICE_QUERY(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *text, int size, CUdevice device),
+             snprintf(text, (size_t)size, "0000:%02X:00.0", (unsigned)device + 1))
 
 API cuDeviceGetByPCIBusId(CUdevice *device, const char *text)
 {
@@ -124,14 +102,8 @@ API cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice devi
     return CUDA_SUCCESS;
 }
 
-API cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
-{
-    ENTRY("cuDeviceComputeCapability device=%d", device);
-    DEVICE(device);
-    *major = 9;
-    *minor = 0;
-    return CUDA_SUCCESS;
-}
+DEVICE_QUERY(cuDeviceComputeCapability, "cuDeviceComputeCapability",
+             (int *major, int *minor, CUdevice device), (*major = 9, *minor = 0))
 
 API cuDeviceCanAccessPeer(int *able, CUdevice device, CUdevice peer)
 {

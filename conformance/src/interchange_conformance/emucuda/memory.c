@@ -6,7 +6,7 @@
 
 #define PITCH 512ull
 
-static CUresult make(enum memory memory, size_t size, uint64_t *start, unsigned flags,
+static CUresult make(enum memory memory, size_t size, CUdeviceptr *start, unsigned flags,
                      const char *name)
 {
     CONTEXT(context);
@@ -22,10 +22,7 @@ API cuMemAlloc_v2(CUdeviceptr *result, size_t size)
 {
     ENTRY("cuMemAlloc size=%zu", size);
     REQUIRE(result && size > 0, CUDA_ERROR_INVALID_VALUE);
-    uint64_t start;
-    CHECK(make(MEMORY_DEVICE, size, &start, 0, "cuMemAlloc"));
-    *result = start;
-    return CUDA_SUCCESS;
+    return make(MEMORY_DEVICE, size, result, 0, "cuMemAlloc");
 }
 
 API cuMemAllocPitch_v2(CUdeviceptr *result, size_t *pitch, size_t width, size_t height,
@@ -35,10 +32,7 @@ API cuMemAllocPitch_v2(CUdeviceptr *result, size_t *pitch, size_t width, size_t 
     REQUIRE(result && pitch && width > 0 && height > 0, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(element == 4 || element == 8 || element == 16, CUDA_ERROR_INVALID_VALUE);
     *pitch = (width + PITCH - 1) & ~(PITCH - 1);
-    uint64_t start;
-    CHECK(make(MEMORY_DEVICE, *pitch * height, &start, 0, "cuMemAllocPitch"));
-    *result = start;
-    return CUDA_SUCCESS;
+    return make(MEMORY_DEVICE, *pitch * height, result, 0, "cuMemAllocPitch");
 }
 
 API cuMemAllocManaged(CUdeviceptr *result, size_t size, unsigned flags)
@@ -46,17 +40,14 @@ API cuMemAllocManaged(CUdeviceptr *result, size_t size, unsigned flags)
     ENTRY("cuMemAllocManaged size=%zu flags=%u", size, flags);
     REQUIRE(result && size > 0, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST, CUDA_ERROR_INVALID_VALUE);
-    uint64_t start;
-    CHECK(make(MEMORY_MANAGED, size, &start, flags, "cuMemAllocManaged"));
-    *result = start;
-    return CUDA_SUCCESS;
+    return make(MEMORY_MANAGED, size, result, flags, "cuMemAllocManaged");
 }
 
 static CUresult host_alloc(void **result, size_t size, unsigned flags, const char *name)
 {
     ENTRY("%s size=%zu flags=%u", name, size, flags);
     REQUIRE(result && size > 0 && flags <= 7, CUDA_ERROR_INVALID_VALUE);
-    uint64_t start;
+    CUdeviceptr start;
     CHECK(make(MEMORY_PINNED, size, &start, flags, name));
     *result = (void *)start;
     return CUDA_SUCCESS;

@@ -77,21 +77,11 @@ static CUresult find_place(const CUmemLocation *location, CUmemAllocationType ty
 
 /* ---- the current pool ---- */
 
-API cuDeviceGetDefaultMemPool(CUmemoryPool *result, CUdevice device)
-{
-    ENTRY("cuDeviceGetDefaultMemPool device=%d", device);
-    DEVICE(device);
-    *result = (CUmemoryPool)places[device][false].own.handle.value;
-    return CUDA_SUCCESS;
-}
-
-API cuDeviceGetMemPool(CUmemoryPool *result, CUdevice device)
-{
-    ENTRY("cuDeviceGetMemPool device=%d", device);
-    DEVICE(device);
-    *result = (CUmemoryPool)pool_of_device(device)->handle.value;
-    return CUDA_SUCCESS;
-}
+DEVICE_QUERY(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool",
+             (CUmemoryPool * result, CUdevice device),
+             *result = (CUmemoryPool)places[device][false].own.handle.value)
+DEVICE_QUERY(cuDeviceGetMemPool, "cuDeviceGetMemPool", (CUmemoryPool * result, CUdevice device),
+             *result = (CUmemoryPool)pool_of_device(device)->handle.value)
 
 static CUresult set_pool(struct place *place, struct pool *pool)
 {
@@ -109,23 +99,18 @@ API cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle)
     return set_pool(&places[device][false], pool);
 }
 
-API cuMemGetDefaultMemPool(CUmemoryPool *result, CUmemLocation *location, CUmemAllocationType type)
-{
-    ENTRY("cuMemGetDefaultMemPool type=%d", (int)type);
-    struct place *place;
-    CHECK(find_place(location, type, &place));
-    *result = (CUmemoryPool)place->own.handle.value;
-    return CUDA_SUCCESS;
-}
+#define PLACE_QUERY(symbol, pool)                                                            \
+    API symbol(CUmemoryPool *result, CUmemLocation *location, CUmemAllocationType type)      \
+    {                                                                                        \
+        ENTRY(#symbol " type=%d", (int)type);                                                \
+        struct place *place;                                                                 \
+        CHECK(find_place(location, type, &place));                                           \
+        *result = (CUmemoryPool)(pool)->handle.value;                                        \
+        return CUDA_SUCCESS;                                                                 \
+    }
 
-API cuMemGetMemPool(CUmemoryPool *result, CUmemLocation *location, CUmemAllocationType type)
-{
-    ENTRY("cuMemGetMemPool type=%d", (int)type);
-    struct place *place;
-    CHECK(find_place(location, type, &place));
-    *result = (CUmemoryPool)place->current->handle.value;
-    return CUDA_SUCCESS;
-}
+PLACE_QUERY(cuMemGetDefaultMemPool, &place->own)
+PLACE_QUERY(cuMemGetMemPool, place->current)
 
 API cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool handle)
 {

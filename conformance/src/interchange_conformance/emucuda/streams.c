@@ -63,59 +63,25 @@ BOTH(cuStreamQuery, (CUstream stream), query(stream))
 
 /* ---- what a stream is ---- */
 
-static CUresult get_flags(CUstream handle, unsigned *flags)
-{
-    ENTRY("cuStreamGetFlags stream=%p", (void *)handle);
-    STREAM(stream, handle);
-    *flags = stream->flags;
-    return CUDA_SUCCESS;
-}
+#define STREAM_QUERY(symbol, type, answer)                    \
+    static CUresult get_##symbol(CUstream handle, type *result) \
+    {                                                         \
+        ENTRY(#symbol " stream=%p", (void *)handle);          \
+        STREAM(stream, handle);                               \
+        *result = (answer);                                   \
+        return CUDA_SUCCESS;                                  \
+    }                                                         \
+    BOTH(symbol, (CUstream stream, type * result), get_##symbol(stream, result))
 
-BOTH(cuStreamGetFlags, (CUstream stream, unsigned *flags), get_flags(stream, flags))
-
-static CUresult get_priority(CUstream handle, int *priority)
-{
-    ENTRY("cuStreamGetPriority stream=%p", (void *)handle);
-    STREAM(stream, handle);
-    *priority = stream->priority;
-    return CUDA_SUCCESS;
-}
-
-BOTH(cuStreamGetPriority, (CUstream stream, int *priority), get_priority(stream, priority))
-
-static CUresult get_id(CUstream handle, unsigned long long *id)
-{
-    ENTRY("cuStreamGetId stream=%p", (void *)handle);
-    STREAM(stream, handle);
-    *id = stream->id;
-    return CUDA_SUCCESS;
-}
-
-BOTH(cuStreamGetId, (CUstream stream, unsigned long long *id), get_id(stream, id))
-
-static CUresult get_device(CUstream handle, CUdevice *device)
-{
-    ENTRY("cuStreamGetDevice stream=%p", (void *)handle);
-    STREAM(stream, handle);
-    *device = stream->context->device;
-    return CUDA_SUCCESS;
-}
-
-BOTH(cuStreamGetDevice, (CUstream stream, CUdevice *device), get_device(stream, device))
-
-static CUresult get_context(CUstream handle, CUcontext *context)
-{
-    ENTRY("cuStreamGetCtx stream=%p", (void *)handle);
-    STREAM(stream, handle);
-    *context = (CUcontext)stream->context->handle.value;
-    return CUDA_SUCCESS;
-}
-
-BOTH(cuStreamGetCtx, (CUstream stream, CUcontext *context), get_context(stream, context))
+STREAM_QUERY(cuStreamGetFlags, unsigned, stream->flags)
+STREAM_QUERY(cuStreamGetPriority, int, stream->priority)
+STREAM_QUERY(cuStreamGetId, unsigned long long, stream->id)
+STREAM_QUERY(cuStreamGetDevice, CUdevice, stream->context->device)
+STREAM_QUERY(cuStreamGetCtx, CUcontext, (CUcontext)stream->context->handle.value)
 
 static CUresult get_contexts(CUstream handle, CUcontext *context, CUgreenCtx *green)
 {
-    CHECK(get_context(handle, context));
+    CHECK(get_cuStreamGetCtx(handle, context));
     if (green)
         *green = NULL;
     return CUDA_SUCCESS;

@@ -18,3 +18,13 @@ void trace_write(void);
     TRACE(__VA_ARGS__);    \
     CHECK(driver_ready()); \
     LOCKED()
+
+/* An entry point that answers about its parameter `device`. */
+#define DEVICE_QUERY(symbol, name, parameters, answer) \
+    API symbol parameters                              \
+    {                                                  \
+        ENTRY(name " device=%d", device);              \
+        DEVICE(device);                                \
+        answer;                                        \
+        return CUDA_SUCCESS;                           \
+    }
