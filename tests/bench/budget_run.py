@@ -30,28 +30,15 @@ CORES = ("native", "ctypes")
 
 
 class Outcome(NamedTuple):
-    """The result of a row.
+    """The result of a row."""
 
-    Attributes
-    ----------
-    measure : str
-        As in `budgets.Row`.
-    bar : float
-        As in `budgets.Row`.
-    ratios : list of float
-        Of each process; empty if it was not measured.
-    subject, yardstick : float
-        Median times [ns]; for a row that loops in C, those of one statement.
-    why : str
-        Why it was not measured.
-    """
-
-    measure: str
-    bar: float
-    ratios: list[float]
+    measure: str  # as in `budgets.Row`
+    bar: float  # as in `budgets.Row`
+    ratios: list[float]  # of each process; empty if it was not measured
+    # subject, yardstick: median times [ns]; for a row that loops in C, those of one statement
     subject: float = 0.0
     yardstick: float = 0.0
-    why: str = ""
+    why: str = ""  # why it was not measured
 
     @property
     def ratio(self) -> float:

@@ -13,30 +13,18 @@ LOOPS = 200
 
 
 class Row(NamedTuple):
-    """A performance target.
+    """A performance target."""
 
-    Attributes
-    ----------
-    measure : str
-        The operation, and the reference that it is compared with.
-    subject, yardstick : str
-        The statements, over the names of the row's group (`budget_names.GROUPS`).
-    bar : float
-        The limit of the subject's time with the native core, as a multiple of the yardstick's.
-    group : str
-        Rows of a group are measured in one process.
-    most : int
-        Maximum number of repetitions in a round; slow statements are repeated less often.
-    ctypes_bar : float, optional
-        The limit with the ctypes core; without one it is not measured with that core.
-    """
-
-    measure: str
+    measure: str  # the operation, and the reference that it is compared with
+    # subject, yardstick: the statements, over the names of the row's group (`budget_names.GROUPS`)
     subject: str
     yardstick: str
+    # the limit of the subject's time with the native core, as a multiple of the yardstick's
     bar: float
-    group: str
+    group: str  # rows of a group are measured in one process
+    # maximum number of repetitions in a round; slow statements are repeated less often
     most: int = 2000
+    # the limit with the ctypes core; without one it is not measured with that core
     ctypes_bar: float | None = None
 
 

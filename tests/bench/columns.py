@@ -41,39 +41,19 @@ EVERY = 1000  # of how many rows one is null
 
 
 class Way(NamedTuple):
-    """Code that makes a tensor of a column.
+    """Code that makes a tensor of a column."""
 
-    Attributes
-    ----------
-    code : str
-        The expression.
-    note : str
-        A note for readers of the table.
-    """
-
-    code: str
-    note: str = ""
+    code: str  # the expression
+    note: str = ""  # A note for readers of the table
 
 
 class Kind(NamedTuple):
-    """A column, and the code that imports it.
+    """A column, and the code that imports it."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in the table.
-    make : callable
-        Number of rows -> column.
-    ours : Way
-        With interchange.
-    others : tuple[Way, ...]
-        Without it.
-    """
-
-    name: str
-    make: Callable[[int], Any]
-    ours: Way
-    others: tuple[Way, ...]
+    name: str  # its name in the table
+    make: Callable[[int], Any]  # number of rows -> column
+    ours: Way  # with interchange
+    others: tuple[Way, ...]  # without it
 
 
 # ---------------------------------------------------------------- columns
@@ -131,8 +111,7 @@ KINDS = (
         f"one row of {EVERY:,} is null",
         with_nulls,
         Way(
-            'tuple(map(torch.from_dlpack, ix.from_arrow(column, nulls="separate")))',
-            "with a mask",
+            'tuple(map(torch.from_dlpack, ix.from_arrow(column, nulls="separate")))', "with a mask"
         ),
         (
             Way("torch.from_numpy(column.to_numpy())", _NAN),

@@ -38,19 +38,12 @@ print(json.dumps([platform.python_version(), numpy.__version__, places]))
 
 
 class Result(NamedTuple):
-    """The results for one Python.
+    """The results for one Python."""
 
-    Attributes
-    ----------
-    python, numpy : str
-        Their releases.
-    bare, yardstick, subject, first : float
-        Median CPU time of a process [s]: without imports, with NumPy, with interchange, with
-        interchange and an array of it.
-    """
-
-    python: str
+    python: str  # python, numpy: their releases
     numpy: str
+    # bare, yardstick, subject, first: median CPU time of a process [s]: without imports, with
+    # NumPy, with interchange, with interchange and an array of it
     bare: float
     yardstick: float
     subject: float

@@ -67,10 +67,7 @@ def exports_table(data: Mapping[str, Any]) -> str:
 def _table(head: str, names: list[str], columns: list[dict[str, list[float]]]) -> str:
     """Return ratios, and times in brackets, as a Markdown table."""
     rows = list(dict.fromkeys(row for column in columns for row in column))
-    lines = [
-        f"| {head} | " + " | ".join(names) + " |",
-        "|---|" + "--:|" * len(names),
-    ]
+    lines = [f"| {head} | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
     for row in rows:
         cells = [_cell(column.get(row)) for column in columns]
         lines.append(f"| {row} | " + " | ".join(cells) + " |")

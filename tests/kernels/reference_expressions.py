@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interchange.cuda.intrinsics import Intrinsic, syncthreads
-from interchange.cuda.types import (
-    BY_NAME,
-    PART_OF,
-    ArrayType,
-    ScalarType,
-    bool_,
-    int32,
-    intp,
-)
+from interchange.cuda.types import BY_NAME, PART_OF, ArrayType, ScalarType, bool_, int32, intp
 
 from . import reference_numbers as numbers
 from .reference_numbers import Refused, cast, generic

@@ -7,24 +7,9 @@ GPU.
 
 from __future__ import annotations
 
-from .arrays import (
-    UntypedArray,
-    as_cuda_array,
-    device_array,
-    from_cuda_array_interface,
-    to_device,
-)
+from .arrays import UntypedArray, as_cuda_array, device_array, from_cuda_array_interface, to_device
 from .errors import KernelError
-from .intrinsics import (
-    blockDim,
-    blockIdx,
-    grid,
-    gridDim,
-    gridsize,
-    shared,
-    syncthreads,
-    threadIdx,
-)
+from .intrinsics import blockDim, blockIdx, grid, gridDim, gridsize, shared, syncthreads, threadIdx
 from .kernel import Kernel, jit
 from .streams import Event, Stream, event, is_available, stream, synchronize
 from .types import (

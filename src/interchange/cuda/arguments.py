@@ -11,12 +11,7 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._types.errors import (
-    ArgumentError,
-    ReadOnlyError,
-    UnsupportedDTypeError,
-    show,
-)
+from interchange._types.errors import ArgumentError, ReadOnlyError, UnsupportedDTypeError, show
 from interchange.abi._show import module_of
 
 from .operators import literal_type
@@ -157,21 +152,11 @@ def check_writable(passed: Sequence[Passed], writes: Iterable[int], call: str) -
 
 
 class Packed(NamedTuple):
-    """Memory with all arguments of a launch.
+    """Memory with all arguments of a launch."""
 
-    Attributes
-    ----------
-    memory : ctypes array
-        One slot per parameter.
-    addresses : ctypes array
-        Addresses of the slots.
-    place : int
-        Address of `addresses`, as ``cuLaunchKernel`` takes it.
-    """
-
-    memory: Any
-    addresses: Any
-    place: int
+    memory: Any  # one slot per parameter
+    addresses: Any  # addresses of the slots
+    place: int  # address of `addresses`, as ``cuLaunchKernel`` takes it
 
 
 class Packing:

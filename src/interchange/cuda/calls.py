@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 
     from .context import Meaning
     from .expressions import Value
-    from .ir import (
-        Expression,
-        Slot,
-        Statement,
-    )
+    from .ir import Expression, Slot, Statement
     from .source import Source
 
 MATH: Final = {

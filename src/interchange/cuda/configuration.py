@@ -28,25 +28,15 @@ _MOST_PARTS: Final = 4
 
 
 class Configuration(NamedTuple):
-    """The launch configuration: grid, block, stream and shared memory.
+    """The launch configuration: grid, block, stream and shared memory."""
 
-    Attributes
-    ----------
-    grid, block : tuple[int, int, int]
-        The number of blocks, and of threads per block, along x, y and z.
-    stream : int
-        Handle of the stream; by default 1, the legacy default stream.
-    given : object
-        The object that named the stream, and keeps it alive; None without one.
-    shared_bytes : int
-        Size of dynamic shared memory [bytes].
-    """
-
+    # grid, block: the number of blocks, and of threads per block, along x, y and z
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+    # handle of the stream; by default 1, the legacy default stream
     stream: int = LEGACY_DEFAULT_STREAM
-    given: Any = None
-    shared_bytes: int = 0
+    given: Any = None  # the object that named the stream, and keeps it alive; None without one
+    shared_bytes: int = 0  # size of dynamic shared memory [bytes]
 
 
 _MOST_LINES: Final = 1024  # size of the cache

@@ -14,12 +14,7 @@ from interchange._array import Array
 from interchange._functions.borrow import import_published, order_use
 from interchange._protocols.capabilities import capabilities_of, fast_path
 from interchange._streams.ordering import device_guard, has_several
-from interchange._streams.pending import (
-    PendingWork,
-    WorkOnConsumer,
-    pending_work_of,
-    this_thread,
-)
+from interchange._streams.pending import PendingWork, WorkOnConsumer, pending_work_of, this_thread
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from interchange._types.devices import CPU
 from interchange._types.errors import InterchangeError

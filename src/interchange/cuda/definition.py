@@ -26,21 +26,11 @@ _MOST_TEXTS: Final = 8  # size of the cache
 
 
 class Definition(NamedTuple):
-    """A function definition.
+    """A function definition."""
 
-    Attributes
-    ----------
-    tree : ast.FunctionDef
-        Its lines are counted from 1 at the first of the definition.
-    lines : list[str]
-        The lines of the definition.
-    first_line : int
-        The offset of its first line.
-    """
-
-    tree: ast.FunctionDef
-    lines: Lines
-    first_line: int
+    tree: ast.FunctionDef  # its lines are counted from 1 at the first of the definition
+    lines: Lines  # the lines of the definition
+    first_line: int  # the offset of its first line
 
 
 def texts_of(function: Callable[..., Any]) -> Iterator[Lines]:

@@ -58,19 +58,11 @@ def find_ordinal(passed: Sequence[Passed], call: str) -> int | None:
 
 
 class _Loaded(NamedTuple):
-    """A kernel in a context.
+    """A kernel in a context."""
 
-    Attributes
-    ----------
-    function, context : int
-        Handles of the function and its context.
-    status : ctypes.c_int32 or None
-        Address where the emulated driver reports the position of an index out of bounds.
-    """
-
-    function: int
+    function: int  # function, context: handles of the function and its context
     context: int
-    status: Any
+    status: Any  # address where the emulated driver reports the position of an index out of bounds
 
 
 streams: Final[dict[int, int]] = {}

@@ -34,10 +34,7 @@ from .types import BY_NAME, PART_OF, bool_, int32, intp
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .ir import (
-        Expression,
-        Statement,
-    )
+    from .ir import Expression, Statement
 
 Value = Any  # Expression, ArrayValue, Values or Object
 

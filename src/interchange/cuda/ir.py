@@ -35,27 +35,13 @@ class Slot:
 
 @dataclass(eq=False, slots=True)
 class ArrayValue:
-    """An array that a kernel may index: an argument, or one in shared memory.
+    """An array that a kernel may index: an argument, or one in shared memory."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in the kernel.
-    type : ArrayType
-        Element type and number of axes.
-    argument : int or None
-        Index of the argument; None in shared memory.
-    shape : tuple[int, ...]
-        Shape of an array in shared memory [elements].
-    offset : int
-        Its offset in shared memory [bytes].
-    """
-
-    name: str
-    type: ArrayType
-    argument: int | None
-    shape: tuple[int, ...] = ()
-    offset: int = 0
+    name: str  # its name in the kernel
+    type: ArrayType  # element type and number of axes
+    argument: int | None  # index of the argument; None in shared memory
+    shape: tuple[int, ...] = ()  # shape of an array in shared memory [elements]
+    offset: int = 0  # its offset in shared memory [bytes]
 
     @property
     def nbytes(self) -> int:
@@ -283,34 +269,16 @@ Statement = Store | StoreElement | If | Loop | Jump | Inlined | Barrier
 
 @dataclass(eq=False)
 class Program:
-    """A kernel for given types of arguments.
+    """A kernel for given types of arguments."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the function.
-    arguments : tuple
-        Types of the arguments.
-    body : list
-        The statements of a thread.
-    reads, writes : set[int]
-        Which array arguments are read, and which are written.
-    shared_bytes : int
-        Size of all arrays in shared memory [bytes].
-    has_barrier : bool
-        Whether threads wait for each other.
-    places : list
-        Source positions of element accesses: the function, and the node of its syntax tree.
-    variables : dict[str, list[Slot]]
-        Name -> its slots.
-    """
-
-    name: str
-    arguments: tuple[ScalarType | ArrayType, ...]
-    body: list[Statement] = field(default_factory=list)
+    name: str  # name of the function
+    arguments: tuple[ScalarType | ArrayType, ...]  # types of the arguments
+    body: list[Statement] = field(default_factory=list)  # the statements of a thread
+    # reads, writes: which array arguments are read, and which are written
     reads: set[int] = field(default_factory=set)
     writes: set[int] = field(default_factory=set)
-    shared_bytes: int = 0
-    has_barrier: bool = False
+    shared_bytes: int = 0  # size of all arrays in shared memory [bytes]
+    has_barrier: bool = False  # whether threads wait for each other
+    # source positions of element accesses: the function, and the node of its syntax tree
     places: list[tuple[Source, ast.AST]] = field(default_factory=list)
-    variables: dict[str, list[Slot]] = field(default_factory=dict)
+    variables: dict[str, list[Slot]] = field(default_factory=dict)  # name -> its slots

@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .context import Meaning
-    from .ir import (
-        Expression,
-        Statement,
-    )
+    from .ir import Expression, Statement
     from .source import Source
     from .types import ScalarType
 

@@ -15,12 +15,7 @@ from interchange._streams.driver import driver_of
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC
 from interchange._types.devices import Device
-from interchange._types.errors import (
-    ArgumentError,
-    DriverUnavailableError,
-    StreamError,
-    show,
-)
+from interchange._types.errors import ArgumentError, DriverUnavailableError, StreamError, show
 from interchange.abi.dlpack import DLDeviceType
 
 _FIRST: Final = (DLDeviceType.kDLCUDA, 0)

@@ -8,13 +8,7 @@ from interchange._functions.importing import from_dlpack
 
 from . import fft, linalg
 from ._table import FUNCTIONS
-from .constants import (
-    e,
-    inf,
-    nan,
-    newaxis,
-    pi,
-)
+from .constants import e, inf, nan, newaxis, pi
 from .creation import (
     arange,
     asarray,
@@ -32,13 +26,7 @@ from .creation import (
     zeros,
     zeros_like,
 )
-from .data_type_functions import (
-    can_cast,
-    finfo,
-    iinfo,
-    isdtype,
-    result_type,
-)
+from .data_type_functions import can_cast, finfo, iinfo, isdtype, result_type
 from .data_types import (
     bool_ as bool,
     complex64,
@@ -123,17 +111,9 @@ from .elementwise import (
     tanh,
     trunc,
 )
-from .indexing import (
-    take,
-    take_along_axis,
-)
+from .indexing import take, take_along_axis
 from .inspection import Info as __array_namespace_info__
-from .linear_algebra import (
-    matmul,
-    matrix_transpose,
-    tensordot,
-    vecdot,
-)
+from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation import (
     astype,
     broadcast_arrays,
@@ -152,25 +132,9 @@ from .manipulation import (
     tile,
     unstack,
 )
-from .searching import (
-    argmax,
-    argmin,
-    count_nonzero,
-    nonzero,
-    searchsorted,
-    where,
-)
-from .sets import (
-    isin,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from .sorting import (
-    argsort,
-    sort,
-)
+from .searching import argmax, argmin, count_nonzero, nonzero, searchsorted, where
+from .sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from .sorting import argsort, sort
 from .statistical import (
     cumulative_prod,
     cumulative_sum,
@@ -182,11 +146,7 @@ from .statistical import (
     sum_ as sum,
     var,
 )
-from .utility import (
-    all_ as all,
-    any_ as any,
-    diff,
-)
+from .utility import all_ as all, any_ as any, diff
 
 __array_api_version__ = "2025.12"
 

@@ -145,13 +145,7 @@ def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
 
 @document
 def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
-    k: int = 0,
-    dtype: Any = None,
-    device: Any = None,
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Array:
     return create("eye", plain(n_rows), plain(n_cols), k=plain(k), dtype=dtype, device=device)
 

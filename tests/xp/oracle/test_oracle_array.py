@@ -160,9 +160,7 @@ def test_the_device_of_dlpack_is_that_of_the_oracle():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"stream": 1}, {"stream": "s"}, {"dl_device": (2, 0)}, {"nonsense": 1}],
-    ids=str,
+    "wrong", [{"stream": 1}, {"stream": "s"}, {"dl_device": (2, 0)}, {"nonsense": 1}], ids=str
 )
 def test_what_a_host_array_cannot_export_is_refused(wrong):
     """A stream, another device, or an unknown keyword is refused."""

@@ -131,11 +131,7 @@ def find_architecture(capability: tuple[int, int], call: str) -> str:
 
 
 def to_ptx(
-    program: Program,
-    architecture: str = "sm_75",
-    features: str = "",
-    *,
-    checks: bool = False,
+    program: Program, architecture: str = "sm_75", features: str = "", *, checks: bool = False
 ) -> str:
     """Return a kernel in PTX.
 

@@ -10,25 +10,13 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """The description of a function of the namespace.
+    """The description of a function of the namespace."""
 
-    Attributes
-    ----------
-    summary : str
-        Summary.
-    example : str
-        A call, after ``from interchange import xp``.
-    result : str
-        The output of that call.
-    parameters : mapping, optional
-        Parameter -> its description; `parameters.COMMON` has those of many functions.
-    operands : tuple[str, ...], optional
-        For an element-wise function: the kind of its elements, a key of `parameters.ELEMENT_KINDS`,
-        and a description of its operands, if the summary is not enough.
-    """
-
-    summary: str
-    example: str
-    result: str
+    summary: str  # summary
+    example: str  # A call, after ``from interchange import xp``
+    result: str  # the output of that call
+    # parameter -> its description; `parameters.COMMON` has those of many functions
     parameters: Mapping[str, str] = MappingProxyType({})
+    # for an element-wise function: the kind of its elements, a key of `parameters.ELEMENT_KINDS`,
+    # and a description of its operands, if the summary is not enough
     operands: tuple[str, ...] = ()

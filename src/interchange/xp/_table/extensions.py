@@ -12,17 +12,14 @@ from .arrays import ARRAYS
 
 _SQUARE: Final = {"x": "Square matrices in the last two axes, of a floating-point type."}
 _HERMITIAN: Final = {
-    "x": "Hermitian matrices in the last two axes, of a floating-point type; only one triangle is read.",
+    "x": "Hermitian matrices in the last two axes, of a floating-point type; only one triangle is read."
 }
 _MATRICES: Final = {"x": "Matrices in the last two axes, of a floating-point type."}
 _DIAGONAL: Final = "The diagonal; 0 is the main diagonal, positive numbers are above it."
 _RTOL: Final = "Relative cutoff: singular values not greater than this times the largest are zero; an array has one for each matrix.  When left out, the greater extent times the machine epsilon."
 _AXIS: Final = "The axis along which to operate."
 _NORM: Final = 'Normalization: divide the forward transform ("forward"), the inverse transform ("backward") by n, or both by the square root of n ("ortho").'
-_FREQUENCIES: Final = {
-    "n": "Number of samples.",
-    "d": "Sample spacing.",
-}
+_FREQUENCIES: Final = {"n": "Number of samples.", "d": "Sample spacing."}
 
 
 def _along_axis(kind: str, length: str) -> dict[str, str]:

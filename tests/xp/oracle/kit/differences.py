@@ -21,30 +21,14 @@ Class = type[Exception] | tuple[type[Exception], ...]
 
 
 class Row(NamedTuple):
-    """One difference that is accepted.
+    """One difference that is accepted."""
 
-    Parameters
-    ----------
-    paths : str
-        Patterns of the calls that it applies to, as of `fnmatch`.
-    theirs : type or tuple of types
-        The class that array-api-strict raises, if it raises.
-    says : str
-        Part of that error's message.
-    reason : str
-        Why it is accepted.
-    ours : type or tuple of types
-        The class that we raise, if we raise.
-    as_numpy : bool
-        If we return a value: whether it must equal NumPy's.
-    """
-
-    paths: str
-    theirs: Class
-    says: str
-    reason: str
-    ours: Class = ()
-    as_numpy: bool = True
+    paths: str  # patterns of the calls that it applies to, as of `fnmatch`
+    theirs: Class  # the class that array-api-strict raises, if it raises
+    says: str  # part of that error's message
+    reason: str  # why it is accepted
+    ours: Class = ()  # the class that we raise, if we raise
+    as_numpy: bool = True  # if we return a value: whether it must equal NumPy's
 
     def covers(self, path: str, theirs: Exception) -> bool:
         """Whether the row applies to the call and to the difference."""

@@ -29,22 +29,14 @@ DTYPES: Final = KINDS["all"]
 
 
 class Row(NamedTuple):
-    """What the array arguments of a function are drawn from.
+    """What the array arguments of a function are drawn from."""
 
-    Parameters
-    ----------
-    kind : str
-        Key of `KINDS`.
-    values : str
-        ``"wild"``: anything; ``"small"``: small numbers, infinities, NaN and negative zero, so that
-        no order of summation matters; ``"tame"``: small finite numbers.
-    shape : str
-        ``"any"``; ``"matrix"`` (a stack of them), ``"square"``, ``"vector"``, or the least number
-        of axes.
-    """
-
-    kind: str
+    kind: str  # key of `KINDS`
+    # ``"wild"``: anything; ``"small"``: small numbers, infinities, NaN and negative zero, so that
+    # no order of summation matters; ``"tame"``: small finite numbers
     values: str = "wild"
+    # ``"any"``; ``"matrix"`` (a stack of them), ``"square"``, ``"vector"``, or the least number of
+    # axes
     shape: str = "any"
 
 
