@@ -153,6 +153,7 @@ REFUSED = {
     "a truth": (True, "IX-INDEX-2"),
     "a truth of NumPy": (np.True_, "IX-INDEX-2"),
     "a truth in a tuple": ((0, False), "IX-INDEX-2"),
+    "masked": (np.ma.masked_array([0, 1], [False, True]), "AI-MASK-1"),
     "a mask too long": ([True] * 4, "IX-INDEX-1"),
     "a mask too short": (np.ones(2, bool), "IX-INDEX-1"),
     "out of bounds": ([0, 3], "IX-INDEX-1"),
@@ -169,7 +170,7 @@ REFUSED = {
     "a set": ({0, 1}, "IX-INDEX-1"),
     "another sequence": (UserList([0]), "IX-INDEX-1"),
     "too many": (([0], [0], [0]), "IX-INDEX-1"),
-    "shapes that do not spread": (([0, 1], [0, 1, 1]), "IX-INDEX-1"),
+    "shapes that are not broadcast": (([0, 1], [0, 1, 1]), "IX-INDEX-1"),
 }
 
 
@@ -181,7 +182,8 @@ def test_what_indexes_nothing_is_refused_with_its_rule(case, use):
     memory = numbered((3, 2))
     array = ix.from_dlpack(memory)
 
-    with pytest.raises(ix.OutOfBoundsError, match=rule):
+    error = ix.ExchangeError if rule == "AI-MASK-1" else ix.OutOfBoundsError
+    with pytest.raises(error, match=rule):
         array[key] if use == "get" else array.__setitem__(key, 7.0)
     assert memory.tolist() == numbered((3, 2)).tolist()
 
@@ -228,14 +230,6 @@ def test_the_refusal_of_a_truth_speaks_of_masks():
     assert "from_dlpack" not in str(caught.value)
 
 
-def test_masked_indices_are_refused():
-    """Masked indices are refused, since a masked position is undefined."""
-    key = np.ma.masked_array([0, 1], [False, True])
-
-    with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
-        ix.from_dlpack(numbered((3,)))[key]
-
-
 @pytest.mark.parametrize("key", [[0, 1], np.array([0, 1]), np.array(1), [True, False]], ids=repr)
 def test_an_index_of_the_host_is_refused_on_a_device(key):
     """A host index for a device array is refused; the fix says how to move it."""
@@ -279,12 +273,4 @@ def test_too_many_slices_are_told_before_a_step_of_0(shape, key):
     x = ix.asarray(np.zeros(shape))
     for use in (lambda: x[key], lambda: x.__setitem__(key, 1.0)):
         with pytest.raises(IndexError):
-            use()
-
-
-def test_a_step_of_0_has_its_rule():
-    """A step of 0 on an existing axis is refused by its own rule."""
-    x = ix.asarray(np.zeros(3))
-    for use in (lambda: x[::0], lambda: x.__setitem__(NO_STEP, 1.0)):
-        with pytest.raises(ix.ViewError, match="step of 0"):
             use()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interchange import ArgumentError, Device, InterchangeError, UnsupportedDeviceError
-from interchange._types.devices import CPU, HANDLES, HOST_ACCESSIBLE, NAMES
+from interchange._types.devices import HANDLES, HOST_ACCESSIBLE, NAMES
 from interchange.abi import DLDeviceType
 
 EXPECTED = {  # number in dlpack.h -> name here
@@ -58,57 +58,27 @@ def test_every_device_type_of_the_header_has_a_name():
 
 
 @every_type
-def test_a_device_prints_as_type_and_ordinal(number):
-    """Only the first host is printed without its ordinal."""
+def test_a_device_is_found_by_its_text_and_by_the_protocol(number):
+    """Text, which lacks the ordinal of the first host, and type and id lead to the same device."""
     name = EXPECTED[number]
 
     assert str(Device(number, 3)) == f"{name}:3"
     assert str(Device(number)) == ("cpu" if number == 1 else f"{name}:0")
     assert repr(Device(number, 3)) == f"Device('{name}:3')"
-
-
-@every_type
-def test_a_device_is_found_by_its_text(number):
-    """The text of a device parses to the same device."""
-    for ordinal in (0, 1, 17):
+    assert Device.of(name) is Device(number, 0)
+    for ordinal in (0, 1, 2, 17):
         device = Device(number, ordinal)
-        assert Device.of(str(device)) is device
+        assert (device.type, device.id) == device.__dlpack_device__() == (number, ordinal)
+        assert Device.of(str(device)) is Device.of((number, ordinal)) is device
 
 
 @every_type
-def test_a_bare_name_is_the_first_of_its_kind(number):
-    """A name without an ordinal means number 0."""
-    assert Device.of(EXPECTED[number]) is Device(number, 0)
+def test_memory_that_the_host_reads_and_handles(number):
+    """The host reads host, pinned and managed memory; OpenCL, Vulkan and Metal have handles."""
+    kind, readable, handles = DLDeviceType(number), {1, 3, 11, 13}, {4, 7, 8}
 
-
-@every_type
-def test_the_protocol_of_devices_goes_round(number):
-    """Type and id of the protocol name the device, as a tuple and as a method."""
-    device = Device(number, 2)
-
-    assert device.__dlpack_device__() == (number, 2)
-    assert Device.of((number, 2)) is device
-
-
-@every_type
-def test_the_host_reads_host_pinned_and_managed_memory(number):
-    """Host, pinned and managed memory have addresses that the host can read."""
-    assert Device(number).is_host_accessible == (number in {1, 3, 11, 13})
-    assert (DLDeviceType(number) in HOST_ACCESSIBLE) == (number in {1, 3, 11, 13})
-
-
-@every_type
-def test_three_types_have_handles(number):
-    """On OpenCL, Vulkan and Metal ``data`` is an opaque handle, no address."""
-    assert Device(number).has_handles == (number in {4, 7, 8})
-    assert (DLDeviceType(number) in HANDLES) == (number in {4, 7, 8})
-
-
-def test_parts_are_attributes():
-    """Type and id are attributes."""
-    device = Device(2, 5)
-
-    assert (device.type, device.id) == (DLDeviceType.kDLCUDA, 5)
+    assert Device(number).is_host_accessible == (kind in HOST_ACCESSIBLE) == (number in readable)
+    assert Device(number).has_handles == (kind in HANDLES) == (number in handles)
 
 
 # ---------------------------------------------------------------- values
@@ -126,20 +96,15 @@ def test_equal_devices_are_one_object(number, ordinal):
 
 @every_type
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_pickles_come_back_as_the_object(number, protocol):
-    """A pickled device is the same device."""
+def test_pickles_and_copies_are_the_object(number, protocol):
+    """A pickled or copied device is the same device."""
     device = Device(number, 1)
 
     assert pickle.loads(pickle.dumps(device, protocol)) is device
+    assert copy.copy(device) is copy.deepcopy({"where": device})["where"] is device
 
 
-def test_copies_are_the_object_itself():
-    """Equal devices are one object, also after a copy or a pickle."""
-    assert copy.copy(CPU) is CPU
-    assert copy.deepcopy({"where": CPU})["where"] is CPU
-
-
-def test_devices_are_hashable_and_told_apart():
+def test_devices_are_distinct_keys():
     """Devices serve as keys."""
     devices = {Device(number, ordinal) for number in EXPECTED for ordinal in (0, 1)}
 
@@ -179,46 +144,28 @@ def test_names_tuples_and_placed_objects_name_a_device(value, text):
 
 @pytest.mark.parametrize(
     "value",
-    ["", ":", ":0", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda: 1", "cuda:1.0", "cuda:x", "cuda:1:2"],
+    [
+        *("", ":", ":0", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda: 1", "cuda:1.0", "cuda:x"),
+        *("cuda:1:2", "cuda:2147483648", "cuda:99999999999999999999", (0, 0), (5, 0)),
+    ],
 )
 def test_a_misspelt_name_is_an_unknown_device(value):
-    """A text that names no device is refused."""
-    assert refusal(Device.of, value) == UNKNOWN
-
-
-@pytest.mark.parametrize("value", ["cuda:2147483648", "cuda:99999999999999999999", (0, 0), (5, 0)])
-def test_a_device_that_the_struct_cannot_hold_is_unknown(value):
-    """Ordinals have 31 bits, and 0, 5 and 6 were never device types."""
+    """A text that names no device; ordinals have 31 bits, and 0, 5 and 6 are no device types."""
     assert refusal(Device.of, value) == UNKNOWN
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        None,
-        1,
-        2.5,
-        b"cpu",
-        ["cpu"],
-        (),
-        (1,),
-        (1, 0, 0),
-        (True, False),
-        (1.0, 0),
-        ("cuda", 0),
-        frozenset(),
+        *(None, 1, 2.5, b"cpu", ["cpu"], (), (1,), (1, 0, 0)),
+        *((True, False), (1.0, 0), ("cuda", 0), frozenset()),
+        *map(Placed, (None, (1,), (1.0, 0), [1, 0], 5, ("cuda", 0))),
     ],
-    ids=repr,
+    ids=lambda value: repr(getattr(value, "answer", value)),
 )
-def test_garbage_is_no_device(value):
-    """An object that names no device is an argument error."""
+def test_an_object_that_names_no_device_is_a_wrong_argument(value):
+    """An object that names no device, or has an invalid ``__dlpack_device__``."""
     assert refusal(Device.of, value) == NO_DEVICE
-
-
-@pytest.mark.parametrize("answer", [None, (1,), (1.0, 0), [1, 0], 5, ("cuda", 0)], ids=repr)
-def test_an_object_that_is_nowhere_is_no_device(answer):
-    """An invalid ``__dlpack_device__`` of a foreign object is refused with our error."""
-    assert refusal(Device.of, Placed(answer)) == NO_DEVICE
 
 
 @pytest.mark.parametrize(

@@ -106,40 +106,23 @@ def made(function, *arguments):
 # ---------------------------------------------------------------- the table
 
 
-def test_every_code_of_the_header_has_a_type():
-    """Every member of DLDataTypeCode has a type."""
-    assert {row.code for row in ROWS} == {int(code) for code in DLDataTypeCode}
-
-
 def test_the_registry_is_the_table():
-    """The registry has the table's types of one lane, and the padded ones below 8 bits."""
+    """Every code of the header has a type; those of one lane, and the padded ones below 8 bits."""
     padded = {f"{row.name}_padded" for row in PARTIAL}
 
+    assert {row.code for row in ROWS} == {int(code) for code in DLDataTypeCode}
     assert {dtype.name for dtype in all_dtypes()} == {row.name for row in ROWS} | padded
 
 
 @every_row
-def test_code_and_bits_give_the_name(row):
-    """A type made of its numbers has its name."""
+def test_numbers_name_and_protocol_give_the_same_object(row):
+    """A type made of its numbers has its name; name and ``__dlpack_data_type__`` lead back."""
     dtype = DType(row.code, row.bits)
 
     assert (dtype.name, str(dtype), dtype.category) == (row.name, row.name, row.category)
     assert (dtype.code, dtype.bits, dtype.lanes, dtype.padded) == (row.code, row.bits, 1, False)
-
-
-@every_row
-def test_the_name_gives_the_same_object(row):
-    """A type looked up by name is the same object as the type created from numbers."""
-    assert DType.of(row.name) is DType(row.code, row.bits)
-
-
-@every_row
-def test_the_protocol_of_dtypes_goes_round(row):
-    """The value of ``__dlpack_data_type__`` creates the same type."""
-    dtype = DType(row.code, row.bits)
-
     assert dtype.__dlpack_data_type__() == (row.code, row.bits, 1)
-    assert DType.of(dtype.__dlpack_data_type__()) is dtype
+    assert DType.of(row.name) is DType.of(dtype.__dlpack_data_type__()) is dtype
 
 
 @pytest.mark.parametrize("code", range(256))
@@ -153,16 +136,12 @@ def test_sizes_outside_the_table_do_not_exist(code):
     assert all(found[bits] == "DLP-DTYPE-1" for bits in found if bits not in legal)
 
 
-@pytest.mark.parametrize("lanes", [0, -1, 2**16, 2**40])
-def test_impossible_lanes_have_no_size(lanes):
-    """The struct has 16 bits for the lanes, and 0 of them make no element."""
-    assert refusal(DType, 2, 32, lanes) == "DLP-DTYPE-2"
-
-
-@pytest.mark.parametrize("bits", [0, -8])
-def test_impossible_bits_have_no_size(bits):
-    """An element has at least one bit."""
-    assert refusal(DType, 2, bits) == "DLP-DTYPE-2"
+@pytest.mark.parametrize(
+    "numbers", [(2, 32, 0), (2, 32, -1), (2, 32, 2**16), (2, 32, 2**40), (2, 0), (2, -8)]
+)
+def test_impossible_lanes_and_bits_have_no_size(numbers):
+    """The struct has 16 bits for the lanes, and an element at least one lane of one bit."""
+    assert refusal(DType, *numbers) == "DLP-DTYPE-2"
 
 
 # ---------------------------------------------------------------- sizes
@@ -170,35 +149,23 @@ def test_impossible_bits_have_no_size(bits):
 
 @every_whole
 def test_whole_types_fill_their_bytes(row):
-    """An element of 8 bits or more has a whole number of bytes, and is never packed."""
+    """An element of 8 bits or more has whole bytes, is never packed, and the same if padded."""
     dtype = DType(row.code, row.bits)
 
     assert (dtype.itemsize, dtype.is_packed) == (row.bits // 8, False)
     assert dtype.nbytes(7) == 7 * row.bits // 8
+    assert DType(row.code, row.bits, padded=True) is dtype
 
 
 @every_partial
-def test_packed_types_share_bytes(row):
-    """Below 8 bits elements share bytes: a run of them is the sum of their bits, rounded up."""
-    dtype = DType(row.code, row.bits)
+def test_packed_types_share_bytes_and_padded_types_have_one_each(row):
+    """Below 8 bits a run of elements is the sum of their bits, rounded up, or a byte each."""
+    dtype, padded = DType(row.code, row.bits), DType(row.code, row.bits, padded=True)
 
     assert (dtype.itemsize, dtype.is_packed) == (1, True)
     assert [dtype.nbytes(n) for n in range(9)] == [(n * row.bits + 7) // 8 for n in range(9)]
-
-
-@every_partial
-def test_padded_types_have_a_byte_each(row):
-    """Padded elements have an address of their own."""
-    dtype = DType(row.code, row.bits, padded=True)
-
-    assert (dtype.name, dtype.itemsize, dtype.is_packed) == (f"{row.name}_padded", 1, False)
-    assert dtype.nbytes(5) == 5
-
-
-@every_whole
-def test_padding_means_nothing_from_8_bits_on(row):
-    """A type that fills its bytes is the same with the flag, as consumers of it must treat it."""
-    assert DType(row.code, row.bits, padded=True) is DType(row.code, row.bits)
+    assert (padded.name, padded.itemsize, padded.is_packed) == (f"{row.name}_padded", 1, False)
+    assert padded.nbytes(5) == 5
 
 
 @pytest.mark.parametrize(
@@ -210,11 +177,7 @@ def test_lanes_make_one_element(code, bits, lanes, itemsize, packed):
     dtype = DType(code, bits, lanes)
 
     assert (dtype.itemsize, dtype.is_packed) == (itemsize, packed)
-
-
-def test_packed_lanes_add_up_bit_by_bit():
-    """Three lanes of 4 bits are 12 bits, so that two elements fit into 3 bytes."""
-    assert DType(0, 4, 3).nbytes(2) == 3
+    assert dtype.nbytes(2) == 2 * bits * lanes // 8  # two elements of 12 bits fit into 3 bytes
 
 
 @given(st.sampled_from(all_dtypes()), st.integers(0, 2**40), st.integers(1, 7))
@@ -227,17 +190,12 @@ def test_nbytes_never_shrinks_and_never_wraps(dtype, count, more):
 
 
 @every_row
-def test_typestr_is_that_of_the_array_interface(row):
-    """Types that the array interface can name have their typestr, the others None."""
-    typestr = DType(row.code, row.bits).typestr
+def test_typestr_and_format_are_those_of_the_host_protocols(row):
+    """Types that the array interface or PEP 3118 can name have these names, the others None."""
+    dtype = DType(row.code, row.bits)
 
-    assert (None if typestr is None else str(typestr)) == row.typestr
-
-
-@every_row
-def test_format_is_that_of_the_buffer_protocol(row):
-    """Types that PEP 3118 can name have their format, the others None."""
-    assert DType(row.code, row.bits).format == row.format
+    assert (None if dtype.typestr is None else str(dtype.typestr)) == row.typestr
+    assert dtype.format == row.format
 
 
 @every_whole
@@ -258,30 +216,12 @@ def test_packed_types_have_no_numpy_dtype(row):
 
 
 @every_dtype
-def test_numpy_stores_elements_of_the_same_size(dtype):
-    """An array of the NumPy dtype steps by the same number of bytes."""
+def test_the_names_in_other_protocols_lead_back(dtype):
+    """A type and its NumPy dtype, of the same size, its typestr and its format name each other."""
     found = numpy_dtype(dtype)
 
-    assert found is None or found.itemsize == dtype.itemsize
-
-
-@every_dtype
-def test_the_numpy_dtype_leads_back(dtype):
-    """A type and its NumPy dtype name each other."""
-    found = numpy_dtype(dtype)
-
-    assert found is None or DType.of(found) is dtype
-
-
-@every_dtype
-def test_the_typestr_leads_back(dtype):
-    """A type and its typestr name each other."""
+    assert found is None or (found.itemsize, DType.of(found)) == (dtype.itemsize, dtype)
     assert dtype.typestr is None or from_typestr(dtype.typestr) is dtype
-
-
-@every_dtype
-def test_the_format_leads_back(dtype):
-    """A type and its format name each other."""
     assert dtype.format is None or from_format(dtype.format, dtype.itemsize) is dtype
 
 
@@ -341,18 +281,10 @@ def test_equal_numbers_are_one_object(numbers, lanes):
     assert DType.of(dtype.name) is dtype
 
 
-def test_types_are_hashable_and_told_apart():
-    """Types serve as keys."""
+def test_types_are_distinct_keys_without_further_attributes():
+    """Types serve as keys; the repr names the type; attributes of shared objects cannot be set."""
     assert len(set(all_dtypes())) == len(all_dtypes())
-
-
-def test_repr_is_the_call_that_finds_it():
-    """The repr names the type."""
     assert repr(DType(2, 32)) == "DType('float32')"
-
-
-def test_a_type_cannot_be_given_other_attributes():
-    """Attributes cannot be set on a type, since the object is shared."""
     with pytest.raises(AttributeError):
         DType(2, 32).colour = "red"
 
@@ -376,20 +308,9 @@ def test_every_typestr_is_a_type_or_refused_with_its_rule(order, kind, size):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        (">f4", "DLP-DTYPE-3"),
-        ("|O8", "DLP-DTYPE-3"),
-        ("<U3", "DLP-DTYPE-3"),
-        ("|S3", "DLP-DTYPE-3"),
-        ("<M8[ns]", "DLP-DTYPE-3"),
-        ("<m8[D]", "DLP-DTYPE-3"),
-        ("|t8", "DLP-DTYPE-3"),
-        ("|V2", "CAI-TYPESTR-2"),
-        ("<f1", "CAI-TYPESTR-2"),
-        ("<f16", "DLP-DTYPE-1"),
-        ("<c4", "DLP-DTYPE-1"),
-        ("<i3", "DLP-DTYPE-1"),
-        ("<b2", "DLP-DTYPE-1"),
-        ("<i0", "DLP-DTYPE-1"),
+        *((text, "DLP-DTYPE-3") for text in (">f4", "|O8", "<U3", "|S3", "<M8[ns]", "<m8[D]")),
+        *(("|t8", "DLP-DTYPE-3"), ("|V2", "CAI-TYPESTR-2"), ("<f1", "CAI-TYPESTR-2")),
+        *((text, "DLP-DTYPE-1") for text in ("<f16", "<c4", "<i3", "<b2", "<i0")),
     ],
 )
 def test_a_typestr_without_a_type_says_why(text, rule):
@@ -400,23 +321,14 @@ def test_a_typestr_without_a_type_says_why(text, rule):
 @pytest.mark.parametrize(
     ("text", "size", "name"),
     [
-        ("i", 4, "int32"),
-        ("@l", 8, "int64"),
-        ("@L", 8, "uint64"),
-        ("n", 8, "int64"),
-        ("N", 8, "uint64"),
-        ("<l", 4, "int32"),
+        *((text, 4, "int32") for text in ("i", "<l")),
+        *((text, 8, "int64") for text in ("@l", "n", "<q")),
+        *((text, 8, "uint64") for text in ("@L", "N")),
         ("=L", 4, "uint32"),
-        ("<q", 8, "int64"),
-        (">B", 1, "uint8"),
-        ("!?", 1, "bool"),
-        ("c", 1, "uint8"),
-        ("<c", 1, "uint8"),
-        ("e", 2, "float16"),
-        ("Zd", 16, "complex128"),
-        ("<Zf", 8, "complex64"),
-        ("<F", 8, "complex64"),
-        ("D", 16, "complex128"),
+        *((text, 1, "uint8") for text in (">B", "c", "<c")),
+        *(("!?", 1, "bool"), ("e", 2, "float16")),
+        *((text, 16, "complex128") for text in ("Zd", "D")),
+        *((text, 8, "complex64") for text in ("<Zf", "<F")),
     ],
 )
 def test_formats_follow_native_and_standard_sizes(text, size, name):
@@ -427,22 +339,10 @@ def test_formats_follow_native_and_standard_sizes(text, size, name):
 @pytest.mark.parametrize(
     ("text", "size"),
     [
-        (">i", 4),
-        ("!d", 8),
-        ("2i", 8),
-        ("T{i:a:}", 4),
-        ("O", 8),
-        ("P", 8),
-        ("g", 16),
-        ("3s", 3),
-        ("w", 4),
-        ("", 1),
-        ("<", 1),
-        ("i", 8),
-        ("<n", 8),
-        ("x", 1),
-        ("&<i", 8),
-        ("@@i", 4),
+        *((text, 1) for text in ("", "<", "x")),
+        *((text, 4) for text in (">i", "T{i:a:}", "w", "@@i")),
+        *((text, 8) for text in ("!d", "2i", "O", "P", "i", "<n", "&<i")),
+        *(("g", 16), ("3s", 3)),
     ],
 )
 def test_other_formats_are_refused(text, size):

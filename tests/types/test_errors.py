@@ -41,14 +41,10 @@ BASES = {  # design: what each error is for those who catch Python's own
     "ContractError": (ValueError,),
 }
 BUILTINS = (
-    AttributeError,
-    BufferError,
-    IndexError,
-    MemoryError,
-    NotImplementedError,
-    TypeError,
-    ValueError,
+    *(AttributeError, BufferError, IndexError, MemoryError),
+    *(NotImplementedError, TypeError, ValueError),
 )
+
 
 every_class = pytest.mark.parametrize("name", BASES)
 every_rule = pytest.mark.parametrize("rule", RULES)
@@ -67,90 +63,51 @@ def test_the_table_has_every_public_error():
 
 
 @every_class
-def test_errors_are_what_the_design_says(name):
-    """Each error class has the documented base classes."""
-    cls = getattr(interchange, name)
-
-    assert issubclass(cls, InterchangeError)
-    assert all(issubclass(cls, base) for base in BASES[name])
-
-
-@every_class
-def test_errors_are_nothing_else(name):
-    """No error class has other bases; in particular none is a TypeError without need."""
+def test_errors_have_the_documented_bases_and_no_others(name):
+    """Each class has its bases, none is a TypeError without need, and all are of the package."""
     cls = getattr(interchange, name)
 
     found = {base for base in BUILTINS if issubclass(cls, base)}
 
+    assert issubclass(cls, InterchangeError)
+    assert all(issubclass(cls, base) for base in BASES[name])
     assert found == {base for base in BUILTINS if any(issubclass(b, base) for b in BASES[name])}
-
-
-@pytest.mark.parametrize("name", ["InterchangeError", *BASES])
-def test_tracebacks_name_what_users_can_import(name):
-    """An error is of the package, not of a private module."""
-    assert getattr(interchange, name).__module__ == "interchange"
+    assert {cls.__module__, InterchangeError.__module__} == {"interchange"}
 
 
 @every_class
 def test_the_message_has_call_value_rule_fix_and_id(name):
-    """The message has the five parts in order."""
+    """The message has the five parts in order, which programs need not parse.
+
+    `way_out` is an alias of `hint` for one release, of errors and of rules.
+    """
     error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
+    rule = RULES["IX-VIEW-1"]
 
-    assert str(error) == f"f(): x=3 is odd; {RULES['IX-VIEW-1'].text}; halve it [IX-VIEW-1]"
-
-
-@every_class
-def test_the_parts_are_attributes(name):
-    """Programs need not parse the message."""
-    error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
-
+    assert str(error) == f"f(): x=3 is odd; {rule.text}; halve it [IX-VIEW-1]"
     assert (error.call, error.what) == ("f()", "x=3 is odd")
     assert (error.rule, error.hint) == ("IX-VIEW-1", "halve it")
-
-
-@every_class
-def test_the_former_name_of_the_hint_is_kept(name):
-    """`way_out` is an alias of `hint` for one release, of errors and of rules."""
-    error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
-
-    assert error.way_out == "halve it"
-    assert RULES["IX-VIEW-1"].way_out == RULES["IX-VIEW-1"].hint
+    assert (error.way_out, rule.way_out) == ("halve it", rule.hint)
 
 
 @every_class
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("hint", [None, "halve it"])
-def test_pickles_keep_message_and_parts(name, protocol, hint):
-    """An error that was pickled in another process has the same message and parts."""
+def test_pickles_and_copies_keep_message_and_parts(name, protocol, hint):
+    """An error that was copied, or pickled in another process, has the same message and parts."""
     error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3", hint)
 
-    again = pickle.loads(pickle.dumps(error, protocol))
-
-    assert type(again) is type(error)
-    assert (str(again), vars(again)) == (str(error), vars(error))
-
-
-@every_class
-def test_copies_keep_message_and_parts(name):
-    """A copied error has the same message and parts."""
-    error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3")
-
-    assert str(copy.copy(error)) == str(error)
+    for again in (pickle.loads(pickle.dumps(error, protocol)), copy.copy(error)):
+        assert type(again) is type(error)
+        assert (str(again), vars(again)) == (str(error), vars(error))
 
 
 @every_rule
-def test_every_rule_can_be_cited(rule):
-    """The rule's own text and fix make a whole message."""
-    text = explain("f()", "x", rule)
-
-    assert text == f"f(): x; {RULES[rule].text}; {RULES[rule].hint} [{rule}]"
-
-
-@every_rule
-def test_every_rule_has_an_error(rule):
-    """Every rule has an error class, which keeps the parts."""
+def test_every_rule_can_be_cited_and_has_an_error(rule):
+    """The rule's own text and fix make a whole message, and an error that keeps the parts."""
     error = error_for("f()", "x", rule)
 
+    assert explain("f()", "x", rule) == f"f(): x; {RULES[rule].text}; {RULES[rule].hint} [{rule}]"
     assert (error.rule, error.hint) == (rule, RULES[rule].hint)
     assert isinstance(error, (interchange.ExchangeError, interchange.StreamError))
 
@@ -245,12 +202,7 @@ class Counting:
 @pytest.mark.parametrize(
     "contain",
     [
-        list,
-        tuple,
-        set,
-        frozenset,
-        deque,
-        dict.fromkeys,
+        *(list, tuple, set, frozenset, deque, dict.fromkeys),
         lambda xs: dict(enumerate(xs)),
         lambda xs: [[[xs]]],
         lambda xs: [xs[:1000]] * 1000,
@@ -280,21 +232,6 @@ def test_text_and_bytes_are_cut_before_they_are_written(value):
     assert Watched.asked == (slice(60),)
 
 
-def test_a_list_that_holds_itself_is_shown():
-    """A self-referential list is shown to a limited depth."""
-    loop = []
-    loop.append(loop)
-
-    assert show(loop) == "[" * 57 + "..."
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_an_int_that_python_refuses_to_write_is_told_by_its_size(sign):
-    """An int of more than 4,300 digits is shown by its size, in a container too."""
-    assert show(sign * 2**20_000) == "an int of 20001 bits"
-    assert show((1, sign * 2**20_000)) == "(1, an int of 20001 bits)"
-
-
 class Unprintable:
     """An object whose repr raises."""
 
@@ -302,9 +239,25 @@ class Unprintable:
         raise RuntimeError("no")
 
 
-def test_a_repr_that_raises_is_left_out():
-    """A foreign object's repr that raises is left out."""
-    assert show(Unprintable()) == "a Unprintable"
+LOOP = []
+LOOP.append(LOOP)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (LOOP, "[" * 57 + "..."),
+        (2**20_000, "an int of 20001 bits"),
+        (-(2**20_000), "an int of 20001 bits"),
+        ((1, 2**20_000), "(1, an int of 20001 bits)"),
+        ((1, -(2**20_000)), "(1, an int of 20001 bits)"),
+        (Unprintable(), "a Unprintable"),
+    ],
+    ids=["loop", "large", "negative", "in a tuple", "negative in a tuple", "raising"],
+)
+def test_a_value_without_a_repr_is_shown(value, shown):
+    """A list within itself, ints that Python refuses to write, and a repr that raises."""
+    assert show(value) == shown
 
 
 @every_class
