@@ -14,10 +14,7 @@ from typing import Any
 def signature_of(function: Any) -> inspect.Signature:
     """Return the signature of a function; annotations that were not evaluated are text.
 
-    Raises
-    ------
-    TypeError, ValueError
-        The function has no readable signature.
+    Raises `TypeError, ValueError`: the function has no readable signature.
     """
     if sys.version_info >= (3, 14):
         from annotationlib import Format

@@ -106,10 +106,7 @@ def exports(
 ) -> Iterator[tuple[Column, Opened]]:
     """Yield the opened result of each method of some columns.
 
-    Raises
-    ------
-    NotApplicable
-        The library has none of the columns, or these none of the methods.
+    Raises `NotApplicable`: the library has none of the columns, or these none of the methods.
     """
     reasons = []
     for column in columns:

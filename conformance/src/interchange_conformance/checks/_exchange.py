@@ -73,10 +73,7 @@ def attributes_of(x: object) -> list[str]:
 def address_of_table(cls: type) -> int:
     """Return the address in the attribute of a type, without validation.
 
-    Raises
-    ------
-    NotApplicable
-        The type has no table, or its attribute has an invalid form.
+    Raises `NotApplicable`: the type has no table, or its attribute has an invalid form.
     """
     names = attributes_of(cls)
     if not names:
@@ -92,10 +89,7 @@ def address_of_table(cls: type) -> int:
 def table_of(producer: ProducerUnderTest, x: Any = None) -> ExchangeTable:
     """Return the exchange table of the subject's arrays, or of one of them.
 
-    Raises
-    ------
-    NotApplicable
-        They have no table of major version 1.
+    Raises `NotApplicable`: they have no table of major version 1.
     """
     cls = carrier_of(producer, x)
     found = exchange_table(cls)
@@ -124,10 +118,7 @@ def silent(error: BaseException) -> bool:
 def described(table: ExchangeTable, x: Any) -> OpenedCapsule:
     """Return the result of `owned`; if the table fails, the check does not apply.
 
-    Raises
-    ------
-    NotApplicable
-        The function failed, which other checks report.
+    Raises `NotApplicable`: the function failed, which other checks report.
     """
     try:
         return owned(table, x)
@@ -138,12 +129,8 @@ def described(table: ExchangeTable, x: Any) -> OpenedCapsule:
 def owned(table: ExchangeTable, x: Any) -> OpenedCapsule:
     """Return the tensor that a table exports of an array, to be consumed and released.
 
-    Raises
-    ------
-    Found
-        The function failed, and set an error.
-    NotApplicable
-        The function failed without setting an error, which another check reports.
+    Raises `Found`: the function failed, and set an error; `NotApplicable`: the function failed
+    without setting an error, which another check reports.
     """
     try:
         address = table.managed_from(x)

@@ -19,7 +19,7 @@ from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.zoo import ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from interchange_conformance.probes.forms import Form
     from interchange_conformance.probes.under_test import ProducerUnderTest
@@ -52,6 +52,15 @@ def in_each(cases: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
         for generation in GENERATIONS
         for name, value in cases.items()
     }
+
+
+WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
+    "dropped": lambda found: setattr(found, "capsule", None),
+    "released": lambda found: found.consume().release(),
+}
+"""State of a capsule: unconsumed, or consumed and released."""
+EACH_WAY: Final = in_each({way: way for way in WAYS})
+HELD: Final = in_each({held: held for held in ("unconsumed", "consumed")})
 
 
 def call(keywords: Mapping[str, Any]) -> str:
@@ -111,11 +120,8 @@ def knows(producer: ProducerUnderTest, x: Any, keyword: str) -> bool:
 def answer(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule | Exception:
     """Return the opened capsule, or the error that was raised instead.
 
-    Raises
-    ------
-    NotApplicable
-        ``__dlpack__`` does not accept one of the keywords, or it did not return a capsule: other
-        checks report this.
+    Raises `NotApplicable`: ``__dlpack__`` does not accept one of the keywords, or it did not return
+    a capsule: other checks report this.
     """
     try:
         capsule = producer.export(x, **keywords)
@@ -149,11 +155,8 @@ def export_keywords(
 ) -> list[dict[str, Any]]:
     """Return the keywords of each generation with which a plain array can be exported.
 
-    Raises
-    ------
-    NotApplicable
-        There are none, so that a refusal does not depend on the other keywords; or the memory is on
-        another device.
+    Raises `NotApplicable`: there are none, so that a refusal does not depend on the other keywords;
+    or the memory is on another device.
     """
     found = []
     for generation in GENERATIONS:
@@ -243,10 +246,7 @@ def holding(
     with immutable arrays, the array is made from them, and a capsule with other numbers is a
     finding.
 
-    Raises
-    ------
-    NotApplicable
-        The array is read-only, or does not change.
+    Raises `NotApplicable`: the array is read-only, or does not change.
     """
     immutable = producer.subject.immutable
     if immutable:

@@ -91,10 +91,7 @@ def touch(producer: ProducerUnderTest, x: object) -> None:
 def meter_for(producer: ProducerUnderTest) -> Meter:
     """Return a measurement that detects the arrays of a library.
 
-    Raises
-    ------
-    NotApplicable
-        None does, for example because the library uses its own allocator.
+    Raises `NotApplicable`: none does, for example because the library uses its own allocator.
     """
     form = producer.block(BLOCK)
     if form.nbytes < _SEEN:
@@ -128,6 +125,19 @@ def _settle(producer: Producer) -> None:
     """Release unreferenced objects, including the library's caches."""
     collect()
     producer.subject.release()
+
+
+def references_gained(x: object, act: Callable[[], object], times: int = 3) -> int:
+    """Return how many more references an object has after calls, the first of which is not counted.
+
+    A library makes its permanent allocations in its first call.
+    """
+    act()
+    before = sys.getrefcount(x)
+    for _ in range(times):
+        act()
+    collect()
+    return sys.getrefcount(x) - before
 
 
 def kept(producer: ProducerUnderTest, meter: Meter, act: Callable[[], object]) -> int:

@@ -42,10 +42,7 @@ def stream_name(stream: int) -> str:
 def address_of(producer: ProducerUnderTest, x: Any) -> int:
     """Return the address of an array's first element, without ordering streams.
 
-    Raises
-    ------
-    NotApplicable
-        The array does not export it.
+    Raises `NotApplicable`: the array does not export it.
     """
     found: int | str = ""
     with_streams = reported_device(x)[0] in WITH_STREAMS
@@ -83,10 +80,7 @@ def fresh(producer: ProducerUnderTest, device: str) -> Any:
 def make_there(producer: ProducerUnderTest, device: str) -> tuple[Cuda, Any, int]:
     """Return the driver, an array on a device of `KINDS` and its address, after all work on it.
 
-    Raises
-    ------
-    NotApplicable
-        There is no driver or no such device, or ``make`` returned other memory.
+    Raises `NotApplicable`: there is no driver or no such device, or ``make`` returned other memory.
     """
     cuda = driver()
     kind, number = KINDS[device]

@@ -80,10 +80,7 @@ def device_array(
 ) -> Any:
     """Return an array in CUDA memory, of a library that supports the interface.
 
-    Raises
-    ------
-    NotApplicable
-        There is no driver, no such array, or no interface.
+    Raises `NotApplicable`: there is no driver, no such array, or no interface.
     """
     driver()
     x = producer.make(shape, dtype, device="cuda", readonly=readonly)
@@ -94,10 +91,7 @@ def device_array(
 def record_of(x: Any) -> Any:
     """Return the value of an array's attribute.
 
-    Raises
-    ------
-    NotApplicable
-        The array has none.
+    Raises `NotApplicable`: the array has none.
     """
     record = getattr(x, ATTRIBUTE, None)
     if record is None:
@@ -108,10 +102,7 @@ def record_of(x: Any) -> Any:
 def entry(record: Any, key: str) -> Any:
     """Return an entry of a record that is required; other checks report its absence.
 
-    Raises
-    ------
-    NotApplicable
-        The entry is missing.
+    Raises `NotApplicable`: the entry is missing.
     """
     if not isinstance(record, dict) or key not in record:
         raise NotApplicable(f"the record has no {key!r}")
@@ -129,10 +120,7 @@ def address_in(record: Any) -> int:
 def address_of_elements(record: Any) -> int:
     """Return the address in a record, if it is that of elements.
 
-    Raises
-    ------
-    NotApplicable
-        It is not; other checks report this.
+    Raises `NotApplicable`: it is not; other checks report this.
     """
     address = address_in(record)
     if not address:
@@ -158,10 +146,7 @@ def span_of(record: Any, element: int) -> tuple[int, int]:
 def size_in(record: Any) -> int:
     """Return the size of an element according to a record [bytes].
 
-    Raises
-    ------
-    NotApplicable
-        The record does not contain it.
+    Raises `NotApplicable`: the record does not contain it.
     """
     try:
         return int(entry(record, "typestr")[2:])

@@ -35,10 +35,8 @@ def _of(rule: str, *but: str) -> dict[str, arrow.ArrowCase]:
 def _expect_refused(consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase) -> None:
     """Raise `Found` unless a case is refused.
 
-    Raises
-    ------
-    NotApplicable
-        The consumer does not support the method of this case, or only imports tables.
+    Raises `NotApplicable`: the consumer does not support the method of this case, or only imports
+    tables.
     """
     source = case.make()
     kind = next(one for one in WAYS if hasattr(source, f"__arrow_c_{one.replace('-', '_')}__"))

@@ -5,16 +5,15 @@ Source: CUDA Array Interface, version 3.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import BrokenRule, parse_typestr
 from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import Found, NotApplicable, expect
-from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import c_strides
 
+from ._memory import references_gained
 from ._on_devices import exported
 from ._records import (
     ATTRIBUTE,
@@ -390,11 +389,6 @@ def records_own_nothing(producer: ProducerUnderTest) -> None:
     consumer is done.
     """
     x = device_array(producer)
-    record_of(x)
-    before = sys.getrefcount(x)
-    for _ in range(3):
-        record_of(x)
-    collect()
-    more = sys.getrefcount(x) - before
+    more = references_gained(x, lambda: record_of(x))
 
     expect(not more, f"the record was read three times, and the array has {more} more references")

@@ -12,7 +12,7 @@ from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
-from ._exports import GENERATIONS, answer, asking, told
+from ._exports import EACH_WAY, HELD, WAYS, answer, asking, told
 from ._on_devices import NBYTES, exported, fresh, make_there
 
 if TYPE_CHECKING:
@@ -26,19 +26,6 @@ if TYPE_CHECKING:
 check: Decorator = area("lifetime")
 
 _DELETER: Final = "dlpack.h 1.3, deleter: when the resource is no longer needed"
-_WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
-    "dropped": lambda found: setattr(found, "capsule", None),
-    "released": lambda found: found.consume().release(),
-}
-"""State of a capsule: unconsumed, or consumed and released."""
-_HELD: Final = {
-    f"{generation}-{held}": (generation, held)
-    for generation in GENERATIONS
-    for held in ("unconsumed", "consumed")
-}
-_GONE: Final = {
-    f"{generation}-{way}": (generation, way) for generation in GENERATIONS for way in _WAYS
-}
 _CONTENTS: Final = bytes(i % 251 for i in range(NBYTES))
 _OTHERS: Final = 4  # arrays that reuse memory that was freed too early
 _ROUNDS: Final = 4
@@ -72,7 +59,7 @@ def _other_arrays(producer: ProducerUnderTest) -> list[Any]:
     return arrays
 
 
-@check("DLP-LIFE-2", source=_DELETER, cases=_HELD, on="cuda")
+@check("DLP-LIFE-2", source=_DELETER, cases=HELD, on="cuda")
 def device_memory_stays_while_it_is_held(
     producer: ProducerUnderTest, case: tuple[str, str]
 ) -> None:
@@ -129,7 +116,7 @@ def _kept(producer: ProducerUnderTest, cuda: Cuda, act: Callable[[], object]) ->
     return cuda.live().device - before
 
 
-@check("DLP-LIFE-1", source=_DELETER, cases=_GONE, on="cuda")
+@check("DLP-LIFE-1", source=_DELETER, cases=EACH_WAY, on="cuda")
 def device_memory_is_given_back(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """Device memory is freed when the array and all of its exports are destroyed.
 
@@ -144,7 +131,7 @@ def device_memory_is_given_back(producer: ProducerUnderTest, case: tuple[str, st
         raise NotApplicable("memory of arrays that were never exported is not given back either")
 
     def act() -> None:
-        _WAYS[way](_exported(producer, fresh(producer, "cuda"), generation))
+        WAYS[way](_exported(producer, fresh(producer, "cuda"), generation))
 
     kept = _kept(producer, cuda, act)
 

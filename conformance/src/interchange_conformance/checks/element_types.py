@@ -82,10 +82,7 @@ _X86: Final = frozenset({"x86_64", "AMD64", "i386", "i686"})
 def array_of(producer: ProducerUnderTest, dtype: Any) -> Any:
     """Return an array of a type that few libraries support; any exception means that it does not.
 
-    Raises
-    ------
-    NotApplicable
-        There is none, or the array reports another type.
+    Raises `NotApplicable`: there is none, or the array reports another type.
     """
     try:
         x = some_array(producer, dtype)

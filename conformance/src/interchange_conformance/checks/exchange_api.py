@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import struct
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
@@ -39,6 +38,7 @@ from ._exchange import (
     silent,
     table_of,
 )
+from ._memory import references_gained
 from ._on_devices import exported
 
 if TYPE_CHECKING:
@@ -268,12 +268,7 @@ def exchanged_tensors_give_their_references_back(producer: ProducerUnderTest) ->
     """
     table = table_of(producer)
     x = of_the_carrier(producer, producer.make())
-    described(table, x).consume().release()  # the library makes its permanent allocations now
-    before = sys.getrefcount(x)
-    for _ in range(3):
-        described(table, x).consume().release()
-    collect()
-    more = sys.getrefcount(x) - before
+    more = references_gained(x, lambda: described(table, x).consume().release())
 
     expect(not more, f"three exports were released, and the array has {more} more references")
 
@@ -331,11 +326,7 @@ def borrowed_tensors_take_no_reference(producer: ProducerUnderTest) -> None:
     """
     table = _lending_table(producer)
     x = of_the_carrier(producer, producer.make())
-    borrowed(table, x)
-    before = sys.getrefcount(x)
-    for _ in range(3):
-        borrowed(table, x)
-    more = sys.getrefcount(x) - before
+    more = references_gained(x, lambda: borrowed(table, x))
 
     expect(not more, f"three tensors were borrowed, and the array has {more} more references")
 

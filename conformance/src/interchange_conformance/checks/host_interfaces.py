@@ -67,10 +67,7 @@ def _named(*names: str) -> dict[str, str]:
 def _buffer(x: Any) -> memoryview:
     """Return an array's buffer.
 
-    Raises
-    ------
-    NotApplicable
-        The array exports none, or refuses.
+    Raises `NotApplicable`: the array exports none, or refuses.
     """
     try:
         return memoryview(x)
@@ -199,12 +196,7 @@ def _overwrite(x: Any) -> None:
 def _record(x: Any) -> InterfaceRecord:
     """Return an array's record after validation of its form.
 
-    Raises
-    ------
-    NotApplicable
-        The array has none.
-    Found
-        It is malformed.
+    Raises `NotApplicable`: the array has none; `Found`: it is malformed.
     """
     try:
         record = getattr(x, _ATTRIBUTE, None)

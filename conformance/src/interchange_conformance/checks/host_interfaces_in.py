@@ -53,10 +53,7 @@ def _take(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
 def _take_odd(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
     """Return the result of `_take`, for a consumer that imports a plain object by that function.
 
-    Raises
-    ------
-    NotApplicable
-        It imports none: its refusals do not depend on the unusual property.
+    Raises `NotApplicable`: it imports none: its refusals do not depend on the unusual property.
     """
     plain = _PLAIN.values() if by == "take_buffer" else (_record,)
     refusal = None

@@ -56,11 +56,7 @@ EMPTY: Final[dict[str, Shape]] = {
     "no-middle": (2, 0, 3),
 }
 _WITH_AXES: Final = {name: shape for name, shape in SHAPES.items() if shape}
-_BOTH: Final = {
-    f"{generation}-{name}": (generation, shape)
-    for generation in GENERATIONS
-    for name, shape in {**_WITH_AXES, **EMPTY}.items()
-}
+_BOTH: Final = in_each({**_WITH_AXES, **EMPTY})
 
 
 # ------------------------------------------------------------------ axes and extents
@@ -300,9 +296,8 @@ def data_of_elements_is_not_null(producer: ProducerUnderTest, case: Shape) -> No
 @check(
     "DLP-DATA-2",
     source="dlpack.h 1.3, DLTensor.byte_offset and DLTensor.strides",
-    cases={f"{generation}-{name}": (generation, view) for generation in GENERATIONS
-           for name, view in VIEWS.items()},
-)  # fmt: skip
+    cases=in_each(VIEWS),
+)
 def views_lead_to_their_own_elements(producer: ProducerUnderTest, case: tuple[str, View]) -> None:
     """The address data + byte_offset and the strides lead to the elements of the view.
 

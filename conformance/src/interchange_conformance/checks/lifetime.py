@@ -16,8 +16,18 @@ from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import c_strides
 
-from ._exports import GENERATIONS, answer, asking, opened, require_host, some_array
-from ._memory import BLOCK, allocated, blocks, kept, least_kept, meter_for, touch
+from ._exports import (
+    EACH_WAY,
+    GENERATIONS,
+    HELD,
+    WAYS,
+    answer,
+    asking,
+    opened,
+    require_host,
+    some_array,
+)
+from ._memory import BLOCK, allocated, blocks, kept, least_kept, meter_for, references_gained, touch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,14 +41,6 @@ check: Decorator = area("lifetime")
 _DELETER: Final = "dlpack.h 1.3, deleter: when the resource is no longer needed"
 _DESTRUCTOR: Final = "DLPack Python specification, Implementation: PyCapsule_Destructor"
 
-WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
-    "dropped": lambda found: setattr(found, "capsule", None),
-    "released": lambda found: found.consume().release(),
-}
-"""State of a capsule: unconsumed, or consumed and released."""
-_EACH: Final = {
-    f"{generation}-{way}": (generation, way) for generation in GENERATIONS for way in WAYS
-}
 _HELD: Final = 2**20
 """Size of an array whose memory is soon reused after it is freed [bytes]."""
 _MANY_AXES: Final = (1,) * 40  # so that a struct is too large for Python's small blocks
@@ -71,10 +73,10 @@ def other_arrays(producer: ProducerUnderTest) -> list[Any]:
 
 
 @check(
-    "DLP-LIFE-2", source=_DELETER,
-    cases={f"{generation}-{held}": (generation, held) for generation in GENERATIONS
-           for held in ("unconsumed", "consumed")},
-)  # fmt: skip
+    "DLP-LIFE-2",
+    source=_DELETER,
+    cases=HELD,
+)
 def memory_stays_while_it_is_held(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """The memory stays valid and unchanged while a capsule or a consumer holds it.
 
@@ -164,7 +166,7 @@ def _there_is(producer: ProducerUnderTest, x: Any, generation: str) -> bool:
 # ------------------------------------------------------------------ memory is freed
 
 
-@check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=_EACH)
+@check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=EACH_WAY)
 def memory_is_freed_when_nobody_holds_it(
     producer: ProducerUnderTest, case: tuple[str, str]
 ) -> None:
@@ -191,7 +193,7 @@ def memory_is_freed_when_nobody_holds_it(
     expect(size < form.nbytes // 2, f"{words}, {size / 2**20:.1f} MiB are kept")
 
 
-@check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=_EACH)
+@check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=EACH_WAY)
 def owners_get_their_references_back(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """An export drops the references that it took to the array.
 
@@ -199,18 +201,13 @@ def owners_get_their_references_back(producer: ProducerUnderTest, case: tuple[st
     """
     generation, way = case
     x = some_array(producer)
-    WAYS[way](opened(producer, x, generation))  # memory that is allocated once is not a leak
-    before = sys.getrefcount(x)
-
-    for _ in range(10):
-        WAYS[way](opened(producer, x, generation))
-    collect()
-
-    more = sys.getrefcount(x) - before
+    more = references_gained(x, lambda: WAYS[way](opened(producer, x, generation)), times=10)
     expect(not more, f"10 exports that were {way} changed the array's reference count by {more}")
 
 
-@check("DLP-LIFE-2", source="dlpack.h 1.3, deleter: deletes the argument self as well", cases=_EACH)
+@check(
+    "DLP-LIFE-2", source="dlpack.h 1.3, deleter: deletes the argument self as well", cases=EACH_WAY
+)
 def structs_are_freed(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """The struct, its extents and its strides are freed when the tensor is released.
 

@@ -19,8 +19,7 @@ from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
-from ._exports import GENERATIONS, asking, opened, some_array, words
-from .lifetime import WAYS
+from ._exports import EACH_WAY, GENERATIONS, WAYS, asking, opened, some_array, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,9 +132,7 @@ def _ended(keeping: Any, thread: Any) -> bool:
     return False
 
 
-@check("DLP-LIFE-3", source=_ANY_THREAD,
-       cases={f"{generation}-{way}": (generation, way) for generation in GENERATIONS
-              for way in WAYS})  # fmt: skip
+@check("DLP-LIFE-3", source=_ANY_THREAD, cases=EACH_WAY)
 def exports_end_on_other_threads(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """A capsule and its array may be destroyed on another thread than they were made on.
 

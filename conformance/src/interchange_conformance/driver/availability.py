@@ -28,10 +28,7 @@ class NoDriverError(Exception):
 def need_driver(driver: cuda.Choice, environment: Mapping[str, str]) -> None:
     """Raise unless a driver starts and has a device.
 
-    Raises
-    ------
-    NoDriverError
-        The driver cannot be used.
+    Raises `NoDriverError`: the driver cannot be used.
     """
     if driver == "none":
         return

@@ -152,10 +152,7 @@ def shipped_file(module: str) -> Path | None:
 def read(path: Path | str) -> list[Expectation]:
     """Return the known failures in a TOML file.
 
-    Raises
-    ------
-    ExpectationsError
-        The file cannot be read, or an entry is invalid.
+    Raises `ExpectationsError`: the file cannot be read, or an entry is invalid.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -269,10 +266,7 @@ def _contains(specifier: str, release: str) -> bool:
 def refuse_unknown(expectations: Sequence[Expectation], items: Sequence[str]) -> None:
     """Raise an error for an entry that matches no existing check, whatever run it applies to.
 
-    Raises
-    ------
-    ExpectationsError
-        An entry matches none: its check was renamed or removed.
+    Raises `ExpectationsError`: an entry matches none: its check was renamed or removed.
     """
     _refuse(expectations, items, "that there is")
 
@@ -310,10 +304,8 @@ class Expected:
     def refuse_stale(self, items: Sequence[str]) -> None:
         """Raise an error for an entry that matches none of the items of a whole run.
 
-        Raises
-        ------
-        ExpectationsError
-            An entry matches none: its check no longer applies to the subject.
+        Raises `ExpectationsError`: an entry matches none: its check no longer applies to the
+        subject.
         """
         _refuse(self._all, items, "by which the subject is judged")
 

@@ -82,10 +82,7 @@ class Settings(NamedTuple):
 def environment(driver: Choice, python: str = "") -> dict[str, str]:
     """Return the environment of processes that run checks, in this or another interpreter.
 
-    Raises
-    ------
-    CannotBuildError
-        The emulated driver cannot be built.
+    Raises `CannotBuildError`: the emulated driver cannot be built.
     """
     from interchange_conformance.driver import cuda
 
@@ -95,10 +92,7 @@ def environment(driver: Choice, python: str = "") -> dict[str, str]:
 def known_failures(spec: str, expected: str | None) -> list[Expectation]:
     """Return the known failures of a subject.
 
-    Raises
-    ------
-    ExpectationsError
-        A file is invalid, or names checks that do not exist.
+    Raises `ExpectationsError`: a file is invalid, or names checks that do not exist.
     """
     module = shipped().get(spec.replace("_", "-"), "").rpartition(".")[2]
     path = (expectations.shipped_file(module) if module else None) if expected is None else expected
@@ -197,10 +191,7 @@ def pool_of(spec: str, settings: Settings) -> Pool:
 def expected_of(pool: Pool, known: Sequence[Expectation], settings: Settings) -> Expected:
     """Return the known failures that apply to a run, none of which is stale.
 
-    Raises
-    ------
-    ExpectationsError
-        An entry matches no item of the subject.
+    Raises `ExpectationsError`: an entry matches no item of the subject.
     """
     about = pool.about
     run = about.version, settings.driver

@@ -123,10 +123,7 @@ def silenced() -> Iterator[None]:
 def load(kind: Kind) -> None:
     """Import the library of a kind.
 
-    Raises
-    ------
-    AbsentError
-        The library is not installed, cannot be imported, or lacks a dependency.
+    Raises `AbsentError`: the library is not installed, cannot be imported, or lacks a dependency.
     """
     if version_of(kind) is None:
         raise AbsentError("not installed")

@@ -67,10 +67,7 @@ def in_table(source: Any) -> Any:
 def ways(consumer: ArrowConsumerUnderTest, *kinds: str) -> list[Way]:
     """Return the kinds of import with which a consumer reads a plain column correctly.
 
-    Raises
-    ------
-    NotApplicable
-        The consumer supports none of them.
+    Raises `NotApplicable`: the consumer supports none of them.
     """
     found, refusals = [], []
     for kind in kinds or WAYS:

@@ -125,10 +125,7 @@ class Attempt:
     def values(self, consumer: ConsumerUnderTest) -> list[Any] | None:
         """Return the elements as the consumer reads them; None if it refuses.
 
-        Raises
-        ------
-        NotApplicable
-            The consumer's arrays cannot be read.
+        Raises `NotApplicable`: the consumer's arrays cannot be read.
         """
         if not self.taken:
             return None
@@ -202,10 +199,7 @@ def _differs(said: Description, name: str) -> bool:
 def ways(consumer: ConsumerUnderTest, *generations: Generation) -> list[Way]:
     """Return the functions with which a consumer imports a plain array of host memory.
 
-    Raises
-    ------
-    NotApplicable
-        The consumer has no such function.
+    Raises `NotApplicable`: the consumer has no such function.
     """
     found, refusals = [], []
     for generation in generations or GENERATIONS:
@@ -242,10 +236,8 @@ def _capsule(source: Any) -> Any:
 def object_way(consumer: ConsumerUnderTest) -> Way:
     """Return the way that imports producers, for checks of the consumer's requests.
 
-    Raises
-    ------
-    NotApplicable
-        The consumer has no such function, or it does not import a plain array of host memory.
+    Raises `NotApplicable`: the consumer has no such function, or it does not import a plain array
+    of host memory.
     """
     for way in ways(consumer):
         if way.name == "take":
@@ -313,10 +305,7 @@ def of_rule(cases: dict[str, Pair], rule: str, *but: str) -> dict[str, Pair]:
 def attempts(consumer: ConsumerUnderTest, pair: Pair) -> Iterator[tuple[Way, Attempt]]:
     """Yield the result of importing a case by every function that it fits.
 
-    Raises
-    ------
-    NotApplicable
-        It fits no function.
+    Raises `NotApplicable`: it fits no function.
     """
     tried = False
     for way in ways(consumer, *pair.versions):
@@ -343,10 +332,7 @@ def elements_of(source: Source) -> list[Any]:
 def expect_right(consumer: ConsumerUnderTest, way: Way, attempt: Attempt, due: list[Any]) -> bool:
     """Return whether elements were read; raise an error if they are not the expected ones.
 
-    Raises
-    ------
-    Found
-        Other elements were read.
+    Raises `Found`: other elements were read.
     """
     note(f"reading what came by {way}")
     found = attempt.values(consumer)
@@ -371,10 +357,7 @@ def expect_imported(consumer: ConsumerUnderTest, pair: Pair) -> None:
 def shares(consumer: ConsumerUnderTest, source: Source, y: Any) -> bool:
     """Return whether a write to a producer's first float32 is visible in a consumer's array.
 
-    Raises
-    ------
-    NotApplicable
-        The consumer's arrays cannot be read.
+    Raises `NotApplicable`: the consumer's arrays cannot be read.
     """
     if source.memory is None or source.said.data is None:
         return False
@@ -424,10 +407,7 @@ def releases(consumer: ConsumerUnderTest, *sources: Source) -> tuple[int, ...]:
 def expect_released(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> None:
     """Delete an array; raise an error unless the deleter of each struct has run exactly once.
 
-    Raises
-    ------
-    Found
-        A deleter has not run, or has run more than once.
+    Raises `Found`: a deleter has not run, or has run more than once.
     """
     expect_all_released(consumer, [(way, attempt)])
 
@@ -435,10 +415,7 @@ def expect_released(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> 
 def expect_all_released(consumer: ConsumerUnderTest, imports: list[tuple[Way, Attempt]]) -> None:
     """Delete arrays; raise an error unless the deleter of each struct has run exactly once.
 
-    Raises
-    ------
-    Found
-        A deleter has not run, or has run more than once.
+    Raises `Found`: a deleter has not run, or has run more than once.
     """
     outcomes = [str(attempt) for _, attempt in imports]
     for _, attempt in imports:

@@ -94,10 +94,7 @@ class Struct:
 def capsules_of(found: Any, method: str, names: tuple[bytes, ...]) -> tuple[Any, ...]:
     """Return the capsules that a method returned.
 
-    Raises
-    ------
-    Found
-        The number, type or names of the capsules are wrong.
+    Raises `Found`: the number, type or names of the capsules are wrong.
     """
     several = len(names) > 1
     if several and not (isinstance(found, tuple) and len(found) == len(names)):

@@ -88,12 +88,8 @@ class _UnderTest:
     def _ask(self, name: str, *given: Any, lacks: str, told: str | None = None) -> Any:
         """Return the result of a function of the subject that makes something.
 
-        Raises
-        ------
-        NotApplicable
-            The library does not support it.
-        BrokenSubjectError
-            The function raised another error.
+        Raises `NotApplicable`: the library does not support it; `BrokenSubjectError`: the function
+        raised another error.
         """
         function = self._need(name)
         try:
@@ -171,12 +167,8 @@ class ProducerUnderTest(_UnderTest):
 
         It is made by ``make(form)``, or is a plain one of host memory.
 
-        Raises
-        ------
-        NotApplicable
-            The library supports none of them.
-        BrokenSubjectError
-            The subject raised another error for the first.
+        Raises `NotApplicable`: the library supports none of them; `BrokenSubjectError`: the subject
+        raised another error for the first.
         """
         first = ""  # the exception is not kept: its frames would keep arrays alive
         for form in forms:
@@ -217,11 +209,8 @@ class ProducerUnderTest(_UnderTest):
     def export(self, x: Any, **keywords: Any) -> Any:
         """Return what ``x.__dlpack__(**keywords)`` returns.
 
-        Raises
-        ------
-        NotApplicable
-            The library's arrays have no ``__dlpack__``, or export only one capsule in their
-            lifetime, which a separate check reports.
+        Raises `NotApplicable`: the library's arrays have no ``__dlpack__``, or export only one
+        capsule in their lifetime, which a separate check reports.
         """
         method = getattr(x, "__dlpack__", None)
         if method is None:
@@ -298,10 +287,7 @@ class ConsumerUnderTest(_UnderTest):
     def refusal(self, x: Any, *, by: str = "take") -> Exception:
         """Return the error with which the library refuses `x`.
 
-        Raises
-        ------
-        Found
-            The library imported it.
+        Raises `Found`: the library imported it.
         """
         try:
             y = self._need(by)(x)
@@ -347,10 +333,7 @@ class ArrowProducerUnderTest(_ArrowUnderTest):
     def export(self, x: Any, kind: str, **keywords: Any) -> Any:
         """Return the result of a column's method; `opened_arrow.METHODS` lists the kinds.
 
-        Raises
-        ------
-        NotApplicable
-            The column has no such method.
+        Raises `NotApplicable`: the column has no such method.
         """
         name, _ = METHODS[kind]
         method = getattr(x, name, None)

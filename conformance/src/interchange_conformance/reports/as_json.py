@@ -123,10 +123,8 @@ def _without(facts: CheckFacts | Rule, key: str) -> dict[str, Any]:
 def from_json(text: str) -> tuple[Report, Catalogue]:
     """Return the report in the output of `as_json`, and the facts of its checks and rules.
 
-    Raises
-    ------
-    UnreadableReportError
-        The text is not JSON, not a report, or a report in a newer format.
+    Raises `UnreadableReportError`: the text is not JSON, not a report, or a report in a newer
+    format.
     """
     try:
         told = json.loads(text)

@@ -69,10 +69,7 @@ def check_name(item: str) -> str:
 def catalogue_of(report: Report) -> Catalogue:
     """Return the facts of every check of which a report has an item, from the registry.
 
-    Raises
-    ------
-    KeyError
-        The report has an item of a check that this release does not have.
+    Raises `KeyError`: the report has an item of a check that this release does not have.
     """
     known = load_checks()
     used = {check_name(one.verdict.item) for subject in report.subjects for one in subject.judged}

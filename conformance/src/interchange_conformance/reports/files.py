@@ -58,10 +58,8 @@ def add_option(parser: Any, name: str, what: str, *, dest: str | None = None) ->
 def asked_for(options: argparse.Namespace, names: Iterable[str]) -> dict[str, str]:
     """Return the file of each requested report: name of its option -> file.
 
-    Raises
-    ------
-    ReportError
-        A file cannot be written, two reports name one file, or Jinja2 is missing for a page.
+    Raises `ReportError`: a file cannot be written, two reports name one file, or Jinja2 is missing
+    for a page.
     """
     files = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     places = [os.path.realpath(file) if file != STDOUT else file for file in files.values()]
@@ -114,10 +112,7 @@ def _native_stdout_redirected() -> Iterator[None]:
 def check_writable(name: str) -> None:
     """Refuse a file that cannot be written, before the run whose result it is for.
 
-    Raises
-    ------
-    ReportError
-        The directory is missing, the file is a directory, or it is not writable.
+    Raises `ReportError`: the directory is missing, the file is a directory, or it is not writable.
     """
     if name == STDOUT:
         return
@@ -146,12 +141,8 @@ def _refuse(name: str, path: Path) -> None:
 def write(name: str, text: str) -> None:
     """Write a whole file, or leave the old one unchanged; ``"-"`` is standard output.
 
-    Raises
-    ------
-    ReportError
-        It could not be written.
-    BrokenPipeError
-        The reader of standard output has ended, as ``head`` does.
+    Raises `ReportError`: it could not be written; `BrokenPipeError`: the reader of standard output
+    has ended, as ``head`` does.
     """
     check_writable(name)
     try:

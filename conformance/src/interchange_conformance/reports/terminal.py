@@ -55,10 +55,7 @@ class Piece(NamedTuple):
 def show(report: Report, catalogue: Catalogue | None = None) -> None:
     """Print a report on standard output.
 
-    Raises
-    ------
-    ReportError
-        Standard output is full, or closed.
+    Raises `ReportError`: standard output is full, or closed.
     """
     show_lines(
         [[line] for line in as_lines(report, catalogue or catalogue_of(report), terminal_width())]
@@ -181,10 +178,7 @@ def _total(report: Report, findings: int) -> Piece:
 def show_lines(lines: Sequence[Sequence[Piece]]) -> None:
     """Print lines on standard output, with colours if it is a terminal and rich is installed.
 
-    Raises
-    ------
-    ReportError
-        Standard output is full, or closed.
+    Raises `ReportError`: standard output is full, or closed.
     """
     if not (sys.stdout.isatty() and _show_in_colours(lines)):
         texts = ("".join(piece.text for piece in line).rstrip() for line in lines)

@@ -173,10 +173,7 @@ class _Mouth:
     def say(self, line: dict[str, str]) -> None:
         """Write a line; do nothing in a child of the child.
 
-        Raises
-        ------
-        OSError
-            The library closed the pipe, or replaced its descriptor.
+        Raises `OSError`: the library closed the pipe, or replaced its descriptor.
         """
         if os.getpid() != self._owner:
             return

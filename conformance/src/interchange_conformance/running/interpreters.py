@@ -45,10 +45,7 @@ class NoInterpreterError(Exception):
 def found(name: str) -> str:
     """Return the path of an interpreter, named by a path or a command.
 
-    Raises
-    ------
-    NoInterpreterError
-        It does not exist, or is too old.
+    Raises `NoInterpreterError`: it does not exist, or is too old.
     """
     path = shutil.which(name)
     if path is None:

@@ -38,10 +38,8 @@ def shipped() -> dict[str, str]:
 def load_subject(spec: str) -> Subject:
     """Return the subject with a name, its library imported.
 
-    Raises
-    ------
-    BrokenSubjectError
-        The subject does not exist, cannot be imported, or is neither a `Subject` nor a function.
+    Raises `BrokenSubjectError`: the subject does not exist, cannot be imported, or is neither a
+    `Subject` nor a function.
     """
     module, colon, name = spec.partition(":")
     if not colon:
