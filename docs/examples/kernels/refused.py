@@ -12,12 +12,12 @@ from interchange.cuda import bool_, complex64, float32, float64, int16, int32, i
 
 REFUSED = []
 """Function, rule, types of the arguments."""
-NAMES = ["a list", "of the program"]
+NAMES = ["a global", "list"]
 SETTINGS = {"scale": 2}
 
 
 def refused(rule, *types):
-    """Decorate a program that a rule refuses for these types."""
+    """Register a program that a rule refuses for these argument types."""
 
     def add(function):
         REFUSED.append((function, rule, types))
@@ -131,21 +131,21 @@ def range_of_floats(out):
 
 @refused("CPY-NPM-3", OUT)
 def range_without_a_step(out):
-    """A range whose step is 0."""
+    """A range with step 0."""
     for i in range(0, 8, 0):
         out[i] = 0
 
 
 @refused("CPY-NPM-3", OUT, uint64)
 def range_down_over_unsigned_numbers(out, n):
-    """A range over unsigned numbers whose step is below 0."""
+    """A range over unsigned integers with a negative step."""
     for i in range(n, 0, -1):
         out[i] = 0
 
 
 @refused("CPY-NPM-3", OUT)
 def two_loop_variables(out):
-    """Two variables of a loop."""
+    """Two loop variables."""
     for i, j in range(4):
         out[i] = j
 
@@ -170,7 +170,7 @@ def else_after_while(out):
 
 @refused("CPY-NPM-2", OUT)
 def list_display(out):
-    """A list."""
+    """A list display."""
     values = [1, 2]
 
 
@@ -194,14 +194,14 @@ def generator(out):
 
 @refused("CPY-NPM-2", OUT)
 def exception_raised(out):
-    """An exception that is raised."""
+    """A ``raise`` statement."""
     if out[0] < 0:
         raise ValueError
 
 
 @refused("CPY-NPM-2", OUT)
 def exception_caught(out):
-    """An exception that is caught."""
+    """A ``try`` statement."""
     try:
         out[0] = 1
     except IndexError:
@@ -223,7 +223,7 @@ def context_manager(out):
 
 @refused("CPY-NPM-2", OUT)
 def import_inside(out):
-    """An import."""
+    """An ``import`` statement."""
     import math as m
 
     out[0] = m.pi
@@ -231,7 +231,7 @@ def import_inside(out):
 
 @refused("CPY-NPM-2", OUT)
 def inner_function(out):
-    """A function in the kernel."""
+    """A function defined in the kernel."""
 
     def double(x):
         return 2 * x
@@ -254,14 +254,14 @@ def global_variable(out):
 
 @refused("CPY-NPM-2", OUT)
 def deleted_name(out):
-    """A name that is deleted."""
+    """A ``del`` statement."""
     x = 1
     del x
 
 
 @refused("CPY-NPM-2", OUT)
 def several_targets(out):
-    """Several targets."""
+    """An assignment with several targets."""
     a = b = 1
 
 
@@ -273,14 +273,14 @@ def annotated_name(out):
 
 @refused("CPY-NPM-2", OUT)
 def walrus(out):
-    """An assignment in an expression."""
+    """An assignment expression."""
     if (x := out[0]) > 0:
         out[0] = x
 
 
 @refused("CPY-NPM-2", OUT)
 def formatted_text(out):
-    """A formatted text."""
+    """An f-string."""
     text = f"{out[0]}"
 
 
@@ -312,7 +312,7 @@ def membership(n, out):
 
 @refused("CPY-NPM-1", OUT)
 def text(out):
-    """A text."""
+    """A string."""
     name = "abc"
     out[0] = name
 
@@ -325,7 +325,7 @@ def none(out):
 
 @refused("CPY-NPM-1", OUT)
 def list_of_the_program(out):
-    """A list of the program around."""
+    """A global list."""
     out[0] = NAMES
 
 
@@ -337,25 +337,25 @@ def integer_that_fits_no_type(out):
 
 @refused("CPY-INDEX-1", OUT)
 def item_of_a_dictionary(out):
-    """An item of a dictionary of the program around."""
+    """An item of a global dictionary."""
     out[0] = SETTINGS["scale"]
 
 
 @refused("CPY-TYPE-1", OUT, OUT)
 def array_as_a_number(a, out):
-    """An array where a number is wanted."""
+    """An array as an operand of a scalar operation."""
     out[0] = a + 1
 
 
 @refused("CPY-TYPE-1", GRID)
 def tuple_as_a_number(out):
-    """A tuple where a number is wanted."""
+    """A tuple as a scalar."""
     out[0, 0] = out.shape
 
 
 @refused("CPY-TYPE-1", complex64, OUT)
 def complex_stored_as_real(z, out):
-    """A complex number in an array of floats."""
+    """A complex number stored in an array of floats."""
     out[0] = z
 
 
@@ -367,13 +367,13 @@ def complex_and_real(z, x, out):
 
 @refused("CPY-TYPE-2", float32, OUT)
 def bits_of_a_float(x, out):
-    """Bits of a float."""
+    """A bitwise operator on a float."""
     out[0] = x & 1
 
 
 @refused("CPY-TYPE-2", float32, OUT)
 def shifted_float(x, out):
-    """A float that is shifted."""
+    """A shift of a float."""
     out[0] = x << 2
 
 
@@ -385,20 +385,20 @@ def inverted_float(x, out):
 
 @refused("CPY-TYPE-3", complex64, complex64, complex64[:])
 def divided_complex(a, b, out):
-    """A complex number that is divided."""
+    """A division of complex numbers."""
     out[0] = a / b
 
 
 @refused("CPY-TYPE-3", complex64, complex64, OUT)
 def compared_complex(a, b, out):
-    """Complex numbers that are compared."""
+    """A comparison of complex numbers."""
     if a == b:
         out[0] = 1
 
 
 @refused("CPY-TYPE-3", complex64, OUT)
 def root_of_complex(z, out):
-    """A root of a complex number."""
+    """The square root of a complex number."""
     out[0] = math.sqrt(z)
 
 
@@ -412,26 +412,26 @@ def another_array_in_a_loop(a, out):
 
 @refused("CPY-TUPLE-1", GRID)
 def too_many_names(out):
-    """Three names for two lengths."""
+    """Unpacking two extents into three names."""
     n, m, k = out.shape
 
 
 @refused("CPY-TUPLE-1", OUT)
 def array_unpacked(out):
-    """An array that is unpacked."""
+    """Unpacking an array."""
     a, b = out
 
 
 @refused("CPY-TUPLE-1", GRID)
 def computed_place(out):
-    """An item of a tuple at a computed place."""
+    """A tuple index that is not constant."""
     for axis in range(2):
         out[0, 0] += out.shape[axis]
 
 
 @refused("CPY-TUPLE-1", GRID)
 def place_beyond(out):
-    """An item of a tuple that is not there."""
+    """A tuple index out of range."""
     n = out.shape[2]
 
 
@@ -458,7 +458,7 @@ def assigned_on_one_path(n, out):
 
 @refused("CPY-NAME-1", int32, OUT)
 def assigned_in_a_loop(n, out):
-    """A name whose first value comes from a loop."""
+    """A name that is assigned only in a loop."""
     for i in range(n):
         last = i
     out[0] = last
@@ -466,7 +466,7 @@ def assigned_in_a_loop(n, out):
 
 @refused("CPY-NAME-1", OUT)
 def misspelt_intrinsic(out):
-    """An intrinsic that is not there."""
+    """A misspelt intrinsic."""
     out[cuda.threadIndex.x] = 1
 
 
@@ -478,19 +478,19 @@ def printed(out):
 
 @refused("CPY-CALL-1", int32, OUT)
 def called_number(n, out):
-    """A number that is called."""
+    """A call of a number."""
     out[0] = n(1)
 
 
 @refused("CPY-CALL-1", OUT)
 def too_many_arguments_of_math(out):
-    """Two numbers for math.sin()."""
+    """math.sin() with two arguments."""
     out[0] = math.sin(1.0, 2.0)
 
 
 @refused("CPY-CALL-1", OUT)
 def keyword_in_a_call(out):
-    """A keyword in a call."""
+    """A call with a keyword argument."""
     out[0] = halved(x=out[0])
 
 
@@ -502,7 +502,7 @@ def missing_argument(out):
 
 @refused("CPY-CALL-1", OUT)
 def four_axes_of_the_grid(out):
-    """cuda.grid() of four axes."""
+    """cuda.grid() with four axes."""
     i = cuda.grid(4)
 
 
@@ -520,7 +520,7 @@ def kernel_that_returns(out):
 
 @refused("CPY-RETURN-1", OUT)
 def one_or_two(out):
-    """A function that returns one number or two."""
+    """A function that returns one number on one path and two on another."""
     out[0] = uneven(out[0])
 
 
@@ -539,7 +539,7 @@ def shared_in_a_branch(n, out):
 
 @refused("CPY-SHARED-1", int32, OUT)
 def shared_of_a_variable_shape(n, out):
-    """Shared memory of a shape that is not constant."""
+    """Shared memory with a shape that is not constant."""
     memory = cuda.shared.array(n, float32)
 
 
@@ -551,7 +551,7 @@ def shared_without_a_type(out):
 
 @refused("CPY-SHARED-1", OUT)
 def shared_of_another_type(out):
-    """Shared memory of a type of Python."""
+    """Shared memory with a Python type."""
     memory = cuda.shared.array(32, float)
 
 
@@ -563,13 +563,13 @@ def too_much_shared_memory(out):
 
 @refused("CPY-ARG-1", OUT, OUT)
 def starred_parameter(*out):
-    """A parameter with a star."""
+    """A ``*args`` parameter."""
     out[0] = 1
 
 
 @refused("CPY-ARG-1", OUT)
 def parameter_with_default(out, n=1):
-    """A parameter with a default."""
+    """A parameter with a default value."""
     out[0] = n
 
 
