@@ -118,15 +118,10 @@ def test_a_reader_that_goes_away_ends_with_2():
 
 @pytest.mark.isolated
 def test_the_module_runs_the_command():
-    """``python -m interchange`` is the same command."""
+    """``python -m interchange`` is the same command, and its result is the exit code."""
     done = _child("inspect", "b'abc'")
 
     assert (done.returncode, done.stdout.splitlines()[0], done.stderr) == (0, "bytes", "")
-
-
-@pytest.mark.isolated
-def test_the_exit_code_reaches_the_shell():
-    """The return value of `main` is the exit code of the process."""
     assert _child("inspect", "no_such_module_at_all:x").returncode == 2
 
 
@@ -137,40 +132,37 @@ def test_the_version_is_told(run_cli):
     assert (done.code, done.out) == (0, f"{ix.__version__}\n")
 
 
+PARSE = "import sys, interchange.cli\ninterchange.cli.parser()\n"
+HEAVY = (
+    "heavy = {'rich', 'shtab', 'jinja2', 'numpy', 'torch', 'jax', 'pyarrow', 'tvm_ffi', 'warp',"
+    " 'ml_dtypes'}\nprint(sorted(heavy & set(sys.modules)))"
+)
+OF_THE_KIT = (
+    "print(sorted(one for one in sys.modules if one.startswith('interchange_conformance.')))"
+)
+LIGHT = [
+    f"interchange_conformance.{name}"
+    for name in ("cli", "cli.options", "registry", "reports", "reports.files", "reports.pages")
+]
+NONE_YET = (
+    "import sys, interchange.cli\n"
+    "print([one for one in sys.modules if one.startswith('interchange_conformance')])"
+)
+
+
 @pytest.mark.isolated
-def test_the_command_imports_nothing_heavy():
-    """Parsing a command line imports neither rich nor shtab nor any array library."""
-    program = (
-        "import sys, interchange.cli\n"
-        "interchange.cli.parser()\n"
-        "heavy = {'rich', 'shtab', 'jinja2', 'numpy', 'torch', 'jax', 'pyarrow', 'tvm_ffi',"
-        " 'warp', 'ml_dtypes'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
-
-    assert done.stdout == "[]\n"
-
-
-@pytest.mark.isolated
-def test_the_command_imports_nothing_that_judges():
-    """Of the kit only the options of ``check`` are imported, and nothing that a run needs."""
-    program = (
-        "import sys, interchange.cli\n"
-        "kit = 'interchange_conformance.'\n"
-        "assert not [name for name in sys.modules if name.startswith(kit[:-1])]\n"
-        "interchange.cli.parser()\n"
-        "print(sorted(name for name in sys.modules if name.startswith(kit)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
-
-    light = ["cli", "cli.options", "registry", "reports", "reports.files", "reports.pages"]
-    light.append("reports.texts")
-    assert done.stdout == f"{[f'interchange_conformance.{name}' for name in light]}\n"
+@pytest.mark.parametrize(
+    ("program", "loaded"),
+    [
+        (PARSE + HEAVY, []),
+        (NONE_YET, []),
+        (PARSE + OF_THE_KIT, [*LIGHT, "interchange_conformance.reports.texts"]),
+    ],
+    ids=["heavy", "kit, before", "kit"],
+)
+def test_the_command_imports_nothing_that_it_does_not_need(run_isolated, program, loaded):
+    """Parsing imports no rich, shtab or array library, and of the kit only the options."""
+    assert run_isolated(program) == f"{loaded}\n"
 
 
 # ---------------------------------------------------------------- without rich
@@ -223,46 +215,32 @@ def test_no_report_takes_rich(run_cli, monkeypatch, arguments):
 # ---------------------------------------------------------------- the terminal
 
 
-def test_the_table_fits_100_columns(run_cli):
-    """If the terminal width is unknown, lines have at most 100 characters."""
-    done = run_cli("matrix", "--only", ALWAYS)
-
-    assert max(map(len, done.out.splitlines())) <= 100
-
-
-@pytest.mark.parametrize("width", [30, 60, 200])
+@pytest.mark.parametrize("width", [None, 30, 60, 200])
 def test_the_table_fits_the_terminal(run_cli, monkeypatch, width):
-    """Columns that do not fit are in a table below, and no row is cut."""
-    monkeypatch.setenv("COLUMNS", str(width))
+    """Columns that do not fit are in a table below, and no row is cut; by default they are 100."""
+    if width:
+        monkeypatch.setenv("COLUMNS", str(width))
 
     done = run_cli("matrix", "--only", ALWAYS)
 
-    assert max(map(len, done.out.splitlines())) <= width
+    assert max(map(len, done.out.splitlines())) <= (width or 100)
     assert done.out.count("●") == 24 * 1 + 1  # one per transfer, one in the legend
     assert "…" not in done.out
+    assert ("\x1b" in done.out, done.err) == (False, "")  # no terminal: no colours, no progress
 
 
 @pytest.mark.isolated
-def test_an_encoding_without_symbols_gets_ascii():
-    """If the encoding has no other characters, the table uses ASCII."""
-    done = _child(
-        "matrix", "--only", "numpy,stdlib", env={**os.environ, "PYTHONIOENCODING": "ascii"}
-    )
+@pytest.mark.parametrize(
+    ("options", "shown"), [((), "= zero-copy"), (("--markdown", "-"), "zero-copy")]
+)
+def test_an_encoding_without_symbols_gets_ascii(options, shown):
+    """The table uses ASCII; in Markdown, characters that cannot be encoded are replaced."""
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+
+    done = _child("matrix", "--only", "numpy,stdlib", *options, env=ascii_only)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "= zero-copy" in done.stdout
-
-
-@pytest.mark.isolated
-def test_markdown_goes_through_an_encoding_without_symbols():
-    """Characters that standard output cannot encode are replaced, without an error."""
-    done = _child(
-        *("matrix", "--only", "numpy,stdlib", "--markdown", "-"),
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "zero-copy" in done.stdout
+    assert shown in done.stdout
 
 
 def _on_a_terminal(*arguments, program=MODULE, **env):
@@ -292,28 +270,14 @@ def _on_a_terminal(*arguments, program=MODULE, **env):
 
 
 @pytest.mark.isolated
-def test_a_terminal_sees_progress_and_colour():
-    """A terminal gets a progress bar and coloured verdicts."""
-    shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR="")
+@pytest.mark.parametrize(("no_color", "has_colour"), [("", True), ("1", False)])
+def test_a_terminal_sees_progress_and_colour(no_color, has_colour):
+    """A terminal gets a progress bar and coloured verdicts; NO_COLOR leaves no colour."""
+    shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR=no_color)
 
-    assert "importing NumPy" in shown
-    assert "\x1b[32m●" in shown
-
-
-@pytest.mark.isolated
-def test_no_color_is_heeded():
-    """NO_COLOR leaves no colour in the table."""
-    shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR="1")
-
+    assert "importing NumPy" in shown or not has_colour
     assert "●" in shown
-    assert "\x1b[32m" not in shown
-
-
-def test_without_a_terminal_there_is_no_progress_and_no_colour(run_cli):
-    """A pipe or a file gets plain text, and nothing on standard error."""
-    done = run_cli("matrix", "--only", ALWAYS)
-
-    assert ("\x1b" in done.out, done.err) == (False, "")
+    assert ("\x1b[32m●" in shown) == has_colour
 
 
 # ---------------------------------------------------------------- versions
@@ -387,20 +351,19 @@ def test_versions_as_json_tell_what_each_library_speaks(run_cli):
     assert (speech["NumPy"]["dlpack_in"], speech["NumPy"]["dlpack_out"]) == (True, "1.0")
 
 
-@pytest.mark.isolated
-def test_no_import_imports_no_array_library():
-    """`--no-import` finds the installed libraries without importing them."""
-    program = (
-        "import sys\n"
-        "from interchange.cli import main\n"
-        "main(['--no-import', '--json'])\n"
-        "print(sorted({'numpy', 'ml_dtypes', 'array_api_strict', 'pyarrow'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
+NO_IMPORT = """
+import sys
+from interchange.cli import main
+main(['--no-import', '--json'])
+print(sorted({'numpy', 'ml_dtypes', 'array_api_strict', 'pyarrow'} & set(sys.modules)))
+"""
 
-    text, _, modules = done.stdout.rstrip("\n").rpartition("\n")
+
+@pytest.mark.isolated
+def test_no_import_imports_no_array_library(run_isolated):
+    """`--no-import` finds the installed libraries without importing them."""
+    text, _, modules = run_isolated(NO_IMPORT).rstrip("\n").rpartition("\n")
+
     assert json.loads(text)["versions"]["numpy"] == np.__version__
     assert modules == "[]"
 

@@ -70,32 +70,30 @@ def opened(emulator, monkeypatch):  # noqa: ARG001 - the driver
 # ---------------------------------------------------------------- no driver
 
 
-@pytest.mark.usefixtures("no_driver")
-def test_without_a_driver_the_matrix_says_so(run_cli):
-    """Code 2, and the reason."""
+@pytest.mark.parametrize(
+    ("driver", "of_matrix", "of_versions"),
+    [
+        (
+            "no_driver",
+            "--device cuda: cuda-python is not installed\n",
+            "cuda-python is not installed",
+        ),
+        (
+            "broken_driver",
+            "the CUDA driver does not start: cuInit: CUDA_ERROR_NO_DEVICE",
+            "the CUDA driver does not start: cuInit gave CUDA_ERROR_NO_DEVICE",
+        ),
+    ],
+)
+def test_a_driver_that_cannot_be_used_is_named(request, run_cli, driver, of_matrix, of_versions):
+    """The matrix ends with 2 and the reason; the versions have the reason, and go on."""
+    request.getfixturevalue(driver)
+
     done = run_cli("matrix", "--device", "cuda")
 
     assert (done.code, done.out) == (2, "")
-    assert done.err == "interchange matrix: --device cuda: cuda-python is not installed\n"
-
-
-@pytest.mark.usefixtures("broken_driver")
-def test_a_driver_that_does_not_start_is_named(run_cli):
-    """The error has the reason that the driver gave."""
-    done = run_cli("matrix", "--device", "cuda")
-
-    assert done.code == 2
-    assert "the CUDA driver does not start: cuInit: CUDA_ERROR_NO_DEVICE" in done.err
-
-
-@pytest.mark.usefixtures("broken_driver")
-def test_a_driver_that_does_not_start_is_named_by_versions():
-    """The reason is shown in place of the version."""
-    assert cuda_driver.facts() == {
-        "version": None,
-        "devices": [],
-        "reason": "the CUDA driver does not start: cuInit gave CUDA_ERROR_NO_DEVICE",
-    }
+    assert of_matrix in done.err
+    assert cuda_driver.facts() == {"version": None, "devices": [], "reason": of_versions}
 
 
 @pytest.mark.usefixtures("no_driver")
@@ -105,11 +103,7 @@ def test_without_a_driver_versions_say_so_and_go_on(run_cli):
 
     assert done.code == 0
     assert "CUDA         cuda-python is not installed" in done.out
-    assert told["cuda_driver"] == {
-        "version": None,
-        "devices": [],
-        "reason": "cuda-python is not installed",
-    }
+    assert told["cuda_driver"]["reason"] == "cuda-python is not installed"
 
 
 def test_looking_without_importing_asks_no_driver(run_cli):
@@ -144,35 +138,26 @@ def test_versions_name_the_driver_and_its_devices(run_cli, opened):
 
 @pytest.mark.emulated
 @pytest.mark.usefixtures("opened")
-@pytest.mark.parametrize("form", ["json", "markdown", "html"])
+@pytest.mark.parametrize("form", ["json", "markdown", "html", None])
 def test_every_report_says_that_the_driver_is_emulated(run_cli, form):
-    """Learnt from the name of the device, which only that driver has."""
-    done = run_cli("matrix", "--device", "cuda", "--only", HERE, f"--{form}", "-")
+    """Learnt from the device's name; in Markdown in its own line, and on the terminal wrapped."""
+    options = (f"--{form}", "-") if form else ()
+
+    done = run_cli("matrix", "--device", "cuda", "--only", HERE, *options)
 
     assert done.code == 0
+    words = "Run on the emulated CUDA driver, emucuda device 0"
     if form == "json":
         assert json.loads(done.out)["cuda_driver"]["is_emulated"] is True
+    elif form:
+        assert f"{words} (host memory" in done.out
     else:
-        assert "Run on the emulated CUDA driver, emucuda device 0 (host memory" in done.out
-
-
-@pytest.mark.emulated
-@pytest.mark.usefixtures("opened")
-def test_markdown_says_so_in_a_line_of_its_own(run_cli):
-    """The line is between the table and the notes."""
-    text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
-
-    (line,) = [line for line in text.splitlines() if "emulated" in line]
-    assert line.startswith("Run on the emulated CUDA driver, emucuda device 0 (")
-
-
-@pytest.mark.emulated
-@pytest.mark.usefixtures("opened")
-def test_the_terminal_says_so_too(run_cli):
-    """Below the table, wrapped as the terminal is wide."""
-    text = " ".join(run_cli("matrix", "--device", "cuda", "--only", HERE).out.split())
-
-    assert "Run on the emulated CUDA driver, emucuda device 0" in text
+        assert words in " ".join(done.out.split())
+    if form == "markdown":
+        (line,) = [line for line in done.out.splitlines() if "emulated" in line]
+        assert line.startswith(f"{words} (")
+        command = "python -m interchange matrix --device cuda --markdown FILE"
+        assert done.out.startswith(f"<!-- Written by: {command} -->\n")
 
 
 def test_a_real_driver_is_named_by_its_device(monkeypatch):
@@ -184,17 +169,6 @@ def test_a_real_driver_is_named_by_its_device(monkeypatch):
 
     assert told.startswith("Run on NVIDIA H200, with a driver of CUDA 12.8: ")
     assert reports.place(exchanging.Matrix("float32")) == ""
-
-
-@pytest.mark.emulated
-@pytest.mark.usefixtures("opened")
-def test_the_file_names_the_command_that_wrote_it(run_cli):
-    """The file has the command that wrote it, with the device."""
-    text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
-
-    assert text.startswith(
-        "<!-- Written by: python -m interchange matrix --device cuda --markdown FILE -->\n"
-    )
 
 
 def _sample(dtype):
