@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import subprocess
-import sys
 from importlib import resources
 from pathlib import Path
 
@@ -128,9 +126,10 @@ def test_a_record_has_real_types(made):
     }
 
 
-def test_a_capsule_has_real_types(made):
-    """Capsules and DLTensors have the right JSON types."""
-    fields = made("inspection")["parts"][0]["parts"][0]["fields"]
+def test_a_capsule_and_a_buffer_have_real_types(made):
+    """Capsules and DLTensors have the right JSON types; the unit of strides is stated."""
+    told = made("inspection")
+    fields = told["parts"][0]["parts"][0]["fields"]
 
     assert fields | {"data": 0} == {
         "version": [1, 0],
@@ -144,13 +143,7 @@ def test_a_capsule_has_real_types(made):
         "strides_elements": [3, 1],
     }
     assert type(fields["data"]) is int
-
-
-def test_a_buffer_has_real_types(made):
-    """The unit of strides, bytes, is stated."""
-    buffer = made("inspection")["parts"][-1]
-
-    assert buffer["fields"] == {
+    assert told["parts"][-1]["fields"] == {
         "shape": [2, 3],
         "strides_bytes": [24, 8],
         "format": "d",
@@ -240,23 +233,16 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(run_cli, tmp_p
     assert "there is no directory" in done.err
 
 
-def test_a_new_file_has_the_usual_permissions(run_cli, tmp_path):
-    """A report has the permissions of any other new file."""
-    (tmp_path / "other").touch()
+@pytest.mark.parametrize("mode", [None, 0o600], ids=["new", "existing"])
+def test_a_file_has_the_usual_permissions_or_keeps_its_own(run_cli, tmp_path, mode):
+    """A new report has the permissions of any new file, and one that is overwritten keeps its."""
+    (tmp_path / "other").touch(mode=mode or 0o666)
+    if mode:
+        (tmp_path / "report").touch(mode=mode)
 
     run_cli("inspect", "b'abc'", "--json", tmp_path / "report")
 
     assert (tmp_path / "report").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
-def test_an_existing_file_keeps_its_permissions(run_cli, tmp_path):
-    """A report that is overwritten keeps its permissions."""
-    report = tmp_path / "report"
-    report.touch(mode=0o600)
-
-    run_cli("inspect", "b'abc'", "--json", report)
-
-    assert report.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_directory_is_no_file(run_cli, tmp_path):
@@ -327,39 +313,39 @@ def test_what_the_evaluation_prints_goes_elsewhere(run_cli):
     assert done.err == "a banner\n"
 
 
+NATIVE = (
+    "(ctypes.CDLL(None).printf(b'held back '), os.write(1, b'written '),"
+    " os.system('echo child')) and b'abc'"
+)
+
+
 @pytest.mark.isolated
-def test_what_native_code_prints_goes_elsewhere():
+def test_what_native_code_prints_goes_elsewhere(run_child):
     """Output buffered by the C library, and that of child processes, is redirected as well."""
-    expression = (
-        "(ctypes.CDLL(None).printf(b'held back '), os.write(1, b'written '),"
-        " os.system('echo child')) and b'abc'"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "interchange", "inspect", expression, "--json"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_child("import sys\nfrom interchange.cli import main\nmain(sys.argv[1:])",
+                     "inspect", NATIVE, "--json")  # fmt: skip
 
     assert json.loads(done.stdout)["kind"] == "bytes"
     assert sorted(done.stderr.split()) == ["back", "child", "held", "written"]
 
 
-def test_an_expression_behind_json_is_a_file_which_is_told(run_cli):
-    """Nothing is evaluated or written, and the error shows the right syntax."""
-    done = run_cli("inspect", "--json", "numpy:zeros(3)")
-
-    assert (done.code, done.out) == (2, "")
-    assert "before --json: what follows that is a file" in done.err
+BEHIND = "before --json: what follows that is a file"
+AFTER = "write --json after the command: interchange "
 
 
-@pytest.mark.parametrize("arguments", [["--json", "matrix"], ["--json=-", "inspect", "b'abc'"]])
-def test_json_before_a_command_is_refused(run_cli, monkeypatch, tmp_path, arguments):
-    """`--json` before a command is refused: it would name a file, or have no effect."""
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["inspect", "--json", "numpy:zeros(3)"], BEHIND),
+        (["--json", "matrix"], AFTER),
+        (["--json=-", "inspect", "b'abc'"], AFTER),
+    ],
+)
+def test_json_at_the_wrong_place_is_refused(run_cli, monkeypatch, tmp_path, arguments, words):
+    """An expression or a command would be a file: nothing is evaluated, and the fix is told."""
     monkeypatch.chdir(tmp_path)
 
     done = run_cli(*arguments)
 
     assert (done.code, done.out, list(tmp_path.iterdir())) == (2, "", [])
-    assert "write --json after the command: interchange " in done.err
+    assert words in done.err

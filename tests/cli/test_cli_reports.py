@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from interchange.abi import RULES
-from interchange_conformance.matrix.exchanging import Cell, Matrix
+from interchange_conformance.matrix.exchanging import VERDICTS, Cell, Matrix
 from interchange_conformance.matrix.html import as_html
 from interchange_conformance.matrix.samples import Sample
 
 ALWAYS = "numpy,stdlib,interchange"
 FORMATS = ["json", "markdown", "html"]
+ROLES = ("producer", "consumer")
 
 
 @pytest.fixture
@@ -41,36 +42,18 @@ def rich_cells(add_liar):
 
 @pytest.mark.usefixtures("rich_cells")
 def test_json_has_every_pair(run_cli):
-    """JSON has each pair once, with a verdict and both addresses."""
+    """Each pair is there once, with its verdict, addresses and rule, and the counts are right."""
     done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
 
     told = json.loads(done.out)
     pairs = [(cell["producer"], cell["consumer"]) for cell in told["cells"]]
-    producers = [row["name"] for row in told["producers"]]
-    consumers = [row["name"] for row in told["consumers"]]
+    producers, consumers = ([row["name"] for row in told[f"{one}s"]] for one in ROLES)
     assert pairs == [(p, c) for p in producers for c in consumers]
     assert {type(cell["sent"]) for cell in told["cells"]} == {int}
-
-
-@pytest.mark.usefixtures("rich_cells")
-def test_json_agrees_with_the_exit_code(run_cli):
-    """The counts are those of the cells, and a failure gives a result that is not ok."""
-    done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
-
-    told = json.loads(done.out)
     verdicts = [cell["verdict"] for cell in told["cells"]]
-    assert told["counts"] == {
-        verdict: verdicts.count(verdict) for verdict in ("zero-copy", "copied", "refused", "failed")
-    }
+    assert told["counts"] == {one: verdicts.count(one) for one in VERDICTS}
     assert min(told["counts"].values()) > 0  # the fixture has them all
     assert (done.code, told["ok"]) == (1, False)
-
-
-@pytest.mark.usefixtures("rich_cells")
-def test_json_gives_each_copy_and_refusal_a_rule(run_cli):
-    """Copied and refused cells have a rule id and the message."""
-    told = json.loads(run_cli("matrix", "--only", ALWAYS, "--json", "-").out)
-
     refused = [cell for cell in told["cells"] if cell["verdict"] in {"copied", "refused"}]
     assert {cell["rule"] for cell in refused} <= set(RULES)
     assert all(cell["reason"] and cell["error"] for cell in refused)
@@ -106,31 +89,17 @@ def test_the_dtype_is_that_of_the_rows(run_cli):
 
 
 @pytest.mark.usefixtures("rich_cells")
-def test_markdown_is_one_table(run_cli):
-    """Every line of the table has as many cells as its head, for any messages."""
+def test_markdown_is_one_table_with_numbered_reasons(run_cli):
+    """Every line has as many cells as the head; messages are escaped, and end with their line."""
     text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
 
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {6}  # 4 consumers, 1 name
     assert len(lines) == 2 + 9
-
-
-@pytest.mark.usefixtures("rich_cells")
-def test_markdown_numbers_are_those_of_the_reasons(run_cli):
-    """The numbers in the table are exactly those of the reasons below."""
-    text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
-
     used = {int(number) for number in re.findall(r"\((\d+)\) \|", text)}
     given = {int(number) for number in re.findall(r"^(\d+)\. ", text, re.MULTILINE)}
     assert used == given
     assert len(used) >= 3
-
-
-@pytest.mark.usefixtures("rich_cells")
-def test_markdown_shows_a_librarys_words_as_they_are(run_cli):
-    """Marks in an error of a library are escaped, and only its first line is shown."""
-    text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
-
     assert r"\<no\> bytes & \| \*no\* \[more\]" in text
     assert "not shown" not in text
 
@@ -141,11 +110,14 @@ def test_markdown_shows_a_librarys_words_as_they_are(run_cli):
 class _Page(HTMLParser):
     """Parses a page, and requires that every open element is closed."""
 
-    def __init__(self):
+    def __init__(self, text):
         super().__init__()
         self.open = []
         self.count = {}
         self.attributes = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
 
     def handle_starttag(self, tag, attrs):
         self.count[tag] = self.count.get(tag, 0) + 1
@@ -157,57 +129,34 @@ class _Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.fixture
-def page(request, run_cli):
-    """A page that has every verdict."""
-    request.getfixturevalue("rich_cells")
-    return run_cli("matrix", "--only", ALWAYS, "--html", "-").out
+@pytest.mark.usefixtures("rich_cells")
+def test_html_is_self_contained(run_cli):
+    """It is well-formed, with details for each cell, fetches nothing, and escapes messages."""
+    page = run_cli("matrix", "--only", ALWAYS, "--html", "-").out
+    reader = _Page(page)
 
-
-def test_html_is_well_formed(page):
-    """Every element is closed, and every cell opens to its details."""
-    reader = _Page()
-    reader.feed(page)
-    reader.close()
-
-    assert reader.open == []
     assert (reader.count["tr"], reader.count["td"], reader.count["details"]) == (10, 36, 36)
-
-
-def test_html_fetches_nothing(page):
-    """The page is self-contained: no scripts, images or fonts, and only internal links."""
-    reader = _Page()
-    reader.feed(page)
-
     assert not {"script", "img", "iframe", "object", "base"} & set(reader.count)
     assert not {"src", "style", "srcset"} & {name for name, _ in reader.attributes}
     links = {value for name, value in reader.attributes if name == "href"}
     assert links == {"data:,", "#main", "#grid"}  # an empty icon, so that none is requested
     assert not re.search(r"https?:|url\(|@import", page)
+    assert "&lt;no&gt; bytes &amp; | *no* [more]" in page
+    assert "<no>" not in page
+    assert 'content="width=device-width, initial-scale=1"' in page
+    assert re.search(r"\.scroll \{[^}]* overflow: auto;", page)  # on a narrow screen
 
 
-def test_html_allows_its_own_style_and_no_script(page):
+@pytest.mark.usefixtures("rich_cells")
+def test_html_allows_its_own_style_and_no_script(run_cli):
     """Its content security policy restricts the browser accordingly."""
-    reader = _Page()
-    reader.feed(page)
+    page = run_cli("matrix", "--only", ALWAYS, "--html", "-").out
 
-    (policy,) = (value for _, value in reader.attributes if value and "default-src" in value)
+    (policy,) = (value for _, value in _Page(page).attributes if value and "default-src" in value)
     style = page.partition("<style>")[2].partition("</style>")[0]
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;")
     assert "script-src" not in policy
-
-
-def test_html_is_made_for_narrow_screens(page):
-    """The page is as wide as the screen, and the table scrolls within it."""
-    assert 'content="width=device-width, initial-scale=1"' in page
-    assert re.search(r"\.scroll \{[^}]* overflow: auto;", page)
-
-
-def test_html_shows_a_librarys_words_as_they_are(page):
-    """Marks in an error of a library are escaped."""
-    assert "&lt;no&gt; bytes &amp; | *no* [more]" in page
-    assert "<no>" not in page
 
 
 HOSTILE = "</style><script>x()</script><img src=x onerror=x()>\"'&lt;<!--\x00\u202e\ud800"
@@ -222,11 +171,8 @@ def test_hostile_text_makes_no_element(kind_named):
         cell = Cell(words, words, "failed", words, words, words, 1, 2)
         found = Matrix(words, "cpu", [sample], [kind], {(words, words): cell}, {words: words})
         text = as_html(found)
-        reader = _Page()
-        reader.feed(text)
-        reader.close()
         assert not {"\x00", "\u202e", "\ud800"} & set(text)
-        return reader.count
+        return _Page(text).count
 
     assert elements(HOSTILE) == elements("harmless")
 
@@ -249,22 +195,15 @@ def test_html_is_refused_without_what_makes_it(run_cli, tmp_path, monkeypatch):
 # ---------------------------------------------------------------- all forms
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [*FORMATS, None])
 def test_what_is_left_out_is_named(run_cli, form):
-    """Every report lists the missing rows with the reasons."""
-    options = ("--only", "numpy,stdlib", "--dtype", "float16", f"--{form}", "-")
+    """Every report, and the table on the terminal, lists the missing rows with the reasons."""
+    options = (f"--{form}", "-") if form else ()
 
-    text = run_cli("matrix", *options).out
+    text = run_cli("matrix", "--only", "numpy,stdlib", "--dtype", "float16", *options).out
 
     assert "ctypes array" in text
     assert "makes no float16: it has no such type" in text.replace("\\", "")
-
-
-def test_the_terminal_names_what_is_left_out(run_cli):
-    """The table does, too."""
-    done = run_cli("matrix", "--only", "numpy,stdlib", "--dtype", "float16")
-
-    assert "left out: ctypes array (makes no float16: it has no such type)" in done.out
 
 
 # ---------------------------------------------------------------- files
