@@ -83,7 +83,7 @@ TESTED = {
         "IX-DRIVER-4": "test_without_room_nothing_is_enqueued",
     },
     "cli/test_cli_targets.py": {
-        "IX-CONVERT-3": "test_a_silent_copy_is_refused",
+        "IX-CONVERT-3": "test_a_silent_copy_or_cast_is_refused",
     },
     "cuda/test_cuda_arrow_in.py": {
         "ARROW-DEVICE-2": "test_a_consumer_sees_what_was_written_before_the_event",

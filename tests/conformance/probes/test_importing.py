@@ -69,28 +69,22 @@ def test_an_attempt_keeps_the_array(consumer):
 
 
 def test_an_attempt_keeps_an_error_and_no_frames(consumer):
-    """A traceback would keep the capsule and its tensor alive."""
-    source = zoo()["name-unknown"].make()
-    attempt = Attempt(consumer.take, source)
+    """A traceback, or that of a chained error, would keep the capsule and its tensor alive."""
 
-    assert isinstance(attempt.error, ValueError)
-    assert attempt.error.__traceback__ is None
-    assert source.deleter_calls == 1
-
-
-def test_errors_of_errors_keep_no_frames():
-    """The frames of chained exceptions are dropped as well."""
-
-    def take(x):
+    def chained(x):
         try:
             x.__dlpack__(max_version=1)
         except TypeError as error:
             raise BufferError("no") from error
 
-    attempt = Attempt(take, host())
+    source = zoo()["name-unknown"].make()
+    attempt, other = Attempt(consumer.take, source), Attempt(chained, host())
 
-    assert isinstance(attempt.error, BufferError)
-    assert attempt.error.__cause__ is None
+    assert isinstance(attempt.error, ValueError)
+    assert attempt.error.__traceback__ is None
+    assert source.deleter_calls == 1
+    assert isinstance(other.error, BufferError)
+    assert other.error.__cause__ is None
 
 
 def test_what_refuses_to_be_looked_at_is_not_taken():
@@ -138,18 +132,13 @@ def test_a_way_may_be_one_axis_wide(one_axis):
     assert {way.shape for way in ways(one_axis)} == {LINE}
 
 
-def test_a_consumer_without_ways_is_not_judged():
-    """The reasons are those of the refusals."""
+def test_a_consumer_without_ways_is_not_judged(consumer):
+    """The reasons are those of the refusals; requests of a consumer of capsules are unknown."""
     refusing = ConsumerUnderTest(Subject("refusing", take=lambda _: 1 / 0))
+    capsules_only = Subject("capsules", take_capsule=consumer.subject.take_capsule)
 
     with pytest.raises(NotApplicable, match="a plain legacy array was refused with ZeroDivision"):
         ways(refusing)
-
-
-def test_a_consumer_of_capsules_alone_has_no_way_for_objects(consumer):
-    """Its requests to producers are unknown."""
-    capsules_only = Subject("capsules", take_capsule=consumer.subject.take_capsule)
-
     with pytest.raises(NotApplicable):
         object_way(ConsumerUnderTest(capsules_only))
 
@@ -170,21 +159,13 @@ def test_a_plain_array_is_laid_out_for_a_way_of_one_axis(line):
 
 
 @pytest.mark.parametrize("name", ["f-order", "scalar", "empty"])
-def test_an_array_that_needs_its_axes_fits_no_way_of_one(line, name):
-    """With one axis it would be a different case."""
+def test_an_array_that_needs_its_axes_fits_no_way_of_one(line, one_axis, name):
+    """With one axis it would be a different case; nor does one whose capsule already exists."""
+    exported = host().but(repeat=True, generation="versioned")
+    Claim(exported.__dlpack__())
+
     assert line.fit(legal()[name].make()) is None
-
-
-def test_an_array_that_was_handed_out_fits_no_way_of_one_axis(line):
-    """Its capsule already exists."""
-    source = host().but(repeat=True, generation="versioned")
-    Claim(source.__dlpack__())
-
-    assert line.fit(source) is None
-
-
-def test_a_case_that_fits_no_way_is_not_judged(one_axis):
-    """The check is not applicable."""
+    assert line.fit(exported) is None
     with pytest.raises(NotApplicable, match="more axes"):
         list(attempts_of(one_axis, paired(legal())["f-order"]))
 
@@ -200,20 +181,14 @@ def test_a_case_is_tried_on_every_way_that_it_has_a_struct_for(consumer):
 
 
 @pytest.mark.parametrize("table", [zoo, legal])
-def test_names_of_cases_can_stand_in_an_item(table):
-    """Names consist of lower-case letters, digits and hyphens."""
-    names = paired(table())
-
-    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)
-
-
-@pytest.mark.parametrize("table", [zoo, legal])
 def test_every_case_is_in_one_pair(table):
-    """No case is lost by the pairing."""
+    """No case is lost, and a name consists of lower-case letters, digits and hyphens."""
     cases = table()
-    found = [case.name for pair in paired(cases).values() for case in pair.versions.values()]
+    pairs = paired(cases)
+    found = [case.name for pair in pairs.values() for case in pair.versions.values()]
 
     assert sorted(found) == sorted(cases)
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in pairs)
 
 
 def test_a_legacy_case_is_tried_with_the_legacy_struct():
@@ -240,21 +215,22 @@ def test_cases_of_a_rule_are_found(rule):
 # ---------------------------------------------------------------- texts
 
 
-def test_a_plain_array_is_shown_as_one():
-    """A plain array has no special properties to show."""
+SHOWN = {
+    "data-null": "an array with data=NULL",
+    "major-2": "an array with version=(2, 0)",
+    "returns-none": "an array with __dlpack__() returning None",
+    "fake-cuda": "an array with device=(2, 0)",
+    "strides-null": "an array with strides=None, version=(1, 1)",
+    "strides-null-legacy": "an array with strides=None",
+}
+"""Case -> what is shown of it: other fields are left out, in particular addresses."""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_unusual_is_shown(name):
+    """A plain array has nothing to show, a legacy struct no version, and long shapes are cut."""
+    assert show({**zoo(), **legal()}[name].make()) == SHOWN[name]
     assert show(host(PLAIN)) == "an array"
-
-
-def test_what_is_unusual_is_shown():
-    """Other fields are left out, in particular addresses."""
-    assert show(zoo()["data-null"].make()) == "an array with data=NULL"
-    assert show(zoo()["major-2"].make()) == "an array with version=(2, 0)"
-    assert show(zoo()["returns-none"].make()) == "an array with __dlpack__() returning None"
-    assert show(legal()["fake-cuda"].make()) == "an array with device=(2, 0)"
-
-
-def test_long_vectors_are_shown_by_their_ends():
-    """Sixty-five ones are abbreviated."""
     assert "shape=(1, ..., 1; 65 of them)" in show(zoo()["ndim-65"].make())
 
 
@@ -270,20 +246,12 @@ def test_a_scalar_has_one_element(name):
 
 
 def test_wrong_elements_are_found(consumer):
-    """The message has the expected elements."""
+    """The message has the expected elements; only elements that were read can be wrong."""
     way = ways(consumer)[0]
-    attempt = Attempt(way.take, host())
 
     with pytest.raises(Found, match=r"read as \[0.0, 1.0, .*due was \[7\]"):
-        expect_right(consumer, way, attempt, [7])
-
-
-def test_a_refusal_is_not_wrong(consumer):
-    """Only elements that were read can be wrong."""
-    way = ways(consumer)[0]
-    attempt = Attempt(way.take, zoo()["code-99"].make())
-
-    assert not expect_right(consumer, way, attempt, [7])
+        expect_right(consumer, way, Attempt(way.take, host()), [7])
+    assert not expect_right(consumer, way, Attempt(way.take, zoo()["code-99"].make()), [7])
 
 
 def test_a_leak_is_found_when_patience_is_over(consumer, monkeypatch):
@@ -334,7 +302,7 @@ def test_a_second_release_is_found_though_it_comes_late(consumer):
         expect_released(consumer, ways(consumer)[0], Attempt(take, source))
 
 
-def test_something_is_so_when_the_library_lets_go(monkeypatch):
+def test_something_is_so_when_the_library_releases(monkeypatch):
     """The library is asked to release, even if the condition already holds."""
     monkeypatch.setattr(importing, "_PATIENCE", 60.0)  # a collection is slow in a large process
     asked = []
@@ -343,13 +311,8 @@ def test_something_is_so_when_the_library_lets_go(monkeypatch):
     assert importing.eventually(ConsumerUnderTest(subject), lambda: len(asked) > 4)
     assert importing.eventually(ConsumerUnderTest(subject), lambda: True)
     assert len(asked) == 7
-
-
-def test_something_that_is_never_so_is_not_waited_for_any_longer(consumer, monkeypatch):
-    """The wait ends after the limit."""
     monkeypatch.setattr(importing, "_PATIENCE", 0.05)
-
-    assert not importing.eventually(consumer, lambda: False)
+    assert not importing.eventually(ConsumerUnderTest(subject), lambda: False)
 
 
 def test_memory_is_shared_or_not(consumer):
@@ -371,9 +334,3 @@ def test_nothing_is_due_of_a_null_deleter(consumer):
     expect_released(consumer, way, Attempt(way.take, source))
 
     assert source.counts == (0,)
-
-
-def test_a_legacy_struct_is_shown_without_a_version():
-    """A legacy struct has no version field."""
-    assert show(legal()["strides-null"].make()) == "an array with strides=None, version=(1, 1)"
-    assert show(legal()["strides-null-legacy"].make()) == "an array with strides=None"

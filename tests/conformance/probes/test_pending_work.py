@@ -48,61 +48,46 @@ def test_a_missing_wait_is_seen_with_and_without_the_detector(with_pending, dete
     assert evidence.count("detector reports: read after write (RAW)") == reports
 
 
-def test_a_wait_is_seen(with_pending):
-    """The copy runs after the work."""
-    printed = with_pending(
-        """
-        pending = PendingWork(cuda, address, 64, own)
-        cuda.order(own, other)
-        seen = pending.seen_on(other)
-        print(seen.is_ordered(), seen.overtook, seen.data)
-        """
-    )
-
-    assert printed == ["True False {7}"]
-
-
-def test_a_waiting_host_is_released(with_pending):
-    """After the limit the work is released, and this is recorded."""
-    printed = with_pending(
-        """
-        pending = PendingWork(cuda, address, 64, own, patience=0.1)
-        cuda.synchronize(own)
-        print(pending.is_held, pending.release())
-        """
-    )
-
-    assert printed == ["False True"]
-
-
-def test_work_can_be_released_while_the_host_waits(with_pending):
-    """Another thread releases it in time."""
-    printed = with_pending(
-        """
-        pending = PendingWork(cuda, address, 64, own, patience=20)
-        pending.release_later(0.05)
-        cuda.synchronize(own)
-        print(pending.release(), set(cuda.read(address, 64)))
-        """
-    )
-
-    assert printed == ["False {7}"]
+ORDERED = """
+pending = PendingWork(cuda, address, 64, own)
+cuda.order(own, other)
+seen = pending.seen_on(other)
+print(seen.is_ordered(), seen.overtook, seen.data)
+"""
+SYNCHRONISED = """
+pending = PendingWork(cuda, address, 64, own, patience=0.1)
+cuda.synchronize(own)
+print(pending.is_held, pending.release())
+"""
+RELEASED_LATER = """
+pending = PendingWork(cuda, address, 64, own, patience=20)
+pending.release_later(0.05)
+cuda.synchronize(own)
+print(pending.release(), set(cuda.read(address, 64)))
+"""
+EARLIER_WORK = """
+cuda.fill(address, 1, 64, own)
+cuda.fill(address, 2, 64, other)
+cuda.synchronize()
+pending = PendingWork(cuda, address, 64, own)
+cuda.order(own, other)
+print(pending.seen_on(other).is_ordered())
+"""
 
 
-def test_work_before_the_detector_forgot_is_not_reported(with_pending):
-    """Work from before the exchange is not part of it."""
-    printed = with_pending(
-        """
-        cuda.fill(address, 1, 64, own)
-        cuda.fill(address, 2, 64, other)
-        cuda.synchronize()
-        pending = PendingWork(cuda, address, 64, own)
-        cuda.order(own, other)
-        print(pending.seen_on(other).is_ordered())
-        """
-    )
-
-    assert printed == ["True"]
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [
+        (ORDERED, "True False {7}"),
+        (SYNCHRONISED, "False True"),
+        (RELEASED_LATER, "False {7}"),
+        (EARLIER_WORK, "True"),
+    ],
+    ids=["ordered", "the host waits", "released by a thread", "work before"],
+)
+def test_a_wait_is_seen(with_pending, program, printed):
+    """The copy runs after the work, which ends at its limit or by a thread."""
+    assert with_pending(program) == [printed]
 
 
 @pytest.mark.parametrize("make", ["cuda.managed(64)", "cuda.pinned(64)"])
