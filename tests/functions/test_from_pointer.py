@@ -127,7 +127,7 @@ POINTER = (ix.ArgumentError, "IX-POINTER-1")
     ids=repr,
 )
 def test_each_argument_is_refused_by_its_rule(change, expected):
-    """Wrong types, a negative address, strides of another length; errors name this call."""
+    """Wrong types, and a negative address or strides of another length (IX-POINTER-1)."""
     words = {"ptr": ADDRESS, "shape": (2, 3), "dtype": "float32", **change}
     arguments = [words.pop(name) for name in ("ptr", "shape", "dtype")]
 

@@ -115,7 +115,7 @@ TESTED = {
         "IX-BUFFER-2": "test_bytes_that_do_not_lie_side_by_side_are_not_read_anew",
     },
     "functions/test_from_pointer.py": {
-        "IX-POINTER-1": "test_an_address_is_an_int_from_0_on",
+        "IX-POINTER-1": "test_each_argument_is_refused_by_its_rule",
     },
     "functions/test_producer_mixin.py": {
         "IX-PRODUCER-1": "test_an_answer_that_is_no_array_is_refused",
@@ -123,7 +123,7 @@ TESTED = {
     "functions/test_to_arrow_refused.py": {
         "ARROW-OUT-1": "test_elements_that_have_no_view_as_numbers",
         "ARROW-OUT-2": "test_a_fix_leads_out",
-        "ARROW-OUT-3": "test_a_table_is_refused",
+        "ARROW-OUT-3": "test_a_table_or_a_handle_is_refused",
     },
     "functions/test_viewable_contracts.py": {
         "IX-REQUIRE-1": "test_all_that_differs_is_in_one_error",
