@@ -30,7 +30,6 @@ ALLOWED = {
     "_protocols/capabilities.py": "the name of the native core's fast path, as it is in C",
     "_streams/handles.py": "names in the table of stream objects, for the documentation",
     "abi/rules": "texts of rules, which cite what libraries do",
-    "cli": "the subjects of the matrix and of the commands",
 }
 """File or folder that names libraries -> why."""
 

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import CPU
-from interchange._types.library import Library
+from interchange._types.library import Example, Library
 
 from .array_api import ArrayAPI, move_by_method
 from .target import Target, by_from_dlpack
@@ -45,4 +45,13 @@ LIBRARY: Final = Library(
             "array_api_strict", by_from_dlpack, keeps_readonly=True, memory="host"
         )
     },
+    examples=(
+        Example(
+            "array-api-strict",
+            "array_api_strict",
+            "array-api-strict",
+            lambda m: m.zeros(3),
+            "from_dlpack",
+        ),
+    ),
 )

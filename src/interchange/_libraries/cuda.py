@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.rules import NO_SYNC, check_stream
 from interchange._types.devices import CPU
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Example, Library
+from interchange._types.numpy_dtypes import load_numpy
 from interchange.abi.dlpack import DLDeviceType
 
 from .target import CALL, Target
@@ -116,6 +117,12 @@ _DEVIATIONS: Final = (
     ),
 )
 
+
+def _make_view(module: Any) -> Any:
+    """Return a view of memory of NumPy's."""
+    return module.StridedMemoryView.from_dlpack(load_numpy().zeros(3, "f4"), stream_ptr=-1)
+
+
 LIBRARY: Final = Library(
     "cuda",
     deviations=_DEVIATIONS,
@@ -130,4 +137,14 @@ LIBRARY: Final = Library(
         )
     },
     result_types=(("cuda.core.utils", "StridedMemoryView", "cuda.core"),),
+    examples=(
+        Example(
+            "cuda.core",
+            "cuda.core.utils",
+            "cuda-core",
+            _make_view,
+            "StridedMemoryView.from_dlpack",
+            "cuda.core",
+        ),
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interchange._types.library import Library
+from interchange._types.library import Example, Library
 
 from .target import Target
 
@@ -29,4 +29,13 @@ LIBRARY: Final = Library(
             "builtins", _take_memoryview, keeps_readonly=True, is_foreign=False, memory="host"
         ),
     },
+    examples=(
+        Example(
+            "interchange",
+            "interchange",
+            "array-interchange",
+            lambda m: m.asarray(bytearray(3)),
+            "from_dlpack",
+        ),
+    ),
 )

@@ -14,7 +14,7 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import CopyNeededError, UnsupportedDTypeError
-from interchange._types.library import Deviation, Library, package_of
+from interchange._types.library import Deviation, Example, Library, package_of
 from interchange.abi.dlpack import DLDeviceType
 
 from .array_api import GPUS, ArrayAPI, gpu
@@ -245,4 +245,14 @@ LIBRARY: Final = Library(
     result_types=(("jax", "Array", "jax"),),
     preference={DLDeviceType.kDLCUDA: 2, DLDeviceType.kDLROCM: 2},
     make_backend=_make_backend,
+    examples=(
+        Example(
+            "JAX",
+            "jax",
+            "jax",
+            lambda m: m.numpy.zeros(3, "float32", device=m.devices("cpu")[0]),
+            "dlpack.from_dlpack",
+            environment={"JAX_PLATFORMS": "cpu"},
+        ),
+    ),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Example, Library
 
 from .target import Target, by_from_dlpack, copy_refused
 
@@ -39,6 +39,14 @@ _DEVIATIONS: Final = (
     ),
 )
 
+
+def _make_example(module: Any) -> Any:
+    """Return an array, which is lazy until it is evaluated."""
+    x = module.zeros(3)
+    module.eval(x)
+    return x
+
+
 LIBRARY: Final = Library(
     "mlx",
     deviations=_DEVIATIONS,
@@ -50,4 +58,5 @@ LIBRARY: Final = Library(
         )
     },
     result_types=(("mlx.core", "array", "mlx"),),
+    examples=(Example("MLX", "mlx.core", "mlx", _make_example, "from_dlpack", "mlx"),),
 )

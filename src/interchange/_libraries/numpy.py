@@ -15,7 +15,7 @@ from interchange._protocols.element_hints import element_hint
 from interchange._protocols.export_guards import FILLED, is_masked
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Example, Library
 from interchange._types.numpy_dtypes import load_numpy
 from interchange.abi.dlpack import DLPACK_VERSION, DLDeviceType
 
@@ -174,6 +174,12 @@ _DEVIATIONS: Final = (
     ),
 )
 
+
+def _make_bfloat16(module: Any) -> Any:
+    """Return an array of a type that ml_dtypes adds."""
+    return load_numpy().zeros(3, module.bfloat16)
+
+
 LIBRARY: Final = Library(
     "numpy",
     deviations=_DEVIATIONS,
@@ -191,4 +197,8 @@ LIBRARY: Final = Library(
     result_types=(("numpy", "ndarray", "numpy"), ("numpy", "generic", "numpy")),
     preference={DLDeviceType.kDLCPU: 0},
     make_backend=_make_backend,
+    examples=(
+        Example("NumPy", "numpy", "numpy", lambda m: m.zeros(3, "f4"), "from_dlpack"),
+        Example("NumPy ml_dtypes", "ml_dtypes", "ml_dtypes", _make_bfloat16),
+    ),
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.export_guards import count_nulls, describe_nulls
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Example, Library
+from interchange._types.numpy_dtypes import load_numpy
 
 from .target import Target
 
@@ -130,4 +131,20 @@ LIBRARY: Final = Library(
     },
     one_axis_targets=frozenset({"pyarrow.Array"}),
     result_types=(("pyarrow", "Tensor", "pyarrow"), ("pyarrow", "Array", "pyarrow.Array")),
+    examples=(
+        Example(
+            "pyarrow.Array",
+            "pyarrow",
+            "pyarrow",
+            lambda m: m.array([0.0], m.float32()),
+            "Array.from_dlpack",
+        ),
+        Example(
+            "pyarrow.Tensor",
+            "pyarrow",
+            "pyarrow",
+            lambda m: m.Tensor.from_numpy(load_numpy().zeros(3, "f4")),
+            "Tensor.from_dlpack",
+        ),
+    ),
 )

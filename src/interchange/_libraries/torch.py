@@ -14,7 +14,7 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import BackendUnavailableError, UnsupportedDeviceError, show
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Example, Library
 from interchange.abi.dlpack import DLDeviceType
 
 from .array_api import GPUS, ArrayAPI, gpu, refuse_device
@@ -317,4 +317,7 @@ LIBRARY: Final = Library(
     result_types=(("torch", "Tensor", "torch"),),
     preference={DLDeviceType.kDLCUDA: 1, DLDeviceType.kDLROCM: 1},
     make_backend=_make_backend,
+    examples=(
+        Example("PyTorch", "torch", "torch", lambda m: m.zeros(3, device="cpu"), "from_dlpack"),
+    ),
 )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Example, Library
+from interchange._types.numpy_dtypes import load_numpy
 
 from .target import Target
 
@@ -71,4 +72,13 @@ LIBRARY: Final = Library(
     may_mask_records=False,
     targets={"tvm_ffi": Target("tvm_ffi", _take, keeps_readonly=False)},
     result_types=(("tvm_ffi", "Tensor", "tvm_ffi"),),
+    examples=(
+        Example(
+            "tvm-ffi",
+            "tvm_ffi",
+            "apache-tvm-ffi",
+            lambda m: m.from_dlpack(load_numpy().zeros(3, "f4")),
+            "from_dlpack",
+        ),
+    ),
 )

@@ -5,9 +5,11 @@ Source: Warp, ``warp.array``, ``warp.from_dlpack``.
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any, Final
 
-from interchange._types.library import Deviation, Library
+from interchange._types.library import Deviation, Example, Library
 
 from .target import Target
 
@@ -35,6 +37,24 @@ _DEVIATIONS: Final = (
     ),
 )
 
+
+def _make_example(module: Any) -> Any:
+    """Return an array on the host; Warp prints no banner, nor that there is no driver."""
+    module.config.quiet = True
+    if hasattr(module, "LOG_ERROR"):
+        module.config.log_level = module.LOG_ERROR
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)  # native code prints there
+    try:
+        module.init()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+    return module.zeros(3, dtype=module.float32, device="cpu")
+
+
 LIBRARY: Final = Library(
     "warp",
     deviations=_DEVIATIONS,
@@ -43,4 +63,5 @@ LIBRARY: Final = Library(
     may_mask_records=False,
     targets={"warp": Target("warp", _take, keeps_readonly=False)},
     result_types=(("warp", "array", "warp"),),
+    examples=(Example("Warp", "warp", "warp-lang", _make_example, "from_dlpack"),),
 )

@@ -39,6 +39,19 @@ class Deviation(NamedTuple):
     link: str = ""  # where it is discussed, or empty
 
 
+class Example(NamedTuple):
+    """One kind of a library's arrays, which ``python -m interchange`` makes and describes."""
+
+    name: str  # the name of its row
+    module: str  # what to import
+    distribution: str | None  # the distribution that has its version; None for the standard library
+    make: Callable[[Any], Any]  # ``make(module)`` -> an array in host memory
+    # Where the module has its function that takes DLPack; looked up, not called.
+    from_dlpack: str | None = None
+    library: str = ""  # the name in JSON, if it differs from `module`
+    environment: Mapping[str, str] = {}  # variables to set before the import, unless they are set
+
+
 class Library(NamedTuple):
     """Facts about one library."""
 
@@ -98,6 +111,7 @@ class Library(NamedTuple):
     # ``make_backend(device)``: its `interchange.Backend`.  Raises LookupError if it does not
     # compute on that device.
     make_backend: Callable[[Any], Any] | None = None
+    examples: tuple[Example, ...] = ()
 
 
 # ---------------------------------------------------------------- finding the file of a type

@@ -19,7 +19,7 @@ from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 
 from . import cuda_driver, forms, output, variables
-from .libraries import LIBRARIES, AbsentError, array_of, first_line, release_of, silenced
+from .libraries import EXAMPLES, AbsentError, array_of, first_line, release_of, silenced
 from .output import printable
 from .terminal import show, show_table, show_text
 from .variables import VARIABLES
@@ -27,7 +27,7 @@ from .variables import VARIABLES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .libraries import Library
+    from interchange._types.library import Example
 
 _VARIABLES: Final = 31  # labels [characters], with the space behind them
 _LABELS: Final = 13  # likewise
@@ -79,7 +79,7 @@ def _threading_of_python() -> str:
     return "free-threaded, with the GIL switched on" if is_on else "free-threaded"
 
 
-def support_of(library: Library) -> ProtocolSupport:
+def support_of(library: Example) -> ProtocolSupport:
     """Make an array, and test it for every protocol.
 
     Raises AbsentError: the library is not installed, or does not work here.
@@ -144,7 +144,7 @@ def run(file: str | None, *, imports: bool) -> int:
 
     Returns the exit code.
     """
-    releases = {one.library or one.module: release_of(one) for one in LIBRARIES}
+    releases = {one.library or one.module: release_of(one) for one in EXAMPLES}
     with output.stdout_reserved(file):
         support = _ask() if imports else None
         driver = cuda_driver.facts() if imports else None
@@ -165,7 +165,7 @@ def _ask() -> Support:
     """Return what each library supports, and which are absent, and why."""
     found: list[ProtocolSupport] = []
     absent: dict[str, str] = {}
-    for library in LIBRARIES:
+    for library in EXAMPLES:
         answer = _support_or_reason(library)
         if isinstance(answer, str):
             absent[library.name] = answer
@@ -174,7 +174,7 @@ def _ask() -> Support:
     return found, absent
 
 
-def _support_or_reason(library: Library) -> ProtocolSupport | str:
+def _support_or_reason(library: Example) -> ProtocolSupport | str:
     """Return what a library supports, or why it is absent."""
     try:
         return support_of(library)
