@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interchange import cuda
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -67,6 +69,24 @@ def wrong(case: Case, found: dict[int, np.ndarray], expected: dict[int, np.ndarr
         if not is_right:
             findings.append(f"argument {place}: {away} ulp\n{found[place]}\n{array}")
     return findings
+
+
+def on_host(kernel: Any) -> Callable[..., Any]:
+    """Return a function for `left_by` that runs a kernel over the arrays themselves."""
+    return lambda grid, block, given: kernel[grid, block](*given)
+
+
+def on_device(kernel: Any) -> Callable[..., Any]:
+    """Return a function for `left_by` that runs a kernel over copies on the device."""
+
+    def launch(grid: Any, block: Any, given: Any) -> None:
+        there = [cuda.to_device(x) if isinstance(x, np.ndarray) else x for x in given]
+        kernel[grid, block](*there)
+        for x, copy in zip(given, there, strict=True):
+            if x is not copy:
+                x[...] = np.asarray(copy.to_device("cpu"))
+
+    return launch
 
 
 def left_by(run: Callable[..., Any], case: Case) -> dict[int, np.ndarray]:

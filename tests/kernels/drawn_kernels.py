@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from interchange import cuda
-from interchange.cuda.types import BY_NAME, SCALARS, ArrayType, complex128
+from interchange.cuda.types import BY_NAME, SCALARS, complex128
 
 from . import reference
 from .drawn import Choices
-from .programs import Case
+from .programs import Case, type_of
 from .statements import Statements
 
 if TYPE_CHECKING:
@@ -48,12 +48,6 @@ def kernel_of(text, *, debug=False):
 
 
 # ---------------------------------------------------------------- types and arguments
-
-
-def type_of(value):
-    """Return the type of an argument."""
-    element, in_c_order = BY_NAME[str(value.dtype)], value.flags.c_contiguous
-    return ArrayType(element, value.ndim, in_c_order) if value.ndim else element
 
 
 def laid_out(value, *, strided):
@@ -118,35 +112,12 @@ class DrawnCase(NamedTuple):
 
 
 def drawn_cases(what, seeds, *, strided=False):
-    """Yield kernels with arguments and the expected results, for any launcher.
+    """Yield kernels of drawn programs with arguments and results, as `drawn_program` numbers them.
 
-    Every program has random arguments of NumPy: numbers, and arrays of one or two axes, followed by
-    an array of length 1 for each result, of the type that the language specifies.  Numbers must be
-    passed with their types.  One thread runs a program.  Results must be equal bit by bit, except
-    for the payloads of NaN, which `comparing.wrong` ignores.  A launcher with separate memory
-    compares them as follows::
-
-        for name, text, kernel, case in drawn_cases("statements", range(1000)):
-            found = left_by(lambda grid, block, given: launch(kernel, grid, block, given), case)
-            assert wrong(case, found, case.expected) == [], name + text
-
-    where ``launch`` copies the arrays of ``given`` to the device, calls
-    ``kernel[grid, block](*copies)``, and copies them back into the arrays that it was given.
-
-    Parameters
-    ----------
-    what : str
-        ``"statements"`` or ``"expressions"``, of which there are eight in a kernel.
-    seeds : iterable of int
-        The numbers of programs.  Invalid programs, about 3 in 100, are left out.
-    strided : bool, default False
-        Whether arrays of a quarter of the programs are reversed and have gaps, each within
-        ``array.base``.  Programs may read strides, so copies must have the same strides.
-
-    Yields
-    ------
-    DrawnCase
-        Its case has the sizes, the arguments, and index of an argument -> expected array.
+    About 3 programs in 100 are invalid, and left out.  Arguments are numbers, to be passed with
+    their types, and arrays of one or two axes, followed by an array of length 1 for each result.
+    One thread runs a program.  With `strided`, arrays of a quarter of the programs are reversed and
+    have gaps, each within ``array.base``; programs may read strides, so copies must have the same.
     """
     for seed in seeds:
         program = drawn_program(what, seed)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from interchange import cuda
+from interchange.cuda.types import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,16 +44,16 @@ class Program(NamedTuple):
     size: int = 37
 
 
+def type_of(value: Any) -> Any:
+    """Return the type of a NumPy argument: a number or an array."""
+    element, in_c_order = BY_NAME[value.dtype.name], value.flags.c_contiguous
+    is_array = isinstance(value, np.ndarray)
+    return cuda.ArrayType(element, value.ndim, in_c_order) if is_array else element
+
+
 def types_of(arguments: tuple[Any, ...]) -> list[Any]:
     """Return the types of NumPy arguments."""
-    found = []
-    for each in arguments:
-        name = "bool_" if each.dtype.name == "bool" else each.dtype.name
-        scalar = getattr(cuda, name)
-        if isinstance(each, np.ndarray):
-            scalar = cuda.ArrayType(scalar, each.ndim, in_c_order=each.flags.c_contiguous)
-        found.append(scalar)
-    return found
+    return list(map(type_of, arguments))
 
 
 def _random(size: Any, dtype: Any = np.float32, seed: int = 7) -> np.ndarray:

@@ -8,27 +8,15 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
 import pytest
 
-from interchange import cuda
-
-from .comparing import left_by, wrong
+from .comparing import left_by, on_device, wrong
 from .drawn_kernels import EXPRESSIONS, drawn_cases
 
 pytestmark = [pytest.mark.gpu, pytest.mark.interop]
 
 PROGRAMS = int(os.environ.get("INTERCHANGE_TEST_PROGRAMS", "200"))
 PARTS = 20
-
-
-def launch(kernel, grid, block, given):
-    """Run a kernel on copies of arrays, and copy them back."""
-    there = [cuda.to_device(x) if isinstance(x, np.ndarray) else x for x in given]
-    kernel[grid, block](*there)
-    for x, copy in zip(given, there, strict=True):
-        if x is not copy:
-            x[...] = np.asarray(copy.to_device("cpu"))
 
 
 @pytest.mark.usefixtures("cuda_driver")
@@ -39,7 +27,7 @@ def test_drawn_programs_compute_what_the_language_says(what, part):
     share = max(1, PROGRAMS // PARTS // (EXPRESSIONS if what == "expressions" else 1))
     compared = 0
     for name, text, kernel, case in drawn_cases(what, range(part * share, (part + 1) * share)):
-        found = left_by(lambda grid, block, given, k=kernel: launch(k, grid, block, given), case)
+        found = left_by(on_device(kernel), case)
         assert wrong(case, found, case.expected) == [], name + text
         compared += 1
     assert compared >= share // 2

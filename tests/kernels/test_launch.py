@@ -13,6 +13,8 @@ import interchange as ix
 from interchange import cuda
 from interchange.cuda import complex64, float32, int32, void
 
+from .test_sources import defined
+
 pytestmark = pytest.mark.interop  # that extra installs LLVM
 
 
@@ -329,23 +331,12 @@ def test_a_frame_of_a_coroutine_may_be_large():
     lines += [f"    {name} = x[(i + {k}) % 64]" for k, name in enumerate(names)]
     lines += ["    cuda.syncthreads()", "    total = 0.0"]
     lines += [*(f"    total += {name}" for name in names), "    out[i] = total"]
-    namespace = {"cuda": cuda}
-    kernel = _defined("\n".join(lines), "large", namespace)
+    kernel = cuda.jit(defined("\n".join(lines), "large"))
     x, out = np.arange(64.0), np.zeros(64)
     kernel[1, 64](x, out)
 
     assert next(iter(kernel._compiled.values())).frame_size > 1024
     assert (out == 4 * x.sum() + [x[(i + np.arange(44)) % 64].sum() for i in range(64)]).all()
-
-
-def _defined(text, name, namespace):
-    """Return a kernel of a source text."""
-    import linecache
-
-    file = f"<{name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), namespace)  # noqa: S102 - made here
-    return cuda.jit(namespace[name])
 
 
 def test_launches_of_several_threads_do_not_meet():

@@ -13,7 +13,7 @@ from interchange import cuda
 from interchange.cuda import float32, int32, void
 from interchange_conformance.emucuda.gates import Gate
 
-from .comparing import CLOSE, is_same
+from .comparing import is_same, left_by, on_device, wrong
 from .programs import PROGRAMS
 
 pytestmark = [pytest.mark.interop, pytest.mark.emulated, pytest.mark.gpu]
@@ -30,11 +30,6 @@ def _driver(cuda_driver):  # noqa: ARG001 - it is loaded
 def on_host(x):
     """Return a copy as a NumPy array."""
     return np.asarray(x.to_device("cpu"))
-
-
-def on_device(x):
-    """Return a copy of an array on the device; a number unchanged."""
-    return cuda.to_device(x) if isinstance(x, np.ndarray) else x
 
 
 @cuda.jit
@@ -56,15 +51,8 @@ def copy_into(x, out):
 def test_a_program_computes_what_numpy_does(name, size):
     """The last bits of math functions may differ on a GPU."""
     case = PROGRAMS[name].make(size)
-    given = [on_device(each) for each in case.arguments]
-    PROGRAMS[name].kernel[case.grid, case.block](*given)
 
-    for place, expected in case.expected.items():
-        found = on_host(given[place])
-        if case.scale:
-            assert np.abs(found - expected).max(initial=0) <= CLOSE * np.spacing(case.scale)
-        else:
-            assert is_same(found, expected)
+    assert wrong(case, left_by(on_device(PROGRAMS[name].kernel), case), case.expected) == []
 
 
 LAYOUTS = {

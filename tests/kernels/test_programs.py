@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .comparing import left_by, wrong
+from .comparing import left_by, on_host, wrong
 from .programs import PROGRAMS
 
 pytestmark = pytest.mark.interop  # that extra installs LLVM
@@ -15,8 +15,7 @@ SIZES = (0, 1, 2, 31, 32, 33, 64, 100)
 
 def run(name, case):
     """Return the arrays after a run of the kernel on the CPU."""
-    kernel = PROGRAMS[name].kernel
-    return left_by(lambda grid, block, given: kernel[grid, block](*given), case)
+    return left_by(on_host(PROGRAMS[name].kernel), case)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -10,7 +10,7 @@ import pytest
 from interchange import cuda
 from interchange._types.errors import ArgumentError
 
-from .comparing import left_by, ulps, wrong
+from .comparing import left_by, on_host, ulps, wrong
 from .programs import PROGRAMS, Case, types_of
 from .ptx_kernels import ARCHITECTURES, assembled, find_ptxas, unlinked_ptx
 from .ptx_library import FUNCTIONS
@@ -89,7 +89,7 @@ def test_a_program_computes_the_same_in_ptx_on_the_cpu_and_in_numpy(name, archit
     machine = Machine(text)
 
     on_gpu = left_by(lambda *launch: machine.launch(name, *launch), case)
-    on_cpu = left_by(lambda grid, block, given: program.kernel[grid, block](*given), case)
+    on_cpu = left_by(on_host(program.kernel), case)
 
     assert wrong(case, on_gpu, on_cpu) == []
     assert wrong(case, on_cpu, case.expected) == []

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 
 import pytest
 
-from interchange import cuda
 from interchange.cuda import (
     bool_,
     complex64,
@@ -26,6 +24,8 @@ from interchange.cuda import (
 from interchange.cuda.source import Source
 from interchange.cuda.statements import typed_program
 from interchange.cuda.types import SCALARS, ArrayType
+
+from .test_sources import defined
 
 BASIC = {
     (int8, int8): int8,
@@ -50,12 +50,8 @@ BASIC = {
 def types_of(text, **arguments):
     """Return the types that a name has in a kernel, the last first."""
     lines = [f"def kernel({', '.join(arguments)}):", *(f"    {line}" for line in text.split("\n"))]
-    source = "\n".join(lines) + "\n"
-    file = f"<kernel {hash(source)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace = {"cuda": cuda, "math": math, "scale": 2.5}
-    exec(compile(source, file, "exec"), namespace)  # noqa: S102 - made here
-    program = typed_program(Source(namespace["kernel"]), list(arguments.values()))
+    function = defined("\n".join([*lines, ""]), math=math, scale=2.5)
+    program = typed_program(Source(function), list(arguments.values()))
     return [slot.type for slot in program.variables["r"]]
 
 
@@ -75,28 +71,18 @@ def test_basic_operators_give_the_most_generic_type(pair, operator):
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "wanted"),
+    ("operator", "a", "b", "wanted"),
     [
-        (int8, int8, int32), (int16, int32, int32), (int64, int8, int64), (uint8, uint8, int32),
-        (uint64, int8, uint64), (float32, float32, int32), (float64, int8, int64),
-        (int64, float32, int32),
+        ("//", int8, int8, int32), ("//", int16, int32, int32), ("//", int64, int8, int64),
+        ("//", uint8, uint8, int32), ("//", uint64, int8, uint64), ("//", float32, float32, int32),
+        ("//", float64, int8, int64), ("//", int64, float32, int32), ("/", int8, int8, float32),
+        ("/", int16, int32, float32), ("/", int32, int64, float64), ("/", float32, int32, float32),
+        ("/", float32, int64, float64), ("/", bool_, bool_, float32),
     ],
 )  # fmt: skip
-def test_floor_division_gives_an_integer_of_32_bits_at_least(a, b, wanted):
-    """The result has the width of the type of the computation."""
-    assert type_of("a // b", a=a, b=b) is wanted
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "wanted"),
-    [
-        (int8, int8, float32), (int16, int32, float32), (int32, int64, float64),
-        (float32, int32, float32), (float32, int64, float64), (bool_, bool_, float32),
-    ],
-)  # fmt: skip
-def test_true_division_gives_a_float_as_wide_as_the_widest(a, b, wanted):
-    """The result has at least 32 bits."""
-    assert type_of("a / b", a=a, b=b) is wanted
+def test_a_quotient_has_32_bits_at_least(operator, a, b, wanted):
+    """``//`` gives an integer as wide as the computation, ``/`` a float as wide as the widest."""
+    assert type_of(f"a {operator} b", a=a, b=b) is wanted
 
 
 @pytest.mark.parametrize("operator", ["&", "|", "^", "<<", ">>"])
@@ -144,11 +130,9 @@ def test_in_a_loop_a_name_keeps_its_type(loop):
 
 def test_two_branches_join_in_the_most_generic_type():
     """Each branch has its own type before."""
-    assert types_of("if n > 0:\n    r = 1\nelse:\n    r = 2.5", n=int32) == [
-        int32,
-        float64,
-        float64,
-    ]
+    text = "if n > 0:\n    r = 1\nelse:\n    r = 2.5"
+
+    assert types_of(text, n=int32) == [int32, float64, float64]
 
 
 def test_math_promotes_as_a_division_does():

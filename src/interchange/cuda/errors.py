@@ -18,7 +18,7 @@ class KernelError(InterchangeError, TypeError):
     Attributes
     ----------
     line : int
-        Name of the file that contains the function.
+        Number of the line, in the file that contains the function.
     """
 
     line: int = 0

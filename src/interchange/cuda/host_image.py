@@ -19,23 +19,15 @@ _FORMAT: Final = "emucuda host code 1"
 
 
 def host_image(kernel: HostKernel, status: Any) -> bytes:
-    """Return the image of a kernel.
+    """Return the image of a kernel, which must be kept as long as the image is loaded.
 
-    Parameters
-    ----------
-    kernel : HostKernel
-        Must be kept as long as the image is loaded.
-    status : ctypes.c_int32 or None
-        Receives the position of an index out of bounds.
+    `status`, a ``c_int32`` or None, receives the position of an index out of bounds.
     """
     program = kernel.program
     entry = ctypes.cast(kernel.run, ctypes.c_void_p).value
+    where = ctypes.addressof(status) if status is not None else 0
     words = [
-        program.name,
-        f"{entry:#x}",
-        str(program.shared_bytes),
-        str(kernel.frame_size),
-        f"{ctypes.addressof(status) if status is not None else 0:#x}",
+        f"{program.name} {entry:#x} {program.shared_bytes} {kernel.frame_size} {where:#x}",
         *(_parameter(program, place, type_) for place, type_ in enumerate(program.arguments)),
     ]
     return f"{_FORMAT}\n{' '.join(words)}\n".encode() + b"\0"

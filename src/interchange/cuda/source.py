@@ -31,32 +31,13 @@ _sources: Final[WeakValueDictionary[int, Source]] = WeakValueDictionary()
 
 
 class Source:
-    """The source of a function.
+    """The source of a function; the text of a file is kept for the functions that it calls."""
 
-    Parameters
-    ----------
-    function : callable
-        The function itself.
-    caller : Source, optional
-        The source of its caller: the text of a file that a kernel was read from is kept.
-
-    Attributes
-    ----------
-    function, code
-        The function, and its code object when it was read.
-    tree : ast.FunctionDef
-        Its definition.
-    lines, file, first_line
-        Its text, and where that begins.
-    text : list[str]
-        The lines of that file.
-    """
-
-    function: Callable[..., Any]
+    function: Callable[..., Any]  # the function itself; `code` is its code object when it was read
     name: str
-    tree: ast.FunctionDef
-    first_line: int
-    text: list[str]
+    tree: ast.FunctionDef  # its definition; `lines` is its text
+    first_line: int  # where its text begins in `file`
+    text: list[str]  # the lines of that file
 
     def __init__(self, function: Callable[..., Any], caller: Source | None = None) -> None:
         code = getattr(function, "__code__", None)

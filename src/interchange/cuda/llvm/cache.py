@@ -41,14 +41,9 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
 def get_or_compile(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
-    """Return the result for the same parts from an earlier call of any process, or make it.
+    """Return the result for these parts from an earlier call of any process, or make it.
 
-    Parameters
-    ----------
-    parts : tuple of str
-        Everything that the result depends on, besides versions: source, target, options.
-    make : callable
-        Compiles.
+    `parts` are all that it depends on, besides versions: source, target, options.
     """
     key = key_of(parts)
     found = load(key)

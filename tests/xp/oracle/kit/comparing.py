@@ -133,23 +133,10 @@ def _floats_unlike(path: str, one: Fact, other: Fact) -> Iterator[str]:
 
 
 def verdict(path: str, strict: Outcome, ours: Outcome, numpy: Callable[[], Outcome] | None) -> str:
-    """Return what is wrong with our outcome compared with the other one, empty if it is accepted.
+    """Return what is wrong with our outcome, empty if it agrees or a row of differences allows it.
 
-    Parameters
-    ----------
-    path : str
-        The function that was called.
-    strict, ours : Outcome
-        How it ended.
-    numpy : callable, optional
-        Does the same with NumPy: where array-api-strict refuses a call that the standard leaves
-    open,
-        our result must agree with it.
-
-    Returns
-    -------
-    str
-        Empty when they agree, or when a row of the written differences allows it.
+    `numpy` does the same with NumPy, whose result ours must equal where array-api-strict refuses a
+    call that the standard leaves open.
     """
     if strict.error is None and ours.error is None:
         return unlike(path, in_order(path, ours.value), in_order(path, strict.value))
@@ -192,17 +179,9 @@ def check(
 ) -> None:
     """Do the same on both sides and fail unless the outcomes agree.
 
-    Parameters
-    ----------
-    path : str
-        Name of the operation, by which the tables of differences refer to it.
-    action : callable, optional
-        Is called with the arguments; calls the function at `path` when left out.
-    *args, **kwargs
-        Descriptions of the arguments.
-    refusable : bool, default False
-        An argument has a type that its parameter does not accept: a TypeError of ours is right,
-        whatever the oracle does.
+    `path` names the operation in the tables of differences, and is called without an `action`.  If
+    `refusable`, an argument has a type that its parameter does not accept: a TypeError of ours is
+    right, whatever the oracle does.
     """
     todo = path if action is None else action
     oracle = differences.by_numpy if _is_elsewhere(path, args, kwargs) else _by_strict
