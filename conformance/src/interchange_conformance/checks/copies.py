@@ -255,16 +255,10 @@ def malformed_copy_arguments_are_refused(producer: ProducerUnderTest, case: Any)
     Compare the argument with `is`, and raise TypeError; ValueError and BufferError are accepted as
     well.
     """
-    keywords = asking("versioned" if _newer(producer) else "legacy", copy=case)
     x = some_array(producer)
-
+    keywords = asking("versioned" if knows(producer, x, "max_version") else "legacy", copy=case)
     export_keywords(producer, x)
 
     found = answer(producer, x, **keywords)
 
     expect(isinstance(found, REFUSALS), told(keywords, found))
-
-
-def _newer(producer: ProducerUnderTest) -> bool:
-    """Return whether the library supports ``max_version``."""
-    return knows(producer, some_array(producer), "max_version")

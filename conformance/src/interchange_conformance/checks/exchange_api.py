@@ -164,18 +164,14 @@ def exchanged_tensors_agree_with_capsules(
     Fill both by one function: address, device, element type, shape and strides.
     """
     table = table_of(producer)
-    x = of_the_carrier(producer, _of_form(producer, *case))
+    shape, dtype = case
+    x = of_the_carrier(producer, producer.first_of(forms_of([shape], (dtype, *DTYPES)))[0])
     capsule = exported(producer, x)
     tensor = owned(table, x)
     differences = _differences(tensor, capsule)
     tensor.consume().release()
 
     expect(not differences, f"the table and the capsule differ: {differences}")
-
-
-def _of_form(producer: ProducerUnderTest, shape: tuple[int, ...], dtype: str) -> Any:
-    """Return an array of a shape, of a given element type, or else of any."""
-    return producer.first_of(forms_of([shape], (dtype, *DTYPES)))[0]
 
 
 def _differences(one: OpenedCapsule, other: OpenedCapsule) -> str:

@@ -93,15 +93,11 @@ def views_of_readonly_arrays_are_flagged(producer: ProducerUnderTest, case: View
 
     found = opened(producer, view_of(x, case.make), "versioned")
 
+    is_apart = set(found.addresses()).isdisjoint(base.addresses())
     expect(
-        found.readonly or (found.first != base.first and _apart(found, base)),
+        found.readonly or (found.first != base.first and is_apart),
         f"the array has flags {base.flags:#x}, and the view on its memory {found.flags:#x}",
     )
-
-
-def _apart(one: Any, other: Any) -> bool:
-    """Return whether two tensors share no memory."""
-    return set(one.addresses()).isdisjoint(other.addresses())
 
 
 @check("DLP-RO-2", source=_FLAG)

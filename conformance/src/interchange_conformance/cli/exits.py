@@ -57,7 +57,7 @@ def run(name: str, work: Callable[[], int], *refusals: type[Exception]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - Python would exit with 1, which has another meaning here
-        if _is_broken_pipe(error):  # the reader of the output has ended, as `head` does
+        if BrokenPipeError in {type(error), type(error.__cause__)}:  # as of `head`, which has ended
             forget_stdout()
         elif isinstance(error, refusals):
             print(printable(f"{name}: {error}"), file=sys.stderr)  # noqa: T201 - the terminal
@@ -65,8 +65,3 @@ def run(name: str, work: Callable[[], int], *refusals: type[Exception]) -> int:
             traceback.print_exc()
         return CANNOT
     return code
-
-
-def _is_broken_pipe(error: Exception) -> bool:
-    """Return whether the reader of standard output has ended."""
-    return isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError)

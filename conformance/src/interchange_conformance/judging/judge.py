@@ -178,7 +178,9 @@ def judge(
         judged = _run(pool, verdict, items, expected, settings, tell)
         about = pool.about
     seconds = time.monotonic() - began
-    return _reported(spec, about, judged, seconds, _hardly(about, verdict, judged, settings))
+    hardly = _hardly(about, verdict, judged, settings)
+    facts = (spec, about.name, about.version, about.roles, about.broken)
+    return SubjectReport(*facts, tuple(judged), round(seconds, 3), hardly)
 
 
 def pool_of(spec: str, settings: Settings) -> Pool:
@@ -268,22 +270,6 @@ def _hardly(
     if about.broken or verdict is not None or settings.fail_fast or not settings.selection.is_whole:
         return ""
     return minimum_coverage.missing_coverage([one.verdict for one in judged], about.roles)
-
-
-def _reported(
-    spec: str, about: About, judged: Sequence[Judged], seconds: float, hardly: str
-) -> SubjectReport:
-    """Return the report of a subject."""
-    return SubjectReport(
-        spec=spec,
-        name=about.name,
-        version=about.version,
-        roles=about.roles,
-        broken=about.broken,
-        judged=tuple(judged),
-        seconds=round(seconds, 3),
-        hardly=hardly,
-    )
 
 
 def report(

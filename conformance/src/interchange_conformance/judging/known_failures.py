@@ -35,7 +35,9 @@ def as_known(report: Report, known: Sequence[Expectation]) -> str:
     (subject,) = report.subjects
     catalogue = catalogue_of(report)
     new = [
-        _entry(alike, catalogue) for alike in unexpected_of(subject, catalogue) if _is_bad(alike)
+        _entry(alike, catalogue)
+        for alike in unexpected_of(subject, catalogue)
+        if alike[0].standing == "unexpected-failure"
     ]
     old = [_again(one) for one in _kept(known, subject)]
     return "\n\n".join([_head(report, subject, len(new)), *old, *new]) + "\n"
@@ -52,11 +54,6 @@ def _head(report: Report, subject: SubjectReport, new: int) -> str:
             " where there is one. The file is refused as long as a reason is empty."
         )
     return "\n".join(_comment(lines))
-
-
-def _is_bad(alike: Sequence[Judged]) -> bool:
-    """Return whether a finding is a failure, rather than an unexpected pass."""
-    return alike[0].standing == "unexpected-failure"
 
 
 # ---------------------------------------------------------------- entries

@@ -60,13 +60,12 @@ def _row(matrix: Matrix, sample: Sample) -> Row:
     """Return the row of a producer."""
     name = sample.kind.name
     about = f"{sample.version}, {sample.dtype}" + (", read-only" if sample.readonly else "")
-    cells = [_cell(matrix.cells[name, consumer.name]) for consumer in matrix.consumers]
+    found = [matrix.cells[name, consumer.name] for consumer in matrix.consumers]
+    cells = [
+        Cell(_GROUPS[one.verdict], SYMBOLS[one.verdict], one.verdict, list(_facts(one)))
+        for one in found
+    ]
     return Row(one_line(name), about, cells)
-
-
-def _cell(cell: Found) -> Cell:
-    """Return a cell, with the reason and the addresses as details."""
-    return Cell(_GROUPS[cell.verdict], SYMBOLS[cell.verdict], cell.verdict, list(_facts(cell)))
 
 
 def _facts(cell: Found) -> Iterator[Fact]:

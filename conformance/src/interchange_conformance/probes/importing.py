@@ -23,7 +23,7 @@ from .under_test import collect
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.zoo import Case, Description, Source
+    from interchange_conformance.zoo import Case, Source
 
     from .under_test import ConsumerUnderTest
 
@@ -169,7 +169,8 @@ def show(source: Source) -> str:
     """Return a description of a producer: its unusual properties, without addresses."""
     said, manners = source.said, source.manners
     fields = [name for name in _SAID if not (name == "version" and manners.generation == "legacy")]
-    unusual = [f"{name}={_short(getattr(said, name))}" for name in fields if _differs(said, name)]
+    given = {name: getattr(said, name) for name in fields}
+    unusual = [f"{k}={_short(v)}" for k, v in given.items() if v != getattr(_USUAL, k)]
     if said.data is None and source.memory is not None and source.memory.count:
         unusual.append("data=NULL")
     unusual += [
@@ -186,11 +187,6 @@ def _short(value: Any) -> str:
     if isinstance(value, tuple) and len(value) > _LONG:
         return f"({value[0]}, ..., {value[-1]}; {len(value)} of them)"
     return repr(value)
-
-
-def _differs(said: Description, name: str) -> bool:
-    """Return whether a field differs from that of a plain array."""
-    return bool(getattr(said, name) != getattr(_USUAL, name))
 
 
 # ------------------------------------------------------------------ ways
@@ -225,12 +221,11 @@ def _functions(consumer: ConsumerUnderTest) -> Iterator[tuple[str, Callable[[Sou
         yield "take", subject.take
     if subject.take_capsule is not None:
         take_capsule = subject.take_capsule
-        yield "take_capsule", lambda source: take_capsule(_capsule(source))
 
+        def take(source: Any) -> Any:
+            return take_capsule(source.__dlpack__(max_version=(1, 3)))
 
-def _capsule(source: Any) -> Any:
-    """Return a capsule of the producer's generation."""
-    return source.__dlpack__(max_version=(1, 3))
+        yield "take_capsule", take
 
 
 def object_way(consumer: ConsumerUnderTest) -> Way:

@@ -108,7 +108,12 @@ def _driver() -> Any:
 
 def place_of(x: Any) -> Place | None:
     """Return the addresses of an array's elements, by any of its protocols; None if it has none."""
-    for look in (_place_in_capsule, _place_in_cai, _place_in_buffer, _place_in_interface):
+    for look in (
+        _place_in_capsule,
+        lambda x: _place_in_record(x.__cuda_array_interface__, on_host=False),
+        _place_in_buffer,
+        lambda x: _place_in_record(x.__array_interface__, on_host=True),
+    ):
         with contextlib.suppress(Exception, Found):
             return look(x)
     return None
@@ -127,16 +132,6 @@ def _place_in_capsule(x: Any) -> Place:
 
 _OF_HOST: Final = {1, 3, 11}  # DLDeviceTypes: CPU, page-locked by CUDA, page-locked by ROCm
 _kept: Final[list[Any]] = []
-
-
-def _place_in_cai(x: Any) -> Place:
-    """Return the place according to the CUDA Array Interface."""
-    return _place_in_record(x.__cuda_array_interface__, on_host=False)
-
-
-def _place_in_interface(x: Any) -> Place:
-    """Return the place according to the array interface."""
-    return _place_in_record(x.__array_interface__, on_host=True)
 
 
 def _place_in_record(record: Any, *, on_host: bool) -> Place:

@@ -29,8 +29,9 @@ def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
     """Return a report as Markdown, with headings of the second and third level."""
     known = catalogue or catalogue_of(report)
     command = " ".join(["interchange check", *(one_line(one.spec) for one in report.subjects)])
+    command = command.replace("--", "- -").replace("<", "").replace(">", "")  # for a comment
     parts = [
-        f"<!-- Written by: {_comment(command)} --markdown FILE -->",
+        f"<!-- Written by: {command} --markdown FILE -->",
         summary(report),
         _list(_hardly(report), "## Hardly judged"),
         _list(_unexpected(report, known), "## Unexpected"),
@@ -238,11 +239,6 @@ def plain(text: str) -> str:
 def _code(text: str) -> str:
     """Return text as a code span for a table cell."""
     return f"`{one_line(text)}`".replace("|", "\\|") if "`" not in text else plain(text)
-
-
-def _comment(text: str) -> str:
-    """Return text with escapes for use in a comment."""
-    return text.replace("--", "- -").replace("<", "").replace(">", "")
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

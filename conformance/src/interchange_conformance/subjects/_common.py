@@ -9,6 +9,7 @@ import ctypes
 import importlib
 import itertools
 import struct
+import sys
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -150,11 +151,6 @@ def one(dtype: str) -> bytes:
     if dtype in _ONES:
         return _ONES[dtype]
     if dtype == "bfloat16":
-        return struct.pack("=f", 1)[2:] if _is_little() else struct.pack("=f", 1)[:2]
+        return struct.pack("=f", 1)[2:] if sys.byteorder == "little" else struct.pack("=f", 1)[:2]
     numbers = (1, 0)[: len(_FORMATS[dtype])]
     return struct.pack(f"={_FORMATS[dtype]}", *numbers)
-
-
-def _is_little() -> bool:
-    """Return whether this machine is little-endian."""
-    return struct.pack("=H", 1)[0] == 1

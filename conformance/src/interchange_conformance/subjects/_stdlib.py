@@ -37,14 +37,9 @@ def _known(table: dict[str, Any], dtype: str) -> Any:
     return table[dtype]
 
 
-def _code(dtype: str) -> Any:
-    """Return the format of an element type."""
-    return _known(_CODES, dtype)
-
-
 def _memoryview(numbers: list[Any], dtype: str) -> Any:
     """Return a memoryview of numbers over a bytearray."""
-    code = _code(dtype)
+    code = _known(_CODES, dtype)
     return memoryview(bytearray(struct.pack(f"{len(numbers)}{code}", *numbers))).cast(code)
 
 
@@ -55,16 +50,11 @@ def _view(x: Any) -> Any:
     return np.asarray(memoryview(x))
 
 
-def _read(x: Any) -> list[Any]:
-    """Return the elements of a buffer."""
-    return list(_view(x).tolist())
-
-
 def _kind(name: str, module: str, make_from: Callable[[list[Any], str], Any], **more: Any) -> Kind:
     """Return a kind of buffer."""
     return Kind(
         name,
-        Subject(name, read=_read),
+        Subject(name, read=lambda x: list(_view(x).tolist())),
         lambda x: buffer_address(memoryview(x)),
         library="stdlib",
         module=module,

@@ -300,11 +300,6 @@ def _built(changes: dict[str, Any], generation: str) -> Callable[[], Source]:
     return lambda: host(**{"shape": (2, 3), **changes}).but(generation=generation)
 
 
-def _padded() -> Source:
-    """Return a producer of 4-bit integers, each stored in one byte."""
-    return host(dtype="uint4").but(generation="versioned", flags=_PADDED)
-
-
 def legal() -> dict[str, Case]:
     """Return unusual producers that break no rule, by name.
 
@@ -327,7 +322,8 @@ def legal() -> dict[str, Case]:
         cases.append(Case(name, None, _changed({"generation": "versioned", **changes})))
     for name, kind in SIGNATURES.items():
         cases.append(Case(f"signature-{name}", None, functools.partial(host, kind=kind)))
-    cases.append(Case("padded-uint4", None, _padded))
+    flags = {"generation": "versioned", "flags": _PADDED}  # one byte for each element
+    cases.append(Case("padded-uint4", None, lambda: host(dtype="uint4").but(**flags)))
     cases.append(Case("pinned-that-ships-host", None, _changed({"advertises": (3, 0)})))
     cases.append(Case("fake-cuda", None, claiming))
     return {case.name: case for case in cases}
