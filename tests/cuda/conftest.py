@@ -152,11 +152,7 @@ class Cuda:
 
 
 class Producer:
-    """Device memory with a version 3 record: busy on some streams, of which it publishes one.
-
-    As the specification requires, the published stream is made to wait for the others when the
-    attribute is read.
-    """
+    """Device memory that is busy on streams; the one it publishes waits for the others first."""
 
     def __init__(self, cuda: Cuda, streams: list[int], published: int | None = None) -> None:
         self.cuda = cuda

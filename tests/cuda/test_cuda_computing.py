@@ -79,26 +79,22 @@ def library(cuda):
     ix.set_backend("cuda", None)
 
 
-def read_on(cuda, array, stream, target):
-    """Enqueue a copy to the host on a consumer's stream, and return its result while it is held."""
-    taken = array.__dlpack__(stream=stream)
-    cuda.copy(target, array.ptr, stream, COUNT)
-    return taken
+def read_around(cuda, shut, array):
+    """Read an Array on a consumer's stream; return the bytes before and after a gate opens."""
+    consumer = cuda.stream()
+    taken = array.__dlpack__(stream=consumer)
+    found = cuda.read_around(shut, array.ptr, consumer)
+    del taken
+    return found
 
 
 @pytest.mark.usefixtures("library")
 def test_the_library_waits_for_the_producer(cuda, produce):
     """The library's copy runs after the producer's held write."""
     producer = produce(cuda.stream())
-    consumer, target = cuda.stream(), cuda.pinned(COUNT)
     shut = producer.write_behind_gate(7)
-    taken = read_on(cuda, +ix.from_cai(producer), consumer, target)
-    before = set(ctypes.string_at(target, COUNT))
-    shut.open()
-    cuda.synchronize()
 
-    assert (before, set(ctypes.string_at(target, COUNT))) == ({0}, {7})
-    del taken
+    assert read_around(cuda, shut, +ix.from_cai(producer)) == ({0}, {7})
 
 
 def test_a_consumer_waits_for_the_library(cuda, produce, gate, library):
@@ -106,15 +102,9 @@ def test_a_consumer_waits_for_the_library(cuda, produce, gate, library):
     producer = produce(cuda.stream())
     producer.write(7)
     x = ix.from_cai(producer)
-    consumer, target = cuda.stream(), cuda.pinned(COUNT)
     shut = gate(library.current)
-    taken = read_on(cuda, +x, consumer, target)
-    before = set(ctypes.string_at(target, COUNT))
-    shut.open()
-    cuda.synchronize()
 
-    assert (before, set(ctypes.string_at(target, COUNT))) == ({0}, {7})
-    del taken
+    assert read_around(cuda, shut, +x) == ({0}, {7})
 
 
 def test_a_consumer_waits_for_what_the_library_wrote(cuda, produce, gate, library):
@@ -123,16 +113,10 @@ def test_a_consumer_waits_for_what_the_library_wrote(cuda, produce, gate, librar
     producer.write(7)
     x = ix.from_cai(producer)
     +x  # noqa: B018 - the library has seen it before
-    consumer, target = cuda.stream(), cuda.pinned(COUNT)
     shut = gate(library.current)
     x[...] = 9
-    taken = read_on(cuda, x, consumer, target)
-    before = set(ctypes.string_at(target, COUNT))
-    shut.open()
-    cuda.synchronize()
 
-    assert (before, set(ctypes.string_at(target, COUNT))) == ({0}, {9})
-    del taken
+    assert read_around(cuda, shut, x) == ({0}, {9})
 
 
 KNOWN_STREAMS = {
@@ -149,21 +133,15 @@ KNOWN_STREAMS = {
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("kind", KNOWN_STREAMS)
-def test_the_library_waits_whenever_it_computes(cuda, produce, gate, kind):
+def test_the_library_waits_whenever_it_computes(cuda, produce, kind):
     """Work that was enqueued since the memory was first imported is waited for as well."""
-    stream, consumer, target = cuda.stream(), cuda.stream(), cuda.pinned(COUNT)
+    stream = cuda.stream()
     x = KNOWN_STREAMS[kind](produce(stream), stream)
     +x  # noqa: B018 - the library has seen it before
     cuda.synchronize()
+    shut = cuda.fill_behind_gate(x.ptr, 7, stream)
 
-    shut = gate(stream)
-    cuda.fill(x.ptr, 7, stream, COUNT)
-    taken = read_on(cuda, +x, consumer, target)
-    shut.open()
-    cuda.synchronize()
-
-    assert set(ctypes.string_at(target, COUNT)) == {7}
-    del taken
+    assert read_around(cuda, shut, +x) == ({0}, {7})
 
 
 def test_the_host_waits_whenever_it_computes(cuda, gate):
@@ -172,13 +150,7 @@ def test_the_host_waits_whenever_it_computes(cuda, gate):
     ctypes.memset(ptr, 0, COUNT)
 
     class Owner:
-        __cuda_array_interface__ = {  # noqa: RUF012 - a record
-            "shape": (COUNT,),
-            "typestr": "|u1",
-            "data": (ptr, False),
-            "version": 3,
-            "stream": stream,
-        }
+        __cuda_array_interface__ = cuda.record_of(ptr, stream)
 
     x = ix.from_cai(Owner())
     zeros = x + 0

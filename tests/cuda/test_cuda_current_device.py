@@ -116,7 +116,7 @@ def test_an_export_waits_for_the_producers_device_whichever_is_current(two, gate
 
 def waits_for_the_producer(two, gate, take, kind):
     """Assert that the result of a function is read after the producer's work, on its device."""
-    producer, target = kind(two), two.pinned()
+    producer = kind(two)
     with two.device(HOME):
         stream = two.stream()
     shut = gate(producer.streams[HOME])
@@ -124,13 +124,7 @@ def waits_for_the_producer(two, gate, take, kind):
 
     taken = take(producer, stream=stream)
     with two.device(HOME):
-        two.copy(target, producer.ptr, stream)
-    before = set(ctypes.string_at(target, SIZE))
-    shut.open()
-    with two.device(HOME):
-        two("cuCtxSynchronize")
-
-    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+        assert two.read_around(shut, producer.ptr, stream) == ({0}, {7})
     assert current_device(two) == AWAY
     del taken
 
@@ -234,7 +228,7 @@ def test_the_users_device_is_current_again_when_a_producer_raises(two, kind):
 
 def test_the_way_back_is_to_the_stream_of_the_producers_device(two, gate):
     """At the end of a loan the record is read with this device current."""
-    producer, target = OfRecords(two), two.pinned()
+    producer = OfRecords(two)
     with two.device(HOME):
         stream = two.stream()
 
@@ -243,13 +237,7 @@ def test_the_way_back_is_to_the_stream_of_the_producers_device(two, gate):
         with two.device(HOME):
             two.fill(producer.ptr, 9, stream)
     with two.device(HOME):
-        two.copy(target, producer.ptr, producer.streams[HOME])
-    before = set(ctypes.string_at(target, SIZE))
-    shut.open()
-    with two.device(HOME):
-        two("cuCtxSynchronize")
-
-    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {9})
+        assert two.read_around(shut, producer.ptr, producer.streams[HOME]) == ({0}, {9})
 
 
 def test_a_record_is_read_once_more_where_another_device_was_current(two):

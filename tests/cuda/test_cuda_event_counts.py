@@ -38,21 +38,18 @@ def test_the_detector_sees_the_order(cuda, emulator, record_event):
     assert emulator.reports() == []
 
 
-def test_nothing_but_the_wait_keeps_the_order(cuda, emulator, record_event):
-    """The same program has a race if waits have no effect."""
-    with emulator.without_waits():
-        write_and_wait(cuda, emulator, record_event, wait_for_foreign_event)
-
-    assert len(emulator.expect_reports(match="RAW")) == 1
-
-
-def test_an_import_that_forgets_the_event_is_caught(cuda, emulator, record_event):
-    """Recording the stream alone does not order it."""
+@pytest.mark.parametrize("missing", ["the wait", "the event"])
+def test_without_the_wait_or_the_event_there_is_a_race(cuda, emulator, record_event, missing):
+    """The same program has a race if waits have no effect, or if only the stream is recorded."""
 
     def forget(tensor, _, *rest):
         wait_for_foreign_event(tensor, 0, *rest)
 
-    write_and_wait(cuda, emulator, record_event, forget)
+    if missing == "the event":
+        write_and_wait(cuda, emulator, record_event, forget)
+    else:
+        with emulator.without_waits():
+            write_and_wait(cuda, emulator, record_event, wait_for_foreign_event)
 
     assert len(emulator.expect_reports(match="RAW")) == 1
 
@@ -82,20 +79,13 @@ def test_a_wait_is_one_call_beside_questions(cuda, emulator, record_event):
     assert not {"cuEventRecord", "cuEventSynchronize", "cuStreamSynchronize"} & set(trace.names)
 
 
-def test_memory_that_is_ready_needs_no_call(cuda, emulator):
-    """Without an event the driver is not called."""
-    stream, array = cuda.stream(), array_of(cuda.memory())
+@pytest.mark.parametrize("ready", [True, False])
+def test_no_call_is_made_where_none_is_needed(cuda, emulator, record_event, ready):
+    """Without an event, and with -1, which must not affect a capture."""
+    event = 0 if ready else record_event(cuda.stream()).address
+    array, stream = array_of(cuda.memory()), cuda.stream() if ready else -1
     with emulator.trace() as trace:
-        wait_for_foreign_event(array, 0, stream, None, CALL)
-
-    assert trace.names == []
-
-
-def test_no_sync_makes_no_call(cuda, emulator, record_event):
-    """-1 must not affect a capture."""
-    array, event = array_of(cuda.memory()), record_event(cuda.stream())
-    with emulator.trace() as trace:
-        wait_for_foreign_event(array, event.address, -1, None, CALL)
+        wait_for_foreign_event(array, event, stream, None, CALL)
 
     assert trace.names == []
 

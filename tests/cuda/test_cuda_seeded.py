@@ -60,8 +60,7 @@ def read_without_the_wait(emulator, cuda, produce, take, consumer, busy_on):
 
 def test_a_loan_without_the_wait_on_entry_is_a_race(emulator, cuda, produce):
     """The read of the body is not ordered after the producer's write."""
-    producer, stream = produce(cuda.stream()), cuda.stream()
-    target = cuda.pinned()
+    producer, stream, target = produce(cuda.stream()), cuda.stream(), cuda.pinned()
 
     producer.write(7)
     with emulator.without_waits(), ix.borrow(producer, stream=stream):
@@ -73,8 +72,7 @@ def test_a_loan_without_the_wait_on_entry_is_a_race(emulator, cuda, produce):
 
 def test_a_loan_without_the_wait_on_exit_is_a_race(emulator, cuda, produce):
     """The producer's next write is not ordered after the read of the body."""
-    producer, stream = produce(cuda.stream()), cuda.stream()
-    target = cuda.pinned()
+    producer, stream, target = produce(cuda.stream()), cuda.stream(), cuda.pinned()
 
     loan = ix.borrow(producer, stream=stream)
     with loan:
@@ -90,8 +88,7 @@ def test_a_loan_without_the_wait_on_exit_is_a_race(emulator, cuda, produce):
 
 def test_a_one_way_hand_over_leaves_the_way_back_open(emulator, cuda, produce):
     """DLPack cannot express that the consumer is done, which is why `borrow` exists."""
-    producer, stream = produce(cuda.stream()), cuda.stream()
-    target = cuda.pinned()
+    producer, stream, target = produce(cuda.stream()), cuda.stream(), cuda.pinned()
 
     capsule = ix.from_cai(producer).__dlpack__(stream=stream)
     cuda.copy(target, producer.ptr, stream)

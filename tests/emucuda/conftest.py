@@ -15,15 +15,7 @@ PREFIX = "CUDA_ERROR_"
 
 
 class Calls:
-    """The calls of cuda.bindings.driver: ``name(...)`` must succeed; ``code(name, ...)`` may fail.
-
-    Parameters
-    ----------
-    driver : module
-        cuda.bindings.driver.
-    emulator : Emulator
-        The driver behind it.
-    """
+    """Calls of cuda.bindings.driver: ``name(...)`` must succeed; ``code(name, ...)`` may fail."""
 
     def __init__(self, driver, emulator):
         self.driver = driver

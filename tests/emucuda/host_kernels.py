@@ -36,15 +36,7 @@ def compiled(folder):
 
 
 class HostKernels:
-    """Kernels on the emulated driver: modules of them, and launches.
-
-    Parameters
-    ----------
-    cuda : Calls
-        The driver's calls.
-    library : CDLL
-        What `compiled` returned.
-    """
+    """Kernels of a `compiled` library on the emulated driver: modules of them, and launches."""
 
     def __init__(self, cuda, library):
         self.cuda = cuda

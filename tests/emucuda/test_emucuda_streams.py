@@ -19,10 +19,7 @@ UNKNOWN = 0x5EC0DEADBEE0
 
 
 def waits_for(cuda, memory, first, second):
-    """Return whether a record in one stream waits for an earlier, held operation of another.
-
-    A record without work is done within the call, or waits.
-    """
+    """Return whether a record in one stream waits for an earlier, held operation of another."""
     event = cuda.event()
     with cuda.emulator.held(first):
         cuda.emulator.annotate(first, memory, 1, write=False)

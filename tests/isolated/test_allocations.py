@@ -44,10 +44,7 @@ MAKES_FUNCTIONS = {"export-first", "import-buffer"}  # generator expressions amo
 
 @lru_cache(maxsize=1)
 def keeps_code():
-    """Whether a failed creation of a function leaves the references of its code unchanged.
-
-    CPython 3.12.1 and 3.13.0 release one too many each time: the code is freed while it is in use.
-    """
+    """Whether a failed creation of a function releases no code in use, as in CPython 3.13.0."""
     command = [sys.executable, "-c", ALONE]
     return int(subprocess.run(command, check=True, capture_output=True).stdout) == 0
 

@@ -14,10 +14,7 @@ ARRAYS = ["import", "capsule", "buffer", "pointer", "result", "view", "read-only
 def test_a_first_use_between_two_bytecodes_of_another_changes_nothing(
     run_isolated, core_env, array
 ):
-    """Both threads get their results: computing, reading, exporting, and naming a library.
-
-    In the native core most of that is no bytecode, between which threads could switch.
-    """
+    """Both threads get their results; in the native core most of it is no bytecode."""
     changed, wrong = run_isolated("first_uses.py", "switched", array, env=core_env).split(
         maxsplit=1
     )

@@ -22,10 +22,7 @@ GROUPS = ("import-", "export-", "round-", "refuse-")
 
 @pytest.fixture
 def growing(run_isolated):
-    """Return a function that runs operations, and returns those that leak.
-
-    They leak if neither the memory nor the references stay as they are.
-    """
+    """Return a function that runs operations, and returns those that leak memory or references."""
 
     def run(kind, *names, core=None, most=MOST):
         env = {} if core is None else {"INTERCHANGE_CORE": core}
@@ -45,10 +42,7 @@ def test_a_leak_is_detected(growing):
 @pytest.mark.exhaustive(but=["sample"])
 @pytest.mark.parametrize("names", [SAMPLE, *GROUPS], ids=["sample", *GROUPS])
 def test_nothing_grows(growing, names):
-    """Repeated imports, exports, round trips and refusals leak nothing.
-
-    Exports are dropped unconsumed; refusals come before and after the capsule is consumed.
-    """
+    """Imports, unconsumed exports, round trips, and refusals before and after consumption."""
     assert growing("arrays", *([names] if names in GROUPS else names)) == []
 
 
@@ -76,10 +70,7 @@ def test_what_c_callers_do_leaves_nothing(growing):
 @pytest.mark.exhaustive(but=["native-in-array", "ctypes-refuse-nulls"])
 @pytest.mark.parametrize("names", ["in-array", "refuse-nulls", "in-", "refuse-"])
 def test_imports_and_refusals_of_columns_leave_nothing(growing, core_env, names):
-    """Imports of Arrow arrays and streams leak nothing.
-
-    They are shared, copied, and refused before and after a struct was consumed.
-    """
+    """Arrow arrays and streams are shared, copied, and refused before and after consumption."""
     assert growing("columns", names, core=core_env["INTERCHANGE_CORE"]) == []
 
 

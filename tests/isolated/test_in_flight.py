@@ -75,10 +75,7 @@ RELEASES = [
 
 @pytest.mark.parametrize(("library", "case"), RELEASES)
 def test_objects_of_libraries_leave_an_exception_in_place(verdicts, library, case):
-    """Imports of another library, and what a consumer releases, are freed while one unwinds.
-
-    So are capsules whose destructors are native, according to `Library`.
-    """
+    """Imports, capsules with native destructors, and what a consumer releases, are freed then."""
     assert verdicts(library)[case] == "ok"
 
 

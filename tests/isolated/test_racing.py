@@ -35,9 +35,7 @@ def test_one_library_wins(run_isolated, need):
 def test_an_import_may_interrupt_an_import(run_isolated, core_env, has_gil, by):
     """A finaliser or a signal handler that imports during an import does not deadlock.
 
-    In the native core no collection begins during an import; between two of them one does if there
-    is
-    no GIL, and the script makes garbage.
+    In the native core collections begin between two imports only, and only without the GIL.
     """
     is_interrupted = by == "by_a_signal" or core_env["INTERCHANGE_CORE"] == "ctypes"
     expected = is_interrupted or not has_gil

@@ -32,10 +32,7 @@ def test_eight_threads_do_not_disturb_each_other(run_isolated, core_env, seconds
 
 
 def test_the_core_needs_no_gil(run_isolated, core_env, has_gil):
-    """Its import on a free-threaded Python does not switch the GIL on, as others' does.
-
-    CPython would warn then, too, which fails here.
-    """
+    """Its import on a free-threaded Python does not switch the GIL on, of which CPython warns."""
     script = """
 import sys
 import interchange
@@ -47,10 +44,7 @@ print(interchange.core_name, getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def test_a_capsule_is_claimed_under_its_own_lock(run_isolated, has_gil):
-    """A capsule is consumed under CPython's object lock, as other consumers do.
-
-    With the GIL that is the lock; the ctypes core has its own lock.
-    """
+    """A capsule is consumed under CPython's object lock, as other consumers do."""
     if has_gil or ix.core_name != "native":
         pytest.skip("for the native core on a free-threaded Python")
 

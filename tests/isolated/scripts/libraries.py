@@ -19,17 +19,7 @@ if TYPE_CHECKING:
 
 
 class Library(NamedTuple):
-    """How a library creates and imports arrays.
-
-    Attributes
-    ----------
-    module : str
-        The module to import.
-    make : callable
-        ``make(module, shape)`` -> an array of ones, float32 where the library has it.
-    take : callable or None
-        ``take(module, producer)`` -> an array that shares the memory; None if it imports none.
-    """
+    """How a library creates an array of ones, and one that shares memory, if it imports any."""
 
     module: str
     make: Callable[[Any, tuple[int, ...]], Any]

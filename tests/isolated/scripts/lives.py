@@ -156,10 +156,7 @@ def copies():
 
 
 def callbacks():
-    """Weak reference callbacks run once, after the array is gone.
-
-    This includes callbacks that import and raise.
-    """
+    """Weak reference callbacks run once, after the array is gone, also if they import or raise."""
     seen, failed = [], []
     sys.unraisablehook = lambda args: failed.append(args.exc_type.__name__)
 

@@ -81,18 +81,8 @@ def _one(first, second, files, at, part):
 def try_all(make, first, second, judge, files, *, seed=0):
     """Run `second` between every two bytecodes of `first`; return the number and the errors.
 
-    Parameters
-    ----------
-    make : callable
-        Returns a new object for both.
-    first, second : callable
-        Called with that object, in two threads.
-    judge : callable
-        ``judge(thing, outcome, outcome)`` returns None, or the error.
-    files : tuple of str
-        The endings of the names of the files whose bytecodes count.
-    seed : int
-        Chooses the bytecodes at which the second thread switches back.
+    Both get what `make` returns; ``judge(thing, outcome, outcome)`` returns None, or the error;
+    bytecodes count in files with these endings; the seed chooses where the second switches back.
     """
     chance = random.Random(seed)  # noqa: S311 - no secret
     wrong, at, length, longest = {}, 0, 1, 1

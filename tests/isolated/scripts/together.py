@@ -188,12 +188,7 @@ def check_contracts():
 
 
 class Rounds:
-    """Rounds of one operation, until the time is over or an error occurs.
-
-    Each thread drops its objects, and continues: without the GIL an object that another one drops
-    last
-    is collected when its own thread gets to it.
-    """
+    """Rounds of one operation, until the time is over or an error occurs."""
 
     def __init__(self, prepare, seconds):
         self.prepare, self.end = prepare, time.monotonic() + seconds
@@ -221,7 +216,7 @@ class Rounds:
                 self.wrong.append(f"round {self.count}: {results!r:.300}")
 
     def see_the_end(self):
-        """Wait until dropped objects are collected."""
+        """Wait until dropped objects are collected, each by its own thread without the GIL."""
         limit = time.monotonic() + PATIENCE
         while not self.wrong and not all(end() for end in self.ends):
             if time.monotonic() > limit:

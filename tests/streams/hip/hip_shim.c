@@ -87,6 +87,13 @@ static hipError_t leave(CUresult status)
         return leave(call);                                \
     } while (0)
 
+/* A function that is one call of the driver, with the current device. */
+#define CURRENT(name, parameters, call) \
+    API hipError_t name parameters      \
+    {                                   \
+        ON(current, call);              \
+    }
+
 API hipError_t hipGetLastError(void)
 {
     const hipError_t error = last;
@@ -150,10 +157,7 @@ API hipError_t hipSetDevice(int device)
     return SUCCESS;
 }
 
-API hipError_t hipDeviceSynchronize(void)
-{
-    ON(current, cuCtxSynchronize());
-}
+CURRENT(hipDeviceSynchronize, (void), cuCtxSynchronize())
 
 /* ---- streams ---- */
 
@@ -188,40 +192,22 @@ API int hipGetStreamDeviceId(hipStream_t stream)
         ON(device_, call);                     \
     } while (0)
 
-API hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)
-{
-    ON(current, cuStreamCreate(stream, flags));
-}
+#define OF_STREAM(name, parameters, call) \
+    API hipError_t name parameters        \
+    {                                     \
+        ON_STREAM(stream, call);          \
+    }
 
-API hipError_t hipStreamDestroy(hipStream_t stream)
-{
-    ON_STREAM(stream, cuStreamDestroy_v2(stream));
-}
-
-API hipError_t hipStreamSynchronize(hipStream_t stream)
-{
-    ON_STREAM(stream, cuStreamSynchronize(stream));
-}
-
-API hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags)
-{
-    ON_STREAM(stream, cuStreamWaitEvent(stream, event, flags));
-}
-
-API hipError_t hipStreamBeginCapture(hipStream_t stream, int mode)
-{
-    ON_STREAM(stream, cuStreamBeginCapture_v2(stream, (CUstreamCaptureMode)mode));
-}
-
-API hipError_t hipStreamEndCapture(hipStream_t stream, CUgraph *graph)
-{
-    ON_STREAM(stream, cuStreamEndCapture(stream, graph));
-}
-
-API hipError_t hipStreamIsCapturing(hipStream_t stream, int *status)
-{
-    ON_STREAM(stream, cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)status));
-}
+CURRENT(hipStreamCreateWithFlags, (hipStream_t *stream, unsigned flags), cuStreamCreate(stream, flags))
+OF_STREAM(hipStreamDestroy, (hipStream_t stream), cuStreamDestroy_v2(stream))
+OF_STREAM(hipStreamSynchronize, (hipStream_t stream), cuStreamSynchronize(stream))
+OF_STREAM(hipStreamWaitEvent, (hipStream_t stream, hipEvent_t event, unsigned flags),
+          cuStreamWaitEvent(stream, event, flags))
+OF_STREAM(hipStreamBeginCapture, (hipStream_t stream, int mode),
+          cuStreamBeginCapture_v2(stream, (CUstreamCaptureMode)mode))
+OF_STREAM(hipStreamEndCapture, (hipStream_t stream, CUgraph *graph), cuStreamEndCapture(stream, graph))
+OF_STREAM(hipStreamIsCapturing, (hipStream_t stream, int *status),
+          cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)status))
 
 API hipError_t hipStreamGetCaptureInfo(hipStream_t stream, int *status, unsigned long long *id)
 {
@@ -238,64 +224,25 @@ API hipError_t hipStreamGetCaptureInfo(hipStream_t stream, int *status, unsigned
     return leave(done);
 }
 
-API hipError_t hipThreadExchangeStreamCaptureMode(int *mode)
-{
-    ON(current, cuThreadExchangeStreamCaptureMode((CUstreamCaptureMode *)mode));
-}
+CURRENT(hipThreadExchangeStreamCaptureMode, (int *mode),
+        cuThreadExchangeStreamCaptureMode((CUstreamCaptureMode *)mode))
 
 /* ---- events ---- */
 
-API hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
-{
-    ON(current, cuEventCreate(event, flags));
-}
-
-API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
-{
-    ON_STREAM(stream, cuEventRecord(event, stream));
-}
-
-API hipError_t hipEventQuery(hipEvent_t event)
-{
-    ON(current, cuEventQuery(event));
-}
-
-API hipError_t hipEventSynchronize(hipEvent_t event)
-{
-    ON(current, cuEventSynchronize(event));
-}
-
-API hipError_t hipEventDestroy(hipEvent_t event)
-{
-    ON(current, cuEventDestroy_v2(event));
-}
+CURRENT(hipEventCreateWithFlags, (hipEvent_t *event, unsigned flags), cuEventCreate(event, flags))
+OF_STREAM(hipEventRecord, (hipEvent_t event, hipStream_t stream), cuEventRecord(event, stream))
+CURRENT(hipEventQuery, (hipEvent_t event), cuEventQuery(event))
+CURRENT(hipEventSynchronize, (hipEvent_t event), cuEventSynchronize(event))
+CURRENT(hipEventDestroy, (hipEvent_t event), cuEventDestroy_v2(event))
 
 /* ---- memory ---- */
 
-API hipError_t hipMalloc(void **ptr, size_t size)
-{
-    ON(current, cuMemAlloc_v2((Address *)ptr, size));
-}
-
-API hipError_t hipMallocManaged(void **ptr, size_t size, unsigned flags)
-{
-    ON(current, cuMemAllocManaged((Address *)ptr, size, flags));
-}
-
-API hipError_t hipHostMalloc(void **ptr, size_t size, unsigned flags)
-{
-    ON(current, cuMemHostAlloc(ptr, size, flags));
-}
-
-API hipError_t hipFree(void *ptr)
-{
-    ON(current, cuMemFree_v2((Address)ptr));
-}
-
-API hipError_t hipHostFree(void *ptr)
-{
-    ON(current, cuMemFreeHost(ptr));
-}
+CURRENT(hipMalloc, (void **ptr, size_t size), cuMemAlloc_v2((Address *)ptr, size))
+CURRENT(hipMallocManaged, (void **ptr, size_t size, unsigned flags),
+        cuMemAllocManaged((Address *)ptr, size, flags))
+CURRENT(hipHostMalloc, (void **ptr, size_t size, unsigned flags), cuMemHostAlloc(ptr, size, flags))
+CURRENT(hipFree, (void *ptr), cuMemFree_v2((Address)ptr))
+CURRENT(hipHostFree, (void *ptr), cuMemFreeHost(ptr))
 
 /* The entry of the host's own memory that was registered and holds an address; or NULL. */
 static size_t *registered_size(Address ptr)
@@ -324,10 +271,8 @@ API hipError_t hipHostUnregister(void *ptr)
     ON(current, cuMemHostUnregister(ptr));
 }
 
-API hipError_t hipHostGetDevicePointer(void **found, void *ptr, unsigned flags)
-{
-    ON(current, cuMemHostGetDevicePointer_v2((Address *)found, ptr, flags));
-}
+CURRENT(hipHostGetDevicePointer, (void **found, void *ptr, unsigned flags),
+        cuMemHostGetDevicePointer_v2((Address *)found, ptr, flags))
 
 API hipError_t hipMemGetAddressRange(void **start, size_t *size, void *ptr)
 {
@@ -340,10 +285,8 @@ API hipError_t hipMemGetAddressRange(void **start, size_t *size, void *ptr)
     ON(current, cuMemGetAddressRange_v2((Address *)start, size, (Address)ptr));
 }
 
-API hipError_t hipPointerGetAttribute(void *answer, int attribute, void *ptr)
-{
-    ON(current, cuPointerGetAttribute(answer, (CUpointer_attribute)attribute, (Address)ptr));
-}
+CURRENT(hipPointerGetAttribute, (void *answer, int attribute, void *ptr),
+        cuPointerGetAttribute(answer, (CUpointer_attribute)attribute, (Address)ptr))
 
 /* The number of a memory type: they were others before 6.0, and 5.2 had none for managed memory. */
 static int number_of(unsigned type, int managed)
