@@ -151,6 +151,7 @@ def test_a_view_is_as_read_only_as_its_array(readonly):
     x._flags = None if readonly is None else int(readonly)
 
     assert x.view("f4").readonly is readonly
+    assert (x.dtype == "uint8", x.shape) == (True, (8,))
 
 
 def test_memory_of_a_device_is_not_touched():

@@ -31,32 +31,28 @@ static PyObject *said(int code)
     return words;
 }
 
+/* Return from the caller of this macro what a getter returns, if it is the one of that name. */
+#define GETTER(getter)          \
+    if (!strcmp(name, #getter)) \
+    return api->array_get_##getter(handle, out)
+
 static int ask(const char *name, InterchangeArrayHandle handle, void *out)
 {
     int other = 0;
 
-    if (!strcmp(name, "data_ptr"))
-        return api->array_get_data_ptr(handle, out);
-    if (!strcmp(name, "ndim"))
-        return api->array_get_ndim(handle, out);
-    if (!strcmp(name, "shape"))
-        return api->array_get_shape(handle, out);
-    if (!strcmp(name, "strides_in_elements"))
-        return api->array_get_strides_in_elements(handle, out);
-    if (!strcmp(name, "device_id"))
-        return api->array_get_device_id(handle, out);
+    GETTER(data_ptr);
+    GETTER(ndim);
+    GETTER(shape);
+    GETTER(strides_in_elements);
+    GETTER(strides_in_bytes);
+    GETTER(device_id);
+    GETTER(device_type);
+    GETTER(itemsize);
+    GETTER(readonly);
     if (!strcmp(name, "dtype"))
         return api->array_get_dtype(handle, out, &other);
     if (!strcmp(name, "dtype_itemsize"))
         return api->array_get_dtype(handle, &other, out);
-    if (!strcmp(name, "device_type"))
-        return api->array_get_device_type(handle, out);
-    if (!strcmp(name, "strides_in_bytes"))
-        return api->array_get_strides_in_bytes(handle, out);
-    if (!strcmp(name, "itemsize"))
-        return api->array_get_itemsize(handle, out);
-    if (!strcmp(name, "readonly"))
-        return api->array_get_readonly(handle, out);
     return 0;
 }
 
@@ -78,6 +74,11 @@ static PyObject *mistaken_getter(PyObject *module, PyObject *args)
     return Py_BuildValue("NNN", first, second, third);
 }
 
+/* Return from the caller of this macro what a call says, if it is the mistake of that name. */
+#define MISTAKE(mistake, call)  \
+    if (!strcmp(name, mistake)) \
+    return said(call)
+
 /* mistake(name, object): the words of the refusal, or what is wrong. */
 static PyObject *mistake(PyObject *module, PyObject *args)
 {
@@ -89,22 +90,14 @@ static PyObject *mistake(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "sO", &name, &x))
         return NULL;
-    if (!strcmp(name, "handle of NULL"))
-        return said(api->array_get_handle(NULL, &handle));
-    if (!strcmp(name, "handle into NULL"))
-        return said(api->array_get_handle(x, NULL));
-    if (!strcmp(name, "handle of no Array"))
-        return said(api->array_get_handle(Py_None, &handle));
-    if (!strcmp(name, "view of NULL"))
-        return said(api->view(NULL, &view));
-    if (!strcmp(name, "view into NULL"))
-        return said(api->view(x, NULL));
-    if (!strcmp(name, "view of no array"))
-        return said(api->view(Py_None, &view));
-    if (!strcmp(name, "release of NULL"))
-        return said(api->view_release(NULL));
-    if (!strcmp(name, "release of a view never filled"))
-        return said(api->view_release(&view));
+    MISTAKE("handle of NULL", api->array_get_handle(NULL, &handle));
+    MISTAKE("handle into NULL", api->array_get_handle(x, NULL));
+    MISTAKE("handle of no Array", api->array_get_handle(Py_None, &handle));
+    MISTAKE("view of NULL", api->view(NULL, &view));
+    MISTAKE("view into NULL", api->view(x, NULL));
+    MISTAKE("view of no array", api->view(Py_None, &view));
+    MISTAKE("release of NULL", api->view_release(NULL));
+    MISTAKE("release of a view never filled", api->view_release(&view));
     if (!strcmp(name, "release of a struct of zeros")) {
         memset(&view, 0, sizeof view);
         return said(api->view_release(&view));
@@ -154,74 +147,74 @@ static PyObject *mistake(PyObject *module, PyObject *args)
     }
     if (api->view_release(&view) != 0)
         return NULL;
-    if (!strcmp(name, "release twice"))
-        return said(api->view_release(&view));
+    MISTAKE("release twice", api->view_release(&view));
     return PyUnicode_FromString("no such mistake");
 }
 
-/* views(object, count): filled and released so many times. */
-static PyObject *views(PyObject *module, PyObject *args)
+/* Call `once` with the object, as often as the arguments (object, count) say, while it succeeds. */
+static PyObject *repeat(PyObject *args, int (*once)(PyObject *))
 {
     PyObject *x;
     long count;
 
-    (void)module;
     if (!PyArg_ParseTuple(args, "Ol", &x, &count))
         return NULL;
-    while (count-- > 0) {
-        InterchangeView view = INTERCHANGE_VIEW_INIT;
-        if (api->view(x, &view) != 0 || api->view_release(&view) != 0)
+    while (count-- > 0)
+        if (once(x) != 0)
             return NULL;
-    }
     Py_RETURN_NONE;
 }
 
-/* refusals(object, count): a view refused, and a release refused, so many times. */
-static PyObject *refusals(PyObject *module, PyObject *args)
+/* A view that is filled and released. */
+static int view_once(PyObject *x)
 {
-    PyObject *x;
-    long count;
+    InterchangeView view = INTERCHANGE_VIEW_INIT;
 
-    (void)module;
-    if (!PyArg_ParseTuple(args, "Ol", &x, &count))
-        return NULL;
-    while (count-- > 0) {
-        InterchangeView view = INTERCHANGE_VIEW_INIT;
-        if (!is_refused(api->view(x, &view)))
-            return NULL;
-        PyErr_Clear();
-        if (!is_refused(api->view_release(&view)))
-            return NULL;
-        PyErr_Clear();
-    }
-    Py_RETURN_NONE;
+    return api->view(x, &view) || api->view_release(&view);
 }
 
-/* handles(array, count): every getter, so many times. */
-static PyObject *handles(PyObject *module, PyObject *args)
+/* A view that is refused, and a release that is refused. */
+static int refuse_once(PyObject *x)
 {
-    PyObject *x;
-    long count;
+    InterchangeView view = INTERCHANGE_VIEW_INIT;
 
-    (void)module;
-    if (!PyArg_ParseTuple(args, "Ol", &x, &count))
-        return NULL;
-    while (count-- > 0) {
-        InterchangeArrayHandle handle;
-        void *ptr;
-        int64_t ndim, *numbers;
-        int one, other;
-        if (api->array_get_handle(x, &handle) || api->array_get_data_ptr(handle, &ptr) ||
-            api->array_get_ndim(handle, &ndim) || api->array_get_shape(handle, &numbers) ||
-            api->array_get_strides_in_elements(handle, &numbers) ||
-            api->array_get_strides_in_bytes(handle, &numbers) ||
-            api->array_get_device_id(handle, &one) || api->array_get_device_type(handle, &one) ||
-            api->array_get_dtype(handle, &one, &other) ||
-            api->array_get_itemsize(handle, &one) || api->array_get_readonly(handle, &one))
-            return NULL;
-    }
-    Py_RETURN_NONE;
+    if (!is_refused(api->view(x, &view)))
+        return -1;
+    PyErr_Clear();
+    if (!is_refused(api->view_release(&view)))
+        return -1;
+    PyErr_Clear();
+    return 0;
 }
+
+/* Every getter. */
+static int get_once(PyObject *x)
+{
+    InterchangeArrayHandle handle;
+    void *ptr;
+    int64_t ndim, *numbers;
+    int one, other;
+
+    return api->array_get_handle(x, &handle) || api->array_get_data_ptr(handle, &ptr) ||
+           api->array_get_ndim(handle, &ndim) || api->array_get_shape(handle, &numbers) ||
+           api->array_get_strides_in_elements(handle, &numbers) ||
+           api->array_get_strides_in_bytes(handle, &numbers) ||
+           api->array_get_device_id(handle, &one) || api->array_get_device_type(handle, &one) ||
+           api->array_get_dtype(handle, &one, &other) ||
+           api->array_get_itemsize(handle, &one) || api->array_get_readonly(handle, &one);
+}
+
+/* NAME(object, count), which calls a function so often. */
+#define REPEATED(name, once)                               \
+    static PyObject *name(PyObject *module, PyObject *args) \
+    {                                                      \
+        (void)module;                                      \
+        return repeat(args, once);                         \
+    }
+
+REPEATED(views, view_once)
+REPEATED(refusals, refuse_once)
+REPEATED(handles, get_once)
 
 static PyMethodDef functions[] = {
     {"getter", mistaken_getter, METH_VARARGS, NULL},     {"mistake", mistake, METH_VARARGS, NULL},

@@ -36,38 +36,37 @@ def array(request):
     return ARRAYS[request.param]()
 
 
-def test_the_address_is_the_arrays(c_api, array):
-    """The address is that of the Array, NULL for no elements."""
-    found = c_api.number("array_get_data_ptr", array, ctypes.c_void_p)
-
-    assert (found or 0) == array.ptr
-
-
-def test_the_number_of_axes_is_the_arrays(c_api, array):
-    """0 for one without axes."""
-    assert c_api.number("array_get_ndim", array, ctypes.c_int64) == array.ndim
-
-
-def test_the_shape_is_the_arrays(c_api, array):
-    """The shape is that of the Array."""
-    assert c_api.numbers("array_get_shape", array) == array.shape
+GETTERS = {
+    "data_ptr": lambda x: x.ptr or None,
+    "ndim": lambda x: x.ndim,
+    "itemsize": lambda x: x.itemsize,
+    "device_type": lambda x: x.__dlpack_device__()[0],
+    "device_id": lambda x: x.__dlpack_device__()[1],
+    "readonly": lambda x: {True: 1, False: 0, None: -1}[x.readonly],
+    "shape": lambda x: x.shape,
+    "strides_in_elements": lambda x: x.strides,
+    "strides_in_bytes": lambda x: x.strides_in_bytes,
+}
+"""Name of a getter -> the value that it has in Python."""
+KINDS = {"data_ptr": ctypes.c_void_p, "ndim": ctypes.c_int64}
 
 
-def test_the_strides_are_the_arrays(c_api, array):
-    """The strides are those of the Array in elements, also in C order."""
-    assert c_api.numbers("array_get_strides_in_elements", array) == array.strides
+@pytest.mark.parametrize("getter", GETTERS)
+def test_each_value_is_the_arrays(c_api, array, getter):
+    """NULL for no elements; strides also in C order; writability is -1 if unknown.
 
+    Strides in bytes have their own memory: shape and strides are the same afterwards.
+    """
+    name, is_vector = f"array_get_{getter}", getter.startswith(("shape", "strides"))
+    before = array.shape, array.strides
+    if is_vector:
+        found = c_api.numbers(name, array)
+    else:
+        found = c_api.number(name, array, *filter(None, [KINDS.get(getter)]))
 
-def test_the_strides_in_bytes_are_the_arrays(c_api, array):
-    """The strides in bytes are those of the Array."""
-    assert c_api.numbers("array_get_strides_in_bytes", array) == array.strides_in_bytes
-
-
-def test_the_device_is_the_arrays(c_api, array):
-    """Type and number."""
-    found = tuple(c_api.number(f"array_get_device_{each}", array) for each in ("type", "id"))
-
-    assert found == array.__dlpack_device__()
+    assert found == GETTERS[getter](array)
+    vectors = ("array_get_shape", "array_get_strides_in_elements")
+    assert tuple(c_api.numbers(each, array) for each in vectors) == before
 
 
 def test_the_element_type_is_the_arrays(c_api, array):
@@ -77,30 +76,6 @@ def test_the_element_type_is_the_arrays(c_api, array):
 
     assert get(c_api.handle(array), ctypes.byref(code), ctypes.byref(size)) == 0
     assert (code.value, size.value) == (array.dtype.code, array.itemsize)
-
-
-def test_the_size_of_an_element_is_the_arrays(c_api, array):
-    """The size of an element is that of the Array, in bytes."""
-    assert c_api.number("array_get_itemsize", array) == array.itemsize
-
-
-def test_writability_has_three_values(c_api, array):
-    """Writability is 1, 0, or -1 if unknown."""
-    expected = {True: 1, False: 0, None: -1}[array.readonly]
-
-    assert c_api.number("array_get_readonly", array) == expected
-
-
-def test_the_strides_in_bytes_do_not_write_over_the_others(c_api, array):
-    """Strides in bytes have their own memory, for any number of axes."""
-    before = c_api.numbers("array_get_shape", array), array.strides
-    c_api.numbers("array_get_strides_in_bytes", array)
-    after = (
-        c_api.numbers("array_get_shape", array),
-        c_api.numbers("array_get_strides_in_elements", array),
-    )
-
-    assert after == before
 
 
 def test_pointers_stay_valid_while_the_array_lives(c_api):

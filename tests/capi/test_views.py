@@ -56,22 +56,6 @@ def make(layout="block", dtype="int32"):
 # ---------------------------------------------------------------- NumPy
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_every_element_type_of_numpy_is_told(c_api, dtype):
-    """Every element type of NumPy is reported, uncached and cached."""
-    x = make(dtype=dtype)
-
-    assert [c_api.fields(x) for _ in range(3)] == 3 * [expected(ix.asarray(x))]
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_of_numpy_is_told(c_api, layout):
-    """Whether or not shape and strides fit into the struct."""
-    x = make(layout)
-
-    assert [c_api.fields(x) for _ in range(3)] == 3 * [expected(ix.asarray(x))]
-
-
 def test_a_read_only_ndarray_is_flagged(c_api):
     """A read-only ndarray is flagged, and a writable one over the same memory is not."""
     x = make()
@@ -138,12 +122,17 @@ def test_what_asarray_refuses_is_refused_alike(c_api, x):
     assert caught.value.rule == wanted.value.rule
 
 
-def test_an_ndarray_is_referred_to_until_the_view_is_released(c_api):
-    """The view keeps a reference to the ndarray until it is released."""
-    x = make()
-    alive = weakref.ref(x)
-    view = c_api.fill(x)
-    del x
+@pytest.mark.parametrize(
+    "export",
+    [lambda x: x, ix.asarray, lambda x: x.__dlpack__(max_version=(1, 3))],
+    ids=["ndarray", "Array", "capsule"],
+)
+def test_memory_is_kept_until_the_view_is_released(c_api, export):
+    """The view keeps a reference to the ndarray, to an Array's memory, and what it consumed."""
+    block = np.ones(3)
+    alive = weakref.ref(block)
+    view = c_api.fill(export(block))
+    del block
     gc.collect()
     was_kept = alive() is not None
     c_api.release(view)
@@ -202,44 +191,17 @@ def test_the_shape_of_an_array_is_borrowed(c_api):
         assert len(addresses) == 1
 
 
-def test_an_array_lives_as_long_as_its_view(c_api):
-    """The memory, too."""
-    block = np.ones(3)
-    alive = weakref.ref(block)
-    view = c_api.fill(ix.asarray(block))
-    del block
-    gc.collect()
-    was_kept = alive() is not None
-    c_api.release(view)
-
-    assert (was_kept, alive()) == (True, None)
-
-
 # ---------------------------------------------------------------- streams
 
 
-def test_the_stream_of_pending_work_is_told(c_api):
-    """The stream of pending work is the producer's handle."""
-    x = ix.from_pointer(4096, (3,), "float32", device="cuda:0", stream=7)
+@pytest.mark.parametrize(
+    ("device", "stream"), [("cuda:0", 7), ("cuda:0", 1), ("cuda:0", 2), ("rocm:0", 0)]
+)
+def test_the_stream_of_pending_work_is_reported(c_api, device, stream):
+    """The producer's handle, or a default stream, as in the CUDA runtime; 0 is one of ROCm."""
+    x = ix.from_pointer(4096, (3,), "float32", device=device, stream=stream)
 
-    assert c_api.fields(x)["stream"] == 7
-
-
-def test_default_streams_have_their_numbers(c_api):
-    """The default streams are 1 and 2, as in the CUDA runtime."""
-    found = [
-        c_api.fields(ix.from_pointer(4096, (3,), "float32", device="cuda:0", stream=stream))
-        for stream in (1, 2)
-    ]
-
-    assert [each["stream"] for each in found] == [1, 2]
-
-
-def test_the_default_stream_of_rocm_is_0_and_is_told(c_api):
-    """`has_stream` distinguishes the default stream 0 of ROCm from no stream."""
-    x = ix.from_pointer(4096, (3,), "float32", device="rocm:0", stream=0)
-
-    assert c_api.fields(x)["stream"] == 0
+    assert c_api.fields(x)["stream"] == stream
 
 
 # ---------------------------------------------------------------- other objects
@@ -253,7 +215,9 @@ class Interface:
         self.__array_interface__ = x.__array_interface__
 
 
-OTHERS = {
+OBJECTS = {
+    **{dtype: lambda dtype=dtype: make(dtype=dtype) for dtype in DTYPES},
+    **{layout: lambda layout=layout: make(layout) for layout in LAYOUTS},
     "bytes": lambda: b"abc",
     "bytearray": lambda: bytearray(4),
     "memoryview": lambda: memoryview(make())[::-1],
@@ -261,51 +225,40 @@ OTHERS = {
     "ctypes": ctypes.c_float * 6,
     "interface": lambda: Interface(make("sliced")),
     "subclass": lambda: make().view(type("Block", (np.ndarray,), {})),
-    "scalar": lambda: np.float64(3.0),
+    "scalar of NumPy": lambda: np.float64(3.0),
 }
 
 
-@pytest.mark.parametrize("kind", OTHERS)
-def test_objects_of_every_protocol_are_told_as_by_asarray(c_api, kind):
-    """The first time, and when their type is known."""
-    x = OTHERS[kind]()
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_objects_of_every_protocol_have_the_values_of_asarray(c_api, kind):
+    """The first time, and when their type is known; whether or not a shape fits the struct."""
+    x = OBJECTS[kind]()
     known = expected(ix.asarray(x))
-    if kind == "scalar":  # each call makes a copy
+    if kind == "scalar of NumPy":  # each call makes a copy
         known["ptr"] = None
     found = [c_api.fields(x) for _ in range(3)]
 
     assert [{**each, "ptr": known["ptr"] and each["ptr"]} for each in found] == 3 * [known]
 
 
-def test_a_capsule_is_consumed(c_api):
-    """A capsule is consumed, and its memory is kept until the view is released."""
-    block = np.ones(3)
-    alive = weakref.ref(block)
-    view = c_api.fill(block.__dlpack__(max_version=(1, 3)))
-    del block
-    was_kept = alive() is not None
-    c_api.release(view)
-
-    assert (was_kept, alive()) == (True, None)
-
-
-def test_a_consumed_capsule_is_refused(c_api):
-    """A consumed capsule is refused with the error of `from_dlpack`."""
+def consumed():
+    """Return a capsule that was consumed."""
     capsule = np.ones(3).__dlpack__()
     ix.from_dlpack(capsule)
-
-    with pytest.raises(ix.ConsumedCapsuleError):
-        c_api.fill(capsule)
+    return capsule
 
 
 @pytest.mark.parametrize(
-    "x",
-    [None, 3, "text", object(), np.ndarray, ix.Array, [1.0]],
-    ids=["none", "int", "str", "object", "ndarray-type", "Array-type", "list"],
+    ("x", "error"),
+    [
+        *((x, TypeError) for x in (None, 3, "text", object(), np.ndarray, ix.Array, [1.0])),
+        (consumed(), ix.ConsumedCapsuleError),
+    ],
+    ids=[*("none", "int", "str", "object", "ndarray-type", "Array-type", "list", "consumed")],
 )
-def test_what_is_no_array_is_refused(c_api, x):
-    """The error is asarray's."""
-    with pytest.raises(TypeError):
+def test_what_is_no_array_is_refused(c_api, x, error):
+    """The error is asarray's, and that of `from_dlpack` for a consumed capsule."""
+    with pytest.raises(error):
         c_api.fill(x)
 
 

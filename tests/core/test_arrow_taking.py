@@ -95,20 +95,22 @@ def test_a_struct_is_moved(core, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_taken_is_released_by_its_owner(core, name):
-    """The struct is released once, with its owner, whenever the capsule is collected."""
+    """Once, with its owner; a second consumer gets ARROW-RELEASE-3 and releases nothing."""
     capsule, loan = lent(name)
     owner = core.take_arrow(capsule, name)
+    said = refusal(core, capsule, name)[1]
     del capsule
     held = loan.releases, loan.destroyed
     del owner
 
-    assert (held, loan.releases, loan.without_gil) == ((0, True), 1, 0)
+    assert (said, held, loan.releases, loan.without_gil) == ("ARROW-RELEASE-3", (0, True), 1, 0)
 
 
+@pytest.mark.parametrize("forgets", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_an_owner_releases_when_it_is_asked(core, name):
-    """An owner releases once, however often it is asked; other references to it may remain."""
-    capsule, loan = lent(name)
+def test_an_owner_releases_once(core, name, forgets):
+    """However often it is asked, and if its callback leaves release as it is (ARROW-RELEASE-1)."""
+    capsule, loan = lent(name, **({part_of(name): {"sets_release": False}} if forgets else {}))
     owner = core.take_arrow(capsule, name)
     other = owner
     owner.release()
@@ -117,30 +119,6 @@ def test_an_owner_releases_when_it_is_asked(core, name):
     del owner, other, capsule
 
     assert (first, loan.releases) == (1, 1)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_callback_that_forgets_to_say_so_is_called_once(core, name):
-    """Whether release is set to NULL by the callback makes no difference (ARROW-RELEASE-1)."""
-    capsule, loan = lent(name, **{part_of(name): {"sets_release": False}})
-    owner = core.take_arrow(capsule, name)
-    owner.release()
-    owner.release()
-    del owner, capsule
-
-    assert loan.releases == 1
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_struct_is_taken_once(core, name):
-    """A second consumer gets ARROW-RELEASE-3 and releases nothing."""
-    capsule, loan = lent(name)
-    owner = core.take_arrow(capsule, name)
-    said = refusal(core, capsule, name)[1]
-    held = loan.releases
-    del owner
-
-    assert (said, held, loan.releases) == ("ARROW-RELEASE-3", 0, 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -241,11 +219,17 @@ def test_an_empty_owner_releases_nothing(core, name):
     assert not any(ctypes.string_at(owner.address, ctypes.sizeof(ARROW_STRUCTS[name])))
 
 
-def test_the_collector_does_not_see_an_owner(core):
-    """The collector does not traverse an owner, which it would release before its readers."""
-    owner = core.take_arrow(lent(ARROW_ARRAY)[0], ARROW_ARRAY)
-
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_an_owner_is_not_copied(core, copied):
+    """Two owners would release one struct; nor does the collector traverse an owner."""
+    capsule, loan = lent(ARROW_ARRAY)
+    owner = core.take_arrow(capsule, ARROW_ARRAY)
     assert not gc.is_tracked(owner)
+    with pytest.raises(TypeError):
+        copied(owner)
+    del owner
+
+    assert loan.releases == 1
 
 
 def test_what_reads_in_a_cycle_still_finds_the_memory(core):
@@ -264,18 +248,6 @@ def test_what_reads_in_a_cycle_still_finds_the_memory(core):
     gc.collect()
 
     assert (alive(), seen, loan.releases) == (None, [(0, length)], 1)
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_an_owner_is_not_copied(core, copied):
-    """An owner cannot be copied, since two owners would release one struct."""
-    capsule, loan = lent(ARROW_ARRAY)
-    owner = core.take_arrow(capsule, ARROW_ARRAY)
-    with pytest.raises(TypeError):
-        copied(owner)
-    del owner
-
-    assert loan.releases == 1
 
 
 # ---------------------------------------------------------------- streams
@@ -342,59 +314,61 @@ def test_what_an_owner_had_is_released_when_more_comes(core, name):
     assert [one.releases for one in loan.given] == [1]
 
 
-def failure(core, act):
+def failure(core, case):
     """Return class and message of an error."""
     with pytest.raises((BrokenRule, TypeError)) as caught:
-        act(core)
+        call(core, case)
     return type(caught.value), str(caught.value)
 
 
-def released_stream(core):
+def released_stream(core, _=None):
     """Return the owner of a stream that was released."""
     stream, _, _ = open_stream(core)
     stream.release()
     return stream
 
 
+def of(name, **flow):
+    """Return a function that returns a stream."""
+    return lambda core: open_stream(core, name, **flow)[0]
+
+
+def empty(name):
+    """Return a function that returns an empty owner."""
+    return lambda core: core.new_arrow(name)
+
+
+HOST, DEVICE = of(ARROW_ARRAY_STREAM), of(ARROW_DEVICE_ARRAY_STREAM)
 WRONG = {
-    "released": lambda core: core.call_stream(
-        released_stream(core), "next", core.new_arrow(ARROW_ARRAY)
+    "released": (released_stream, "next", ARROW_ARRAY),
+    "empty": (empty(ARROW_ARRAY_STREAM), "next", ARROW_ARRAY),
+    "released, asked why": (released_stream, None, None),
+    "no get_schema": (of(ARROW_ARRAY_STREAM, has_get_schema=False), "schema", ARROW_SCHEMA),
+    "no get_next": (
+        of(ARROW_DEVICE_ARRAY_STREAM, has_get_next=False), "next", ARROW_DEVICE_ARRAY,
     ),
-    "empty": lambda core: core.call_stream(
-        core.new_arrow(ARROW_ARRAY_STREAM), "next", core.new_arrow(ARROW_ARRAY)
-    ),
-    "released, asked why": lambda core: core.stream_error(released_stream(core)),
-    "no get_schema": lambda core: core.call_stream(
-        open_stream(core, has_get_schema=False)[0], "schema", core.new_arrow(ARROW_SCHEMA)
-    ),
-    "no get_next": lambda core: core.call_stream(
-        open_stream(core, ARROW_DEVICE_ARRAY_STREAM, has_get_next=False)[0],
-        "next",
-        core.new_arrow(ARROW_DEVICE_ARRAY),
-    ),
-    "a chunk for a schema": lambda core: core.call_stream(
-        open_stream(core)[0], "schema", core.new_arrow(ARROW_ARRAY)
-    ),
-    "a schema for a chunk": lambda core: core.call_stream(
-        open_stream(core)[0], "next", core.new_arrow(ARROW_SCHEMA)
-    ),
-    "a chunk of a device": lambda core: core.call_stream(
-        open_stream(core)[0], "next", core.new_arrow(ARROW_DEVICE_ARRAY)
-    ),
-    "a chunk of the host": lambda core: core.call_stream(
-        open_stream(core, ARROW_DEVICE_ARRAY_STREAM)[0], "next", core.new_arrow(ARROW_ARRAY)
-    ),
-    "no stream": lambda core: core.call_stream(
-        core.new_arrow(ARROW_ARRAY), "next", core.new_arrow(ARROW_ARRAY)
-    ),
-    "no stream, asked why": lambda core: core.stream_error(core.new_arrow(ARROW_SCHEMA)),
-}
+    "a chunk for a schema": (HOST, "schema", ARROW_ARRAY),
+    "a schema for a chunk": (HOST, "next", ARROW_SCHEMA),
+    "a chunk of a device": (HOST, "next", ARROW_DEVICE_ARRAY),
+    "a chunk of the host": (DEVICE, "next", ARROW_ARRAY),
+    "no stream": (empty(ARROW_ARRAY), "next", ARROW_ARRAY),
+    "no stream, asked why": (empty(ARROW_SCHEMA), None, None),
+}  # fmt: skip
+"""How a stream is made, what it is asked for (None: for the error), and the struct to fill."""
 
 
-@pytest.mark.parametrize("act", WRONG.values(), ids=WRONG)
-def test_a_call_that_cannot_be_made_is_refused_alike(cores, act):
+def call(core, case):
+    """Make a wrong call."""
+    make, what, out = WRONG[case]
+    if what is None:
+        return core.stream_error(make(core))
+    return core.call_stream(make(core), what, core.new_arrow(out))
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_call_that_cannot_be_made_is_refused_alike(cores, case):
     """Both cores refuse with the same class and message."""
-    readable, native = (failure(core, act) for core in cores.values())
+    readable, native = (failure(core, case) for core in cores.values())
 
     assert native == readable
 
@@ -402,16 +376,14 @@ def test_a_call_that_cannot_be_made_is_refused_alike(cores, act):
 @pytest.mark.parametrize(
     ("case", "rule"),
     [
-        ("released", "ARROW-RELEASE-3"),
-        ("empty", "ARROW-RELEASE-3"),
-        ("no get_schema", "ARROW-STREAM-1"),
-        ("no get_next", "ARROW-STREAM-1"),
+        *((case, "ARROW-RELEASE-3") for case in ("released", "empty")),
+        *((case, "ARROW-STREAM-1") for case in ("no get_schema", "no get_next")),
     ],
 )
 def test_a_stream_that_cannot_be_called_names_the_rule(core, case, rule):
     """A stream that cannot be called is refused by a rule and does not crash."""
     with pytest.raises(BrokenRule, match=rule):
-        WRONG[case](core)
+        call(core, case)
 
 
 @pytest.mark.isolated

@@ -87,40 +87,24 @@ def test_an_operand_of_another_kind_is_asked():
         warm([1]) + "text"
 
 
-def test_a_subclass_makes_its_own():
-    """Results of a subclass of Array are of that subclass."""
-
-    class Mine(ix.Array):
-        pass
-
-    x = ix.asarray(np.ones(3))
-    mine = _core.describe(x.ptr, x._spec, 0, x, x, Mine)
-    assert type(mine + mine) is type(mine + 1) is Mine
-
-
-def test_an_override_is_called():
+def test_results_of_a_subclass_are_of_it_and_its_overrides_are_called():
     """A subclass that overrides an operator has its own called, and reaches ours by super()."""
 
     class Mine(ix.Array):
-        def __add__(self, other):
-            return "mine", super().__add__(other).tolist()
+        def __sub__(self, other):
+            return "mine", super().__sub__(other).tolist()
 
     x = ix.asarray(np.ones(2))
     mine = _core.describe(x.ptr, x._spec, 0, x, x, Mine)
-    assert mine + 1 == ("mine", [2.0, 2.0])
+    assert type(mine + mine) is type(mine + 1) is Mine
+    assert mine - 1 == ("mine", [0.0, 0.0])
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_wrong_counts_of_operands(count):
-    """Calls with too few or too many operands raise TypeError."""
+@pytest.mark.parametrize(("count", "keywords"), [(0, {}), (1, {}), (3, {}), (1, {"other": 1})])
+def test_wrong_operands_are_refused(count, keywords):
+    """Too few or too many operands raise TypeError, and operands have no names."""
     with pytest.raises(TypeError):
-        ix.Array.__add__(*[warm([1.0])] * count)
-
-
-def test_keywords_are_refused():
-    """Operands have no names."""
-    with pytest.raises(TypeError):
-        ix.Array.__add__(warm([1.0]), other=1)
+        ix.Array.__add__(*[warm([1.0])] * count, **keywords)
 
 
 @pytest.mark.parametrize("name", [one for one, what in vars(Operators).items() if callable(what)])

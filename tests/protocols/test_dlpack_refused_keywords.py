@@ -22,17 +22,11 @@ class OwnBufferError(BufferError):
 
 
 ERRORS = [
-    BufferError,
-    OwnBufferError,
-    TypeError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    AssertionError,
-    KeyError,
-    OSError,
-    OwnError,
+    *(BufferError, OwnBufferError, TypeError, NotImplementedError, RuntimeError),
+    *(ValueError, AssertionError, KeyError, OSError, OwnError),
 ]
+
+
 every_error = pytest.mark.parametrize("error", ERRORS)
 
 
@@ -68,27 +62,21 @@ CUDA = (2, 0)
 
 @every_error
 @pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
-def test_a_device_that_the_producer_refuses_is_reached_from_here(error, take):
-    """If a producer refuses a device with any error, it is asked to share and we move."""
-    producer = Refusing(error("not there"), {"dl_device"}, PINNED)
+@pytest.mark.parametrize(
+    ("keywords", "asked"),
+    [({"device": "cpu"}, {"dl_device": (1, 0)}), ({"copy": True}, {"copy": True})],
+    ids=["device", "copy"],
+)
+def test_what_the_producer_refuses_is_done_here(error, take, keywords, asked):
+    """If a producer refuses a move or copy with any error, it is asked to share; we do it."""
+    producer = Refusing(error("no"), {*asked}, PINNED if "device" in keywords else (1, 0))
 
-    found = take(producer, device="cpu")
+    found = take(producer, **keywords)
 
-    assert (found.device, found.ptr) == (ix.Device("cpu"), producer.source.said.data)
-    assert producer.asked == [{"dl_device": (1, 0)}, {}]
-
-
-@every_error
-@pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
-def test_a_copy_that_the_producer_refuses_is_made_here(error, take):
-    """If a producer refuses a copy with any error, it is asked to share and we copy."""
-    producer = Refusing(error("no copies"), {"copy"})
-
-    found = take(producer, copy=True)
-
-    assert found.ptr != producer.source.said.data
+    assert found.device == ix.Device("cpu")
+    assert (found.ptr == producer.source.said.data) is ("device" in keywords)
     assert found.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
-    assert producer.asked == [{"copy": True}, {}]
+    assert producer.asked == [asked, {}]
 
 
 @every_error
