@@ -6,7 +6,6 @@ Nothing here needs Sphinx.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # Sphinx is not needed for its modules
 PAGES = sorted(
     path
     for path in (ROOT / "docs").rglob("*.md")
@@ -48,32 +48,25 @@ def project():
 
 @pytest.fixture(scope="session")
 def docs_module():
-    """Return a function that loads a module of the docs' extensions, by its name."""
-
-    def load(name):
-        path = ROOT / "docs" / "_ext" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(f"interchange_docs_{name}", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    """Return the function that imports a module of the docs' extensions, by its name."""
+    return importlib.import_module
 
 
 @pytest.fixture(scope="session")
 def tables(docs_module):
     """The module that prints the tables of the docs."""
-    sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # it imports its siblings
     return docs_module("tables")
+
+
+@pytest.fixture
+def programs(docs_module):
+    """The module that runs programs for the docs."""
+    return docs_module("programs")
 
 
 @pytest.fixture(scope="session")
 def documented(pages, docs_module):
     """Full names of the entries of the API pages, those of `other-names` included."""
-    sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # it imports its siblings
     found = docs_module("api_names").described()
     for text in pages.values():
         for module in re.findall(r"^```\{other-names\} (\S+)$", text, re.MULTILINE):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -15,11 +14,9 @@ GUIDE = "docs/guides/columns-and-tensors.md"
 
 
 @pytest.fixture(scope="module")
-def drawn(root):
-    """Return the module that draws them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(root / "docs" / "_ext"))
-        yield importlib.import_module("column_figures")
+def drawn(docs_module):
+    """The module that draws them."""
+    return docs_module("column_figures")
 
 
 def _pyarrow_columns(drawn):

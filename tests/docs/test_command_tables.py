@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import jsonschema
 import pytest
@@ -18,9 +17,8 @@ SCHEMAS = ("src/interchange/cli/schemas", "conformance/src/interchange_conforman
 
 
 @pytest.fixture(scope="module")
-def command_tables(docs_module, tables):
+def command_tables(docs_module):
     """The module that prints the tables."""
-    sys.modules.setdefault("tables", tables)
     return docs_module("command_tables")
 
 

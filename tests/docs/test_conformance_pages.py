@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,10 @@ DOCS = Path(__file__).parents[2] / "docs"
 STALE = "stale: write it again with `python docs/_ext/verdicts.py`"
 
 
-@pytest.fixture
-def verdicts(monkeypatch):
-    """Return the module that writes the pages."""
-    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
-    sys.modules.pop("verdicts", None)
-    import verdicts
-
-    return verdicts
+@pytest.fixture(scope="module")
+def verdicts(docs_module):
+    """The module that writes the pages."""
+    return docs_module("verdicts")
 
 
 @pytest.fixture

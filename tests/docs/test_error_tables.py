@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
 import sys
 from pathlib import Path
 
+import error_tables
 import pytest
+import raise_sites
 
 import interchange as ix
 from interchange._types.library import all_names
@@ -20,17 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor"),
 ]
 
-EXT = Path(__file__).resolve().parents[2] / "docs" / "_ext"
-
-
-def extension(name):
-    """Return a module of the docs."""
-    if str(EXT) not in sys.path:
-        sys.path.insert(0, str(EXT))
-    return importlib.import_module(name)
-
-
-error_tables, raise_sites = extension("error_tables"), extension("raise_sites")
 CASES = [case for group in error_tables.load().GROUPS.values() for case in group]
 SITES = raise_sites.sites()
 OTHER_LIBRARIES = {"ml_dtypes", *all_names()} - {"interchange", "numpy"}

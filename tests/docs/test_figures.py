@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from xml.etree import ElementTree as ET
 
@@ -54,11 +53,9 @@ SPEAKERS = {
 
 
 @pytest.fixture(scope="module")
-def figures(root):
-    """Return the module that draws them; Sphinx is not needed for that."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(root / "docs" / "_ext"))
-        yield importlib.import_module("figures")
+def figures(docs_module):
+    """The module that draws them."""
+    return docs_module("figures")
 
 
 def _shown(svg):

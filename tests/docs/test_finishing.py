@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 
 @pytest.fixture(scope="module")
-def finished(root):
-    """Return the filter of the templates; Sphinx is not needed for that."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(root / "docs" / "_ext"))
-        yield importlib.import_module("finishing").finished
+def finished(docs_module):
+    """The filter of the templates."""
+    return docs_module("finishing").finished
 
 
 @pytest.mark.parametrize("text", ["DLP-RO-1", "DLP-STREAM-*", "IX-DRIVER-3"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 
 import pytest
@@ -12,26 +11,15 @@ _CELL = re.compile(r"<td[^>]*>(.*?)</td>")
 
 
 @pytest.fixture(scope="module")
-def extensions(root):
-    """The folder of the modules, from where they are imported; Sphinx is not needed for that."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(root / "docs" / "_ext"))
-        patch.syspath_prepend(str(root / "tests" / "conformance"))
-        yield root / "docs" / "_ext"
-
-
-@pytest.fixture(scope="module")
-def matrices(extensions):
+def matrices(docs_module):
     """The module that reads the matrices."""
-    assert extensions.is_dir()
-    return importlib.import_module("matrix_pages")
+    return docs_module("matrix_pages")
 
 
 @pytest.fixture(scope="module")
-def verdicts(extensions):
+def verdicts(docs_module):
     """The module that shows the verdicts."""
-    assert extensions.is_dir()
-    return importlib.import_module("verdict_pages")
+    return docs_module("verdict_pages")
 
 
 def _words(html):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
@@ -21,11 +20,9 @@ every_file = pytest.mark.parametrize("name", FILES)
 
 
 @pytest.fixture(scope="module")
-def printing():
-    """Return the module that prints the tables; Sphinx is not needed for that."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(DOCS / "_ext"))
-        yield importlib.import_module("kit_pages")
+def printing(docs_module):
+    """The module that prints the tables."""
+    return docs_module("kit_pages")
 
 
 def _cells(row):

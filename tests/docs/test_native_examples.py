@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 
 import pytest
@@ -12,13 +11,6 @@ from .conftest import PAGES
 BLOCK = re.compile(r"^```\{native-doctest\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GUIDES = [path for path in PAGES if "```{native-doctest}\n" in path.read_text(encoding="utf-8")]
 NEEDED = ("cuda.bindings.driver", "duckdb", "nanoarrow", "polars", "pyarrow")
-
-
-@pytest.fixture
-def programs(monkeypatch, root):
-    """Return the module that runs them for the docs."""
-    monkeypatch.syspath_prepend(str(root / "docs" / "_ext"))
-    return importlib.import_module("programs")
 
 
 def test_there_are_such_pages():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 
 import pytest
@@ -26,13 +25,6 @@ def _cases(*kinds):
         for kind, name, words, body in BLOCKS
         if kind in kinds
     ]
-
-
-@pytest.fixture
-def programs(monkeypatch):
-    """Return the module that runs the programs for the docs."""
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
-    return importlib.import_module("programs")
 
 
 @pytest.fixture

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given, strategies as st
+from stream_duties import DUTIES
 
 import interchange as ix
 from interchange._streams.rules import check_stream
 from interchange.abi import RULES, BrokenRule, DLDeviceType, parse_record
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
-from stream_duties import DUTIES
 
 *OF_DLPACK, OF_CAI = DUTIES
 DUTY_OF_DLPACK = [

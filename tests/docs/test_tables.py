@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from stream_duties import DUTIES
 
 import interchange
 from interchange import abi
 from interchange._streams.handles import ATTRIBUTES
 from interchange._types.dtypes import all_dtypes
 from interchange._types.library import all_deviations
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
-from stream_duties import DUTIES
 
 STRUCTS = [name for name in abi.__all__ if hasattr(getattr(abi, name), "_fields_")]
 STRUCTS = [name for name in STRUCTS if name.startswith("DL")]

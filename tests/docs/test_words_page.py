@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 
 import pytest
 
@@ -15,17 +13,9 @@ OTHERS = {"_build", "_generated", "build", "changelog.md", "changes", "words.md"
 
 
 @pytest.fixture(scope="module")
-def modules(root):
-    """Return the module that lists modules."""
-    folder = root / "docs" / "_ext"
-    sys.path.insert(0, str(folder))
-    try:
-        spec = importlib.util.spec_from_file_location("modules_of_docs", folder / "modules.py")
-        found = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(found)
-    finally:
-        sys.path.remove(str(folder))
-    return found
+def modules(docs_module):
+    """The module that lists modules."""
+    return docs_module("modules")
 
 
 @pytest.mark.parametrize("package", ["interchange", "interchange_conformance"])

@@ -60,6 +60,7 @@ def test_the_exchange_table_of_torch_leaves_nothing(growing, need):
     assert growing("arrays", "torch-exchange-table") == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(ix.core_name != "native", reason="the ctypes core has no exchange table")
 def test_what_c_callers_do_leaves_nothing(growing):
     """Exports, loans, imports, refusals and allocations through the table, cycles, subclasses."""
@@ -67,7 +68,7 @@ def test_what_c_callers_do_leaves_nothing(growing):
 
 
 @pytest.mark.usefixtures("arrow_zoo", "cores")  # the native core makes what both import
-@pytest.mark.exhaustive(but=["native-in-array", "ctypes-refuse-nulls"])
+@pytest.mark.exhaustive(but=["native-in-array"])
 @pytest.mark.parametrize("names", ["in-array", "refuse-nulls", "in-", "refuse-"])
 def test_imports_and_refusals_of_columns_leave_nothing(growing, core_env, names):
     """Arrow arrays and streams are shared, copied, and refused before and after consumption."""
