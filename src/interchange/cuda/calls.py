@@ -12,23 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import ArgumentError
 
-from . import intrinsics
+from . import intrinsics, ir
 from .context import Object, Returned, Values
 from .expressions import Expressions
-from .ir import (
-    ArrayValue,
-    Barrier,
-    Binary,
-    Call,
-    Cast,
-    Complex,
-    Constant,
-    Inlined,
-    Math,
-    Read,
-    Special,
-    Store,
-)
 from .operators import typed_math
 from .types import PART_OF, ArrayType, ScalarType, bool_, int32, intp
 
@@ -37,7 +23,6 @@ if TYPE_CHECKING:
 
     from .context import Meaning
     from .expressions import Value
-    from .ir import Expression, Slot, Statement
     from .source import Source
 
 MATH: Final = {
@@ -92,26 +77,26 @@ class Calls(Expressions):
             self.refuse(node, what, "CPY-CALL-1")
         return self._inline(node, python)
 
-    def _cast_to(self, node: ast.Call, target: ScalarType) -> Expression:
+    def _cast_to(self, node: ast.Call, target: ScalarType) -> ir.Expression:
         """Return a number cast to a type, or a complex number of two parts."""
         numbers = self.numbers(node.args)
         if len(numbers) == 2 and target.kind == "complex":
             real, imag = (self.stored(node, number, PART_OF[target]) for number in numbers)
-            return Complex(target, real, imag)
+            return ir.Complex(target, real, imag)
         if len(numbers) != 1:
             self.refuse(node, f"{target}() takes one number", "CPY-CALL-1")
         found = self.stored(node, numbers[0], target)
         # The result of a cast is not a constant, even if the number has the type already.
-        return Cast(target, found) if isinstance(found, Constant) else found
+        return ir.Cast(target, found) if isinstance(found, ir.Constant) else found
 
-    def _math(self, node: ast.Call, name: str, count: int) -> Expression:
+    def _math(self, node: ast.Call, name: str, count: int) -> ir.Expression:
         """Return a call of a function of math."""
         numbers = self._arguments(node, f"math.{name}()", count)
         common = self.typed(node, typed_math, [number.type for number in numbers])
         arguments = tuple(self.cast(number, common) for number in numbers)
-        return Math(bool_ if name.startswith("is") else common, name, arguments)
+        return ir.Math(bool_ if name.startswith("is") else common, name, arguments)
 
-    def _arguments(self, node: ast.Call, called: str, count: int) -> list[Expression]:
+    def _arguments(self, node: ast.Call, called: str, count: int) -> list[ir.Expression]:
         """Return the numbers that a function takes."""
         numbers = self.numbers(node.args)
         if len(numbers) != count:
@@ -122,12 +107,12 @@ class Calls(Expressions):
 
     def _intrinsic(
         self, node: ast.Call, function: intrinsics.Intrinsic, result: ScalarType
-    ) -> Expression:
+    ) -> ir.Expression:
         """Return a call of an intrinsic with types; an impure one is executed here, once."""
         numbers = self._arguments(node, f"{function.name}()", len(function.parameters))
         given = zip(numbers, function.parameters, strict=True)
         arguments = tuple(self.stored(node, number, type_) for number, type_ in given)
-        call = Call(result, function, arguments)
+        call = ir.Call(result, function, arguments)
         return call if function.is_pure else self.put(call)
 
     def _barrier(self, node: ast.Call) -> Value:
@@ -135,7 +120,7 @@ class Calls(Expressions):
         if node.args:
             self.refuse(node, "syncthreads() takes nothing", "CPY-CALL-1")
         self.program.has_barrier = True
-        self.out.append(Barrier(node.lineno))
+        self.out.append(ir.Barrier(node.lineno))
         return Values(())
 
     def _axes(self, node: ast.Call) -> int:
@@ -149,7 +134,9 @@ class Calls(Expressions):
     def _grid(self, node: ast.Call) -> Value:
         """Return the index of the thread in the grid."""
         places = [
-            Binary(intp, "+", self._product("blockIdx", "blockDim", axis), _wide("threadIdx", axis))
+            ir.Binary(
+                intp, "+", self._product("blockIdx", "blockDim", axis), _wide("threadIdx", axis)
+            )
             for axis in range(self._axes(node))
         ]
         return places[0] if len(places) == 1 else Values(tuple(places))
@@ -159,16 +146,16 @@ class Calls(Expressions):
         sizes = [self._product("blockDim", "gridDim", axis) for axis in range(self._axes(node))]
         return sizes[0] if len(sizes) == 1 else Values(tuple(sizes))
 
-    def _product(self, one: str, other: str, axis: int) -> Expression:
+    def _product(self, one: str, other: str, axis: int) -> ir.Expression:
         """Return the product of two special registers."""
-        return Binary(intp, "*", _wide(one, axis), _wide(other, axis))
+        return ir.Binary(intp, "*", _wide(one, axis), _wide(other, axis))
 
-    def _length(self, node: ast.Call) -> Expression:
+    def _length(self, node: ast.Call) -> ir.Expression:
         """Return the length of the first axis."""
         found = self.value(node.args[0]) if len(node.args) == 1 else None
         if isinstance(found, Values):
-            return Constant(intp, len(found.items))
-        if not isinstance(found, ArrayValue) or not found.type.ndim:
+            return ir.Constant(intp, len(found.items))
+        if not isinstance(found, ir.ArrayValue) or not found.type.ndim:
             self.refuse(node, "len() takes an array with axes, or a tuple", "CPY-CALL-1")
         return self.extent(found, 0)
 
@@ -180,7 +167,7 @@ class Calls(Expressions):
     }
     """Intrinsic, or built-in function -> the method that converts a call of it."""
 
-    def _shared_array(self, node: ast.Call) -> ArrayValue:
+    def _shared_array(self, node: ast.Call) -> ir.ArrayValue:
         """Return an array in shared memory, with constant shape and type."""
         if not self.in_entry_block or self.returned is not None:
             self.refuse(node, "shared.array() after a branch", "CPY-SHARED-1")
@@ -197,7 +184,7 @@ class Calls(Expressions):
                 given["dtype"], "dtype is not a scalar type of interchange.cuda", "CPY-SHARED-1"
             )
         type_ = ArrayType(element.value, len(shape), in_c_order=True)
-        array = ArrayValue("shared", type_, None, shape, self.program.shared_bytes)
+        array = ir.ArrayValue("shared", type_, None, shape, self.program.shared_bytes)
         self.program.shared_bytes += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
         if self.program.shared_bytes > MOST_SHARED:
             what = f"{self.program.shared_bytes} bytes of shared memory"
@@ -213,7 +200,7 @@ class Calls(Expressions):
             if isinstance(value, Object):
                 found += value.value if isinstance(value.value, tuple) else [value.value]
             else:
-                found.append(value.value if isinstance(value, Constant) else None)
+                found.append(value.value if isinstance(value, ir.Constant) else None)
         if not all(type(n) is int and n > 0 for n in found):
             what = "the shape of a shared array is not made of constant ints above 0"
             self.refuse(node, what, "CPY-SHARED-1")
@@ -247,7 +234,7 @@ class Calls(Expressions):
             result = self._join_returned(node, self.returned)
         finally:
             self.source, self.names, self.lost, self.loops, self.returned, self.callers = kept
-        self.out.append(Inlined(function.__name__, body))
+        self.out.append(ir.Inlined(function.__name__, body))
         return result
 
     def _source_of(self, node: ast.AST, function: Any) -> Source:
@@ -260,15 +247,15 @@ class Calls(Expressions):
     def _passed(self, node: ast.expr) -> Any:
         """Return the meaning of a parameter: a number is a variable of the function's own."""
         found = self.value(node)
-        if isinstance(found, (ArrayValue, Values)):
+        if isinstance(found, (ir.ArrayValue, Values)):
             return found
         if isinstance(found, Object) and not isinstance(found.value, (bool, int, float, complex)):
             return found
         number = self.number(node) if isinstance(found, Object) else found
-        slot: Slot = self.put(number).slot
+        slot: ir.Slot = self.put(number).slot
         return slot
 
-    def _join_returned(self, node: ast.AST, returned: Returned) -> Values | Expression:
+    def _join_returned(self, node: ast.AST, returned: Returned) -> Values | ir.Expression:
         """Return slots for the results, and store the results there at each return."""
         counts = {len(values) for values in returned.values}
         if len(counts) > 1:
@@ -283,12 +270,12 @@ class Calls(Expressions):
             types.append(common)
         slots = [self.new_slot("_", type_) for type_ in types]
         for values, (place, index) in zip(returned.values, returned.places, strict=True):
-            stores: list[Statement] = [
-                Store(slot, self.cast(value, slot.type))
+            stores: list[ir.Statement] = [
+                ir.Store(slot, self.cast(value, slot.type))
                 for slot, value in zip(slots, values, strict=True)
             ]
             place[index : index + 1] = [*stores, place[index]]
-        reads = Values(tuple(map(Read, slots)))
+        reads = Values(tuple(map(ir.Read, slots)))
         return reads.items[0] if len(slots) == 1 else reads
 
     def block(self, body: Sequence[ast.stmt]) -> bool:
@@ -296,9 +283,9 @@ class Calls(Expressions):
         raise NotImplementedError
 
 
-def _wide(name: str, axis: int) -> Expression:
+def _wide(name: str, axis: int) -> ir.Expression:
     """Return a special register, as wide as an address."""
-    return Cast(intp, Special(int32, name, axis))
+    return ir.Cast(intp, ir.Special(int32, name, axis))
 
 
 def has_more(arguments: ast.arguments) -> bool:

@@ -46,17 +46,7 @@ WORK: Final = PendingWork, WorkOnConsumer, OrderedByUser
 class Use:
     """The arrays of one launch, ready on its stream; on exit their producers wait for the launch.
 
-    Parameters
-    ----------
-    configuration : Configuration
-        The configuration with the stream.
-    call : str
-        Named in errors.
-
-    Attributes
-    ----------
-    taken : list[tuple[object, Array]]
-        Arguments not imported by a fast path, with their Arrays.
+    `taken` are the arguments that no fast path imported, with their Arrays.
     """
 
     __slots__ = ("_call", "_debts", "_given", "_later", "_stream", "taken")

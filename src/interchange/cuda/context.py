@@ -8,14 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from . import ir
 from .errors import refuse
-from .ir import ArrayValue, Cast, Constant, Read, Slot, Store
 from .operators import RefusedTypesError, can_store, most_generic
 
 if TYPE_CHECKING:
     import ast
 
-    from .ir import Expression, Program, Statement
     from .source import Source
     from .types import ScalarType
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 class Values:
     """A tuple: a shape, strides, or the result of a function."""
 
-    items: tuple[Expression, ...]
+    items: tuple[ir.Expression, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class Object:
     value: Any
 
 
-Meaning = Slot | ArrayValue | Values | Object
+Meaning = ir.Slot | ir.ArrayValue | Values | Object
 """The meaning of a local name."""
 
 
@@ -42,19 +41,19 @@ Meaning = Slot | ArrayValue | Values | Object
 class Returned:
     """The results of an inlined function, collected from its ``return`` statements."""
 
-    values: list[tuple[Expression, ...]] = field(default_factory=list)
-    places: list[tuple[list[Statement], int]] = field(default_factory=list)
+    values: list[tuple[ir.Expression, ...]] = field(default_factory=list)
+    places: list[tuple[list[ir.Statement], int]] = field(default_factory=list)
 
 
 class Context:
     """The state of the front end, for one kernel and for one function of it at a time."""
 
     source: Source
-    program: Program
+    program: ir.Program
 
-    def __init__(self, source: Source, program: Program) -> None:
+    def __init__(self, source: Source, program: ir.Program) -> None:
         self.source, self.program = source, program
-        self.out: list[Statement] = program.body
+        self.out: list[ir.Statement] = program.body
         self.names: dict[str, Meaning] = {}
         self.lost: dict[str, str] = {}
         """Names that are no longer defined, and why."""
@@ -69,31 +68,31 @@ class Context:
         """Raise the error at a position in the function."""
         refuse(self.source, node, what, rule, hint)
 
-    def new_slot(self, name: str, type_: ScalarType) -> Slot:
+    def new_slot(self, name: str, type_: ScalarType) -> ir.Slot:
         """Return a new variable."""
-        slot = Slot(name, type_)
+        slot = ir.Slot(name, type_)
         self.program.variables.setdefault(name, []).append(slot)
         return slot
 
-    def put(self, value: Expression, name: str = "_") -> Read:
+    def put(self, value: ir.Expression, name: str = "_") -> ir.Read:
         """Store a value in a new slot, and return an expression that reads it."""
         slot = self.new_slot(name, value.type)
-        self.out.append(Store(slot, value))
-        return Read(slot)
+        self.out.append(ir.Store(slot, value))
+        return ir.Read(slot)
 
-    def spill(self, value: Expression, position: int) -> Expression:
+    def spill(self, value: ir.Expression, position: int) -> ir.Expression:
         """Compute a value before the statements from a position on, which may change it."""
-        if isinstance(value, Constant):
+        if isinstance(value, ir.Constant):
             return value
         slot = self.new_slot("_", value.type)
-        self.out.insert(position, Store(slot, value))
-        return Read(slot)
+        self.out.insert(position, ir.Store(slot, value))
+        return ir.Read(slot)
 
-    def cast(self, value: Expression, target: ScalarType) -> Expression:
+    def cast(self, value: ir.Expression, target: ScalarType) -> ir.Expression:
         """Return a value cast to another type."""
-        return value if value.type is target else Cast(target, value)
+        return value if value.type is target else ir.Cast(target, value)
 
-    def stored(self, node: ast.AST, value: Expression, target: ScalarType) -> Expression:
+    def stored(self, node: ast.AST, value: ir.Expression, target: ScalarType) -> ir.Expression:
         """Return a value coerced to the type of its target."""
         if not can_store(value.type, target):
             what = f"a value of {value.type} is stored as {target}"

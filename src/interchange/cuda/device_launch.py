@@ -75,28 +75,15 @@ _for_good: Final[list[Any]] = []
 
 
 class DeviceKernel:
-    """A kernel for GPUs, compiled for each on its first launch there.
-
-    Parameters
-    ----------
-    program : Program
-        The typed program.
-    checks : bool
-        Whether every index is checked; the host then waits for each launch.
-
-    Attributes
-    ----------
-    by_ordinal : dict[int, tuple]
-        The last launch on each GPU; the handles of the function and its context come first.
-    """
+    """A kernel for GPUs, compiled for each on its first launch there."""
 
     program: Program
-    checks: bool
+    checks: bool  # whether every index is checked; the host then waits for each launch
 
     def __init__(self, program: Program, *, checks: bool) -> None:
         self.program, self.checks = program, checks
         self._packing = Packing(program.arguments)
-        self.by_ordinal: dict[int, _Loaded] = {}
+        self.by_ordinal: dict[int, _Loaded] = {}  # the last launch on each GPU
         self._by_context: dict[int, _Loaded] = {}
         self._calls: modules.LaunchCalls | None = None
         self._lock = threading.Lock()

@@ -11,22 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
 
+from . import ir
 from .context import Context, Object, Values
 from .intrinsics import AXES, Register
-from .ir import (
-    ArrayValue,
-    Binary,
-    Constant,
-    Element,
-    Extent,
-    If,
-    Part,
-    Read,
-    Slot,
-    Special,
-    Store,
-    Unary,
-)
 from .operators import literal_type, typed_binary, typed_comparison
 from .source import MISSING
 from .types import BY_NAME, PART_OF, bool_, int32, intp
@@ -34,7 +21,6 @@ from .types import BY_NAME, PART_OF, bool_, int32, intp
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .ir import Expression, Statement
 
 Value = Any  # Expression, ArrayValue, Values or Object
 
@@ -56,7 +42,7 @@ _WAYS_OUT: Final = {
 class Expressions(Context):
     """Type inference of expressions; statements that they need are added before them."""
 
-    out: list[Statement]
+    out: list[ir.Statement]
     in_entry_block: bool
 
     def value(self, node: ast.expr) -> Value:
@@ -70,20 +56,20 @@ class Expressions(Context):
         """Return the value of a call: see `Calls`."""
         raise NotImplementedError
 
-    def number(self, node: ast.expr) -> Expression:
+    def number(self, node: ast.expr) -> ir.Expression:
         """Return an expression that must be a number."""
         found = self.value(node)
         if isinstance(found, Object):
             return self._constant(node, found.value)
-        if isinstance(found, (ArrayValue, Values)):
-            kind = "an array" if isinstance(found, ArrayValue) else "a tuple"
+        if isinstance(found, (ir.ArrayValue, Values)):
+            kind = "an array" if isinstance(found, ir.ArrayValue) else "a tuple"
             self.refuse(node, f"{kind} is used as a number", "CPY-TYPE-1")
-        result: Expression = found
+        result: ir.Expression = found
         return result
 
-    def numbers(self, nodes: Sequence[ast.expr]) -> list[Expression]:
+    def numbers(self, nodes: Sequence[ast.expr]) -> list[ir.Expression]:
         """Return several expressions, in source order."""
-        found: list[Expression] = []
+        found: list[ir.Expression] = []
         for node in nodes:
             before = len(self.out)
             number = self.number(node)
@@ -95,13 +81,13 @@ class Expressions(Context):
             found.append(number)
         return found
 
-    def truth(self, node: ast.expr) -> Expression:
+    def truth(self, node: ast.expr) -> ir.Expression:
         """Return a condition; for ``and`` and ``or``, the truth of each operand is enough."""
         if isinstance(node, ast.BoolOp):
             return self._shortened(node, self.truth)
         return self.as_truth(node, self.number(node))
 
-    def as_truth(self, node: ast.AST, value: Expression) -> Expression:
+    def as_truth(self, node: ast.AST, value: ir.Expression) -> ir.Expression:
         """Return whether a number is not 0."""
         if value.type.kind == "complex":
             self.refuse(node, "a complex number as a condition", "CPY-TYPE-3")
@@ -109,17 +95,17 @@ class Expressions(Context):
 
     # ------------------------------------------------------------ names and constants
 
-    def _constant(self, node: ast.AST, value: object) -> Expression:
+    def _constant(self, node: ast.AST, value: object) -> ir.Expression:
         """Return a constant from a number of Python or of NumPy."""
         scalar = BY_NAME.get(str(getattr(value, "dtype", "")))
         if scalar is not None and getattr(value, "shape", None) == ():
-            return Constant(scalar, value.item())  # type: ignore[attr-defined]
+            return ir.Constant(scalar, value.item())  # type: ignore[attr-defined]
         type_ = literal_type(value)
         if type_ is None:
             if isinstance(value, int):
                 self.refuse(node, f"{value} fits no integer type", "CPY-NPM-1")
             self.refuse(node, f"{type(value).__name__} is not a number", "CPY-NPM-1")
-        return Constant(type_, value)
+        return ir.Constant(type_, value)
 
     def _read_constant(self, node: ast.Constant) -> Value:
         """Convert a literal."""
@@ -128,8 +114,8 @@ class Expressions(Context):
     def _read_name(self, node: ast.Name) -> Value:
         """Convert a name."""
         meaning = self.names.get(node.id)
-        if isinstance(meaning, Slot):
-            return Read(meaning)
+        if isinstance(meaning, ir.Slot):
+            return ir.Read(meaning)
         if meaning is not None:
             return meaning
         if node.id in self.lost:
@@ -151,7 +137,7 @@ class Expressions(Context):
     def _read_tuple(self, node: ast.Tuple) -> Value:
         """Convert a tuple."""
         numbers = self.numbers(node.elts)
-        return Values(tuple(n if isinstance(n, Constant) else self.put(n) for n in numbers))
+        return Values(tuple(n if isinstance(n, ir.Constant) else self.put(n) for n in numbers))
 
     # ------------------------------------------------------------ arrays
 
@@ -164,46 +150,46 @@ class Expressions(Context):
             except Exception:  # noqa: BLE001 - a property may raise anything
                 what = f"{show(owner.value)} has no {node.attr}"
                 self.refuse(node, what, "CPY-NAME-1")
-        if isinstance(owner, ArrayValue):
+        if isinstance(owner, ir.ArrayValue):
             return self._attribute_of_array(node, owner)
         if (
             not isinstance(owner, Values)
             and owner.type in PART_OF
             and node.attr in {"real", "imag"}
         ):
-            return Part(PART_OF[owner.type], owner, int(node.attr == "imag"))
+            return ir.Part(PART_OF[owner.type], owner, int(node.attr == "imag"))
         self.refuse(node, f"a number has no attribute {node.attr}", "CPY-ATTR-1")
         return None
 
-    def _attribute_of_array(self, node: ast.Attribute, array: ArrayValue) -> Value:
+    def _attribute_of_array(self, node: ast.Attribute, array: ir.ArrayValue) -> Value:
         """Return one of the four attributes of an array."""
         axes = range(array.type.ndim)
         if node.attr == "ndim":
-            return Constant(intp, array.type.ndim)
+            return ir.Constant(intp, array.type.ndim)
         if node.attr in {"shape", "strides"}:
             return Values(tuple(self.extent(array, axis, node.attr == "strides") for axis in axes))
         if node.attr == "size":
-            size: Expression = Constant(intp, 1)
+            size: ir.Expression = ir.Constant(intp, 1)
             for axis in axes:
-                size = Binary(intp, "*", size, self.extent(array, axis))
+                size = ir.Binary(intp, "*", size, self.extent(array, axis))
             return size
         self.refuse(node, f"an array has no attribute {node.attr}", "CPY-ATTR-1")
         return None
 
-    def extent(self, array: ArrayValue, axis: int, is_stride: bool = False) -> Expression:  # noqa: FBT002
+    def extent(self, array: ir.ArrayValue, axis: int, is_stride: bool = False) -> ir.Expression:  # noqa: FBT002
         """Return a length [elements] or a stride [bytes], constant if the array is shared."""
         if array.argument is not None:
-            return Extent(array, axis, is_stride)
+            return ir.Extent(array, axis, is_stride)
         if not is_stride:
-            return Constant(intp, array.shape[axis])
-        return Constant(intp, array.strides[axis])
+            return ir.Constant(intp, array.shape[axis])
+        return ir.Constant(intp, array.strides[axis])
 
     def _read_subscript(self, node: ast.Subscript) -> Value:
         """Convert a subscript: an element, or an item of a tuple."""
         owner = self.value(node.value)
         if isinstance(owner, Values):
             return self._item(node, owner)
-        if isinstance(owner, ArrayValue):
+        if isinstance(owner, ir.ArrayValue):
             element = self.element(node, owner)
             if owner.argument is not None:
                 self.program.reads.add(owner.argument)
@@ -211,18 +197,18 @@ class Expressions(Context):
         self.refuse(node, "only arrays and tuples can be indexed", "CPY-INDEX-1")
         return None
 
-    def _item(self, node: ast.Subscript, values: Values) -> Expression:
+    def _item(self, node: ast.Subscript, values: Values) -> ir.Expression:
         """Return an item of a tuple, whose index must be constant."""
         index = self.number(node.slice)
-        if not isinstance(index, (Constant, Unary)):
+        if not isinstance(index, (ir.Constant, ir.Unary)):
             self.refuse(node.slice, "the index of a tuple is not a constant", "CPY-TUPLE-1")
-        place = index.value if isinstance(index, Constant) else _negative(index)
+        place = index.value if isinstance(index, ir.Constant) else _negative(index)
         count = len(values.items)
         if not isinstance(place, int) or not -count <= place < count:
             self.refuse(node.slice, f"a tuple of {count} has no item {place}", "CPY-TUPLE-1")
         return values.items[place]
 
-    def element(self, node: ast.Subscript, array: ArrayValue) -> Element:
+    def element(self, node: ast.Subscript, array: ir.ArrayValue) -> ir.Element:
         """Return the index of an element, an int for every axis."""
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for each in nodes:
@@ -242,7 +228,7 @@ class Expressions(Context):
                 self.refuse(each, "an index from the end", "CPY-INDEX-3", hint)
         self.program.places.append((self.source, node))
         place = len(self.program.places)
-        return Element(array, tuple(self.cast(i, intp) for i in indices), place)
+        return ir.Element(array, tuple(self.cast(i, intp) for i in indices), place)
 
     # ------------------------------------------------------------ operators
 
@@ -252,8 +238,8 @@ class Expressions(Context):
         return self.binary(node, node.op, left, right)
 
     def binary(
-        self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression
-    ) -> Expression:
+        self, node: ast.AST, operator: ast.operator, left: ir.Expression, right: ir.Expression
+    ) -> ir.Expression:
         """Return a typed operation."""
         name = BINARY.get(type(operator))
         if name is None:
@@ -262,14 +248,14 @@ class Expressions(Context):
         typed = self.typed(node, typed_binary, name, left.type, right.type)
         left, right = self.cast(left, typed.operands), self.cast(right, typed.operands)
         if name == "//" and typed.operands.kind != "float":
-            done: Expression = Binary(typed.operands, name, left, right)
+            done: ir.Expression = ir.Binary(typed.operands, name, left, right)
             return self.cast(done, typed.result)
-        return Binary(typed.result, name, left, right)
+        return ir.Binary(typed.result, name, left, right)
 
     def _read_unary_op(self, node: ast.UnaryOp) -> Value:
         """Convert a unary operation."""
         if isinstance(node.op, ast.Not):
-            return Unary(bool_, "not", self.truth(node.operand))
+            return ir.Unary(bool_, "not", self.truth(node.operand))
         value = self.number(node.operand)
         if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             written = node.operand.value
@@ -277,15 +263,15 @@ class Expressions(Context):
                 return self._constant(node, -written)  # -2**31 is an int32, though 2**31 is not
         if value.type is bool_:
             if isinstance(node.op, ast.Invert):
-                return Unary(bool_, "not", value)
+                return ir.Unary(bool_, "not", value)
             value = self.cast(value, int32)
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(node.op, ast.Invert):
             if not value.type.is_integer:
                 self.refuse(node, f"~ of {value.type}", "CPY-TYPE-2")
-            return Unary(value.type, "~", value)
-        return Unary(value.type, "-", value)
+            return ir.Unary(value.type, "~", value)
+        return ir.Unary(value.type, "-", value)
 
     def _read_compare(self, node: ast.Compare) -> Value:
         """Convert a comparison, or a chain of them."""
@@ -299,67 +285,73 @@ class Expressions(Context):
         result = self.new_slot("_", bool_)
         left = self.put(self.number(node.left))
         self._chain(node, list(zip(node.ops, node.comparators, strict=True)), left, result)
-        return Read(result)
+        return ir.Read(result)
 
     def _chain(
-        self, node: ast.Compare, rest: list[tuple[ast.cmpop, ast.expr]], left: Expression, to: Slot
+        self,
+        node: ast.Compare,
+        rest: list[tuple[ast.cmpop, ast.expr]],
+        left: ir.Expression,
+        to: ir.Slot,
     ) -> None:
         """Compare the first pair, and the rest if it holds."""
         (operator, other), *more = rest
         right = self.put(self.number(other))
         test = self._compared(node, operator, left, right)
         if not more:
-            self.out.append(Store(to, test))
+            self.out.append(ir.Store(to, test))
             return
         body = self.nested(lambda: self._chain(node, more, right, to))
-        self.out.append(If(test, body, [Store(to, Constant(bool_, False))]))  # noqa: FBT003
+        self.out.append(ir.If(test, body, [ir.Store(to, ir.Constant(bool_, False))]))  # noqa: FBT003
 
     def _compared(
-        self, node: ast.AST, operator: ast.cmpop, left: Expression, right: Expression
-    ) -> Expression:
+        self, node: ast.AST, operator: ast.cmpop, left: ir.Expression, right: ir.Expression
+    ) -> ir.Expression:
         """Return a comparison."""
         name = COMPARED[type(operator)]
         common = self.typed(node, typed_comparison, name, left.type, right.type)
-        return Binary(bool_, name, self.cast(left, common), self.cast(right, common))
+        return ir.Binary(bool_, name, self.cast(left, common), self.cast(right, common))
 
     def _read_bool_op(self, node: ast.BoolOp) -> Value:
         """Convert ``and`` and ``or``: the deciding operand, in the common type of all."""
         return self._shortened(node, self.number)
 
-    def _shortened(self, node: ast.BoolOp, read: Callable[[ast.expr], Expression]) -> Expression:
+    def _shortened(
+        self, node: ast.BoolOp, read: Callable[[ast.expr], ir.Expression]
+    ) -> ir.Expression:
         """Evaluate the first operand, and those after it only if needed."""
-        result, stores = self.new_slot("_", bool_), list[Store]()
+        result, stores = self.new_slot("_", bool_), list[ir.Store]()
         self._decide(node, node.values, read, result, stores)
         types = [store.value.type for store in stores]
         result.type = reduce(lambda a, b: self.joined(node, a, b), types)
         for store in stores:
             store.value = self.cast(store.value, result.type)
-        return Read(result)
+        return ir.Read(result)
 
     def _decide(
         self,
         node: ast.BoolOp,
         rest: list[ast.expr],
-        read: Callable[[ast.expr], Expression],
-        to: Slot,
-        stores: list[Store],
+        read: Callable[[ast.expr], ir.Expression],
+        to: ir.Slot,
+        stores: list[ir.Store],
     ) -> None:
         """Store an operand, and, if it does not decide, the ones after it."""
         first, *more = rest
         value = self.put(read(first)) if more else read(first)
-        stores.append(Store(to, value))
+        stores.append(ir.Store(to, value))
         self.out.append(stores[-1])
         if more:
             test = self.as_truth(first, value)
             body = self.nested(lambda: self._decide(node, more, read, to, stores))
-            nothing: list[Statement] = []
+            nothing: list[ir.Statement] = []
             is_and = isinstance(node.op, ast.And)
-            self.out.append(If(test, *((body, nothing) if is_and else (nothing, body))))
+            self.out.append(ir.If(test, *((body, nothing) if is_and else (nothing, body))))
 
     def _read_if_exp(self, node: ast.IfExp) -> Value:
         """Convert a conditional expression."""
         test = self.truth(node.test)
-        values: list[Expression] = []
+        values: list[ir.Expression] = []
         bodies = [
             self.nested(lambda each=each: values.append(self.number(each)))  # type: ignore[misc]
             for each in (node.body, node.orelse)
@@ -368,9 +360,9 @@ class Expressions(Context):
         joined = self.joined(node, a.type, b.type)
         result = self.new_slot("_", joined)
         for body, value in zip(bodies, values, strict=True):
-            body.append(Store(result, self.cast(value, joined)))
-        self.out.append(If(test, *bodies))
-        return Read(result)
+            body.append(ir.Store(result, self.cast(value, joined)))
+        self.out.append(ir.If(test, *bodies))
+        return ir.Read(result)
 
     _EXPRESSIONS: Final[dict[type[ast.AST], Callable[[Any, Any], Value]]] = {
         ast.Constant: _read_constant,
@@ -387,7 +379,7 @@ class Expressions(Context):
     }
     """Kind of expression -> the method that converts it."""
 
-    def nested(self, act: Callable[[], object]) -> list[Statement]:
+    def nested(self, act: Callable[[], object]) -> list[ir.Statement]:
         """Return the statements added by a function."""
         kept, self.out = self.out, []
         was, self.in_entry_block = self.in_entry_block, False
@@ -401,19 +393,19 @@ class Expressions(Context):
 def _object(value: Any) -> Value:
     """Return the meaning of an outer object in a kernel: a special register, or an object."""
     if isinstance(value, Register):
-        return Special(int32, value.name, AXES.index(value.axis))
+        return ir.Special(int32, value.name, AXES.index(value.axis))
     return Object(value)
 
 
-def _is_below_0(index: Expression) -> bool:
+def _is_below_0(index: ir.Expression) -> bool:
     """Whether an index is a negative literal."""
-    if isinstance(index, Unary):
+    if isinstance(index, ir.Unary):
         number = _negative(index)
         return number is not None and number < 0
-    return isinstance(index, Constant) and index.value < 0
+    return isinstance(index, ir.Constant) and index.value < 0
 
 
-def _negative(index: Unary) -> Any:
+def _negative(index: ir.Unary) -> Any:
     """Return the number of the literal ``-n``."""
     number = index.value
-    return -number.value if isinstance(number, Constant) and index.operator == "-" else None
+    return -number.value if isinstance(number, ir.Constant) and index.operator == "-" else None

@@ -33,11 +33,8 @@ _KNOWN: Final = frozenset({"builtins", "numpy"})
 class Repeater:
     """Repeats launches of one kernel.
 
-    Attributes
-    ----------
-    launch : callable or None
-        ``f(configuration, arguments)`` -> whether it was launched; if not, nothing was done.  None
-        before the first launch, and if launches are made in Python.
+    ``launch(configuration, arguments)`` returns whether it was launched; if not, nothing was done.
+    It is None before the first launch, and if launches are made in Python.
     """
 
     __slots__ = ("_launcher", "_lock", "launch")
@@ -57,16 +54,9 @@ class Repeater:
     ) -> None:
         """Repeat launches like one that was made.
 
-        Parameters
-        ----------
-        loaded : dict[int, tuple]
-            By the ordinal of a GPU; the handles of the function and of its context come first.
-        ordinal : int
-            Ordinal of the GPU.
-        arguments : iterable of tuples
-            As the caller passed them, and as they were passed to the kernel.
-        is_typed : bool
-            Whether the kernel has a signature, which sets the types of numbers.
+        `loaded` has, by the ordinal of a GPU, the handles of the function and of its context first;
+        `arguments` are pairs, as the caller passed them and as the kernel received them.  If the
+        kernel `is_typed`, its signature sets the types of numbers.
         """
         described = []
         for value, passed in arguments:

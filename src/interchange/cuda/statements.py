@@ -10,24 +10,9 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
+from . import ir
 from .calls import Calls, has_more
 from .context import Object, Values
-from .ir import (
-    TOO_DEEP,
-    Argument,
-    ArrayValue,
-    Binary,
-    Constant,
-    If,
-    Jump,
-    Loop,
-    Program,
-    Read,
-    Rounds,
-    Slot,
-    Store,
-    StoreElement,
-)
 from .operators import most_generic
 from .types import UNSIGNED, ArrayType, bool_, int32
 
@@ -35,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .context import Meaning
-    from .ir import Expression, Statement
     from .source import Source
     from .types import ScalarType
 
@@ -44,7 +28,7 @@ _ONE_PATH: Final = "is assigned on one of two paths only"
 _IN_LOOP: Final = "is first assigned in a loop, which may have no iteration"
 
 
-def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -> Program:
+def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -> ir.Program:
     """Return a kernel for given types of arguments.
 
     Raises
@@ -53,7 +37,7 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
         The function is not in the dialect.
     """
     names = [each.arg for each in source.tree.args.args]
-    program = Program(source.name, tuple(arguments))
+    program = ir.Program(source.name, tuple(arguments))
     reader = Statements(source, program)
     if has_more(source.tree.args):
         what = "parameters with defaults, *args or **kwargs"
@@ -63,14 +47,14 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
         reader.refuse(source.tree, what, "CPY-ARG-1")
     for place, (name, type_) in enumerate(zip(names, arguments, strict=True)):
         if isinstance(type_, ArrayType):
-            reader.names[name] = ArrayValue(name, type_, place)
+            reader.names[name] = ir.ArrayValue(name, type_, place)
         else:
-            reader.names[name] = reader.put(Argument(type_, place), name).slot
+            reader.names[name] = reader.put(ir.Argument(type_, place), name).slot
     try:
         reader.block(source.tree.body)
     except RecursionError:
         reader.source, deepest = reader.reached
-        reader.refuse(deepest, TOO_DEEP, "CPY-NPM-2", "write several statements")
+        reader.refuse(deepest, ir.TOO_DEEP, "CPY-NPM-2", "write several statements")
     return program
 
 
@@ -132,13 +116,13 @@ class Statements(Calls):
         else:
             self.refuse(target, f"{type(target).__name__} is not an assignment target", "CPY-NPM-2")
 
-    def _as_number(self, node: ast.AST, value: Any) -> Expression:
+    def _as_number(self, node: ast.AST, value: Any) -> ir.Expression:
         """Return a value that must be a number."""
         if isinstance(value, Object):
             return self._constant(node, value.value)
-        if isinstance(value, (ArrayValue, Values)):
+        if isinstance(value, (ir.ArrayValue, Values)):
             self.refuse(node, "only numbers can be stored", "CPY-TYPE-1")
-        found: Expression = value
+        found: ir.Expression = value
         return found
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
@@ -158,12 +142,12 @@ class Statements(Calls):
         if isinstance(value, Object) and not _is_number(value.value):
             self._rename(node, name, before, value)
             return
-        if isinstance(value, (ArrayValue, Values)):
+        if isinstance(value, (ir.ArrayValue, Values)):
             self._rename(node, name, before, value)
             return
         number = self._as_number(node, value)
-        if isinstance(before, Slot) and (self.loops or before.type is number.type):
-            self.out.append(Store(before, self.stored(node, number, before.type)))
+        if isinstance(before, ir.Slot) and (self.loops or before.type is number.type):
+            self.out.append(ir.Store(before, self.stored(node, number, before.type)))
             return
         if before is not None and self.loops:
             what = f"{name} is not a number before the loop, and becomes one in it"
@@ -178,10 +162,10 @@ class Statements(Calls):
         self.names[name] = value
         self.lost.pop(name, None)
 
-    def _store_element(self, target: ast.Subscript, value: Expression) -> None:
+    def _store_element(self, target: ast.Subscript, value: ir.Expression) -> None:
         """Assign a number to an element of an array."""
         array = self.value(target.value)
-        if not isinstance(array, ArrayValue):
+        if not isinstance(array, ir.ArrayValue):
             self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
         before = len(self.out)
         element = self.element(target, array)
@@ -189,7 +173,7 @@ class Statements(Calls):
             value = self.spill(value, before)
         if array.argument is not None:
             self.program.writes.add(array.argument)
-        self.out.append(StoreElement(element, self.stored(target, value, array.type.element)))
+        self.out.append(ir.StoreElement(element, self.stored(target, value, array.type.element)))
 
     def _read_aug_assign(self, node: ast.AugAssign) -> None:
         """Convert an augmented assignment."""
@@ -205,10 +189,10 @@ class Statements(Calls):
     def _augment_element(self, node: ast.AugAssign, target: ast.Subscript) -> None:
         """Read, compute and store one element, whose index is evaluated once."""
         array = self.value(target.value)
-        if not isinstance(array, ArrayValue):
+        if not isinstance(array, ir.ArrayValue):
             self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
         place = self.element(target, array)
-        index = tuple(i if isinstance(i, Constant) else self.put(i) for i in place.index)
+        index = tuple(i if isinstance(i, ir.Constant) else self.put(i) for i in place.index)
         element = type(place)(array, index, place.place)
         if array.argument is not None:
             self.program.reads.add(array.argument)
@@ -217,7 +201,7 @@ class Statements(Calls):
         right, left = self.number(node.value), element
         kept = self.spill(left, before) if len(self.out) > before else left
         value = self.binary(node, node.op, kept, right)
-        self.out.append(StoreElement(element, self.stored(node, value, element.type)))
+        self.out.append(ir.StoreElement(element, self.stored(node, value, element.type)))
 
     # ------------------------------------------------------------ branches
 
@@ -226,7 +210,7 @@ class Statements(Calls):
         test = self.truth(node.test)
         self.in_entry_block = False
         base, lost = dict(self.names), dict(self.lost)
-        ends: list[tuple[list[Statement], dict[str, Meaning]]] = []
+        ends: list[tuple[list[ir.Statement], dict[str, Meaning]]] = []
         bodies = []
         for statements in (node.body, node.orelse):
             self.names, self.lost = dict(base), dict(lost)
@@ -236,7 +220,7 @@ class Statements(Calls):
             if goes_on[0]:
                 ends.append((body, self.names))
         self.lost = lost
-        self.out.append(If(test, *bodies))
+        self.out.append(ir.If(test, *bodies))
         self.in_entry_block = False
         if not ends:
             self.names = base
@@ -245,7 +229,7 @@ class Statements(Calls):
         return True
 
     def _join(
-        self, node: ast.AST, ends: list[tuple[list[Statement], dict[str, Meaning]]]
+        self, node: ast.AST, ends: list[tuple[list[ir.Statement], dict[str, Meaning]]]
     ) -> dict[str, Meaning]:
         """Return the meaning of names after two branches; a slot for each that differs."""
         (one_body, one), (other_body, other) = ends
@@ -254,11 +238,11 @@ class Statements(Calls):
             a, b = one.get(name), other.get(name)
             if a is b and a is not None:
                 joined[name] = a
-            elif isinstance(a, Slot) and isinstance(b, Slot):
+            elif isinstance(a, ir.Slot) and isinstance(b, ir.Slot):
                 type_ = self.joined(node, a.type, b.type)
                 slot = joined[name] = self.new_slot(name, type_)
-                one_body.append(Store(slot, self.cast(Read(a), type_)))
-                other_body.append(Store(slot, self.cast(Read(b), type_)))
+                one_body.append(ir.Store(slot, self.cast(ir.Read(a), type_)))
+                other_body.append(ir.Store(slot, self.cast(ir.Read(b), type_)))
             else:
                 self.lost[name] = _ONE_PATH if a is None or b is None else "means two things"
         return joined
@@ -270,23 +254,23 @@ class Statements(Calls):
         if node.orelse:
             self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
 
-        def test() -> Expression:
+        def test() -> ir.Expression:
             return self.truth(node.test)
 
         self._loop(test, lambda: None, node.body, [])
 
     def _loop(
         self,
-        test: Callable[[], Expression],
+        test: Callable[[], ir.Expression],
         begin: Callable[[], None],
         body: Sequence[ast.stmt],
-        step: list[Statement],
+        step: list[ir.Statement],
     ) -> None:
         """Add a loop; names first assigned in it are undefined after it."""
         self.in_entry_block = False
         before = dict(self.names)
         self.loops += 1
-        tests: list[Expression] = []
+        tests: list[ir.Expression] = []
         before_test = self.nested(lambda: tests.append(test()))
 
         def all_of_it() -> None:
@@ -295,7 +279,7 @@ class Statements(Calls):
 
         statements = self.nested(all_of_it)
         self.loops -= 1
-        self.out.append(Loop(before_test, tests[0], statements, step))
+        self.out.append(ir.Loop(before_test, tests[0], statements, step))
         self.lost.update(dict.fromkeys(self.names.keys() - before.keys(), _IN_LOOP))
         self.names = before
         self.in_entry_block = False
@@ -314,12 +298,12 @@ class Statements(Calls):
         start, stop, step = self._range(call)
         self._count(node, node.target.id, start, stop, step)
 
-    def _range(self, call: ast.Call) -> tuple[Expression, Expression, Expression]:
+    def _range(self, call: ast.Call) -> tuple[ir.Expression, ir.Expression, ir.Expression]:
         """Return the three numbers of range(), of one type."""
         if not 1 <= len(call.args) <= _RANGE or call.keywords:
             self.refuse(call, "range() takes one to three numbers", "CPY-NPM-3")
         numbers = self.numbers(call.args)
-        if len(numbers) == _RANGE and isinstance(numbers[2], Constant) and numbers[2].value == 0:
+        if len(numbers) == _RANGE and isinstance(numbers[2], ir.Constant) and numbers[2].value == 0:
             self.refuse(call, "the step of range() is 0", "CPY-NPM-3")
         types = [number.type for number in numbers]
         if any(type_.kind in {"float", "complex"} for type_ in types):
@@ -327,48 +311,53 @@ class Statements(Calls):
         type_ = reduce(most_generic, types)
         type_ = int32 if type_ is bool_ else type_
         step = numbers[-1] if len(numbers) == _RANGE else None
-        if type_.kind == "uint" and isinstance(step, Constant) and step.value < 0:
+        if type_.kind == "uint" and isinstance(step, ir.Constant) and step.value < 0:
             what = f"range() of {type_}, which has no step of {step.value}"
             self.refuse(call, what, "CPY-NPM-3", "cast the others, as in range(int64(n), 0, -1)")
         given = [self.cast(number, type_) for number in numbers]
         if len(given) == 1:
-            given = [Constant(type_, 0), *given]
+            given = [ir.Constant(type_, 0), *given]
         if len(given) == 2:
-            given.append(Constant(type_, 1))
-        start, stop, step = (n if isinstance(n, Constant) else self.put(n) for n in given)
+            given.append(ir.Constant(type_, 1))
+        start, stop, step = (n if isinstance(n, ir.Constant) else self.put(n) for n in given)
         return start, stop, step
 
     def _count(
-        self, node: ast.For, name: str, start: Expression, stop: Expression, step: Expression
+        self,
+        node: ast.For,
+        name: str,
+        start: ir.Expression,
+        stop: ir.Expression,
+        step: ir.Expression,
     ) -> None:
         """Add a loop over a range: iterations are counted, so that no number overflows."""
         type_, counted = start.type, UNSIGNED[start.type]
-        rounds = self.put(Rounds(counted, start, stop, step))
+        rounds = self.put(ir.Rounds(counted, start, stop, step))
         counter = self.new_slot("_", counted)
-        self.out.append(Store(counter, Constant(counted, 0)))
+        self.out.append(ir.Store(counter, ir.Constant(counted, 0)))
         variable = self.new_slot("_", type_)
-        self.out.append(Store(variable, start))
+        self.out.append(ir.Store(variable, start))
 
-        def test() -> Expression:
-            return Binary(bool_, "<", Read(counter), rounds)
+        def test() -> ir.Expression:
+            return ir.Binary(bool_, "<", ir.Read(counter), rounds)
 
         def begin() -> None:
-            self._bind(node.target, name, Read(variable))
+            self._bind(node.target, name, ir.Read(variable))
 
-        advance: list[Statement] = [
-            Store(counter, Binary(counted, "+", Read(counter), Constant(counted, 1))),
-            Store(variable, Binary(type_, "+", Read(variable), step)),
+        advance: list[ir.Statement] = [
+            ir.Store(counter, ir.Binary(counted, "+", ir.Read(counter), ir.Constant(counted, 1))),
+            ir.Store(variable, ir.Binary(type_, "+", ir.Read(variable), step)),
         ]
         self._loop(test, begin, node.body, advance)
 
     def _read_break(self, _: ast.Break) -> bool:
         """Convert ``break``."""
-        self.out.append(Jump("break"))
+        self.out.append(ir.Jump("break"))
         return False
 
     def _read_continue(self, _: ast.Continue) -> bool:
         """Convert ``continue``."""
-        self.out.append(Jump("continue"))
+        self.out.append(ir.Jump("continue"))
         return False
 
     # ------------------------------------------------------------ return
@@ -383,17 +372,17 @@ class Statements(Calls):
                 self.refuse(
                     node, "a kernel cannot return a value", "CPY-RETURN-1", "store it in an array"
                 )
-            self.out.append(Jump("return"))
+            self.out.append(ir.Jump("return"))
             return False
-        values: tuple[Expression, ...] = ()
+        values: tuple[ir.Expression, ...] = ()
         if node.value is not None and not is_nothing:
             found = self.value(node.value)
-            if isinstance(found, ArrayValue):
+            if isinstance(found, ir.ArrayValue):
                 self.refuse(node, "a function can return numbers only", "CPY-RETURN-1")
             values = found.items if isinstance(found, Values) else (self._as_number(node, found),)
         self.returned.values.append(values)
         self.returned.places.append((self.out, len(self.out)))
-        self.out.append(Jump("return"))
+        self.out.append(ir.Jump("return"))
         return False
 
     _STATEMENTS: Final[dict[type[ast.AST], Callable[[Any, Any], bool | None]]] = {

@@ -56,26 +56,12 @@ _CONSTRAINTS: Final = {"i16": "h", "i32": "r", "i64": "l", "float": "f", "double
 
 
 class Code:
-    """Generates the function of one thread; a target defines thread indices and barriers.
-
-    Attributes
-    ----------
-    module : ir.Module
-        The module.
-    function : ir.Function
-        The function of a thread.
-    arrays : dict
-        Index of an argument -> pointer, lengths and strides.
-    numbers : dict
-        Index of an argument -> value.
-    """
+    """Generates the function of one thread; a target defines thread indices and barriers."""
 
     program: Program
     module: Any
     function: Any
-
-    checks = False
-    """Whether indices are checked before they are used."""
+    checks = False  # whether indices are checked before they are used
 
     def __init__(self, program: Program, module: ir.Module, function: ir.Function) -> None:
         self.program, self.module, self.function = program, module, function
@@ -83,6 +69,7 @@ class Code:
         self.start: Any = function.append_basic_block("start")
         self.slots: Any = ir.IRBuilder(self.entry)
         self.b: Any = ir.IRBuilder(self.start)
+        # index of an argument -> pointer, lengths and strides; or value
         self.arrays: dict[int, tuple[Any, list[Any], list[Any]]] = {}
         self.numbers: dict[int, Any] = {}
         self._slots: dict[Slot, Any] = {}
@@ -346,23 +333,9 @@ class Code:
         found = self.b.load(self.address(node), align=self._alignment(node), typ=kind)
         return self.b.icmp_unsigned("!=", found, I8(0)) if node.type.kind == "bool" else found
 
-    # ------------------------------------------------------------ operators: see arithmetic.py
-
-    def _compute_binary(self, node: Binary) -> Any:
-        """Return a binary operation."""
-        return arithmetic.binary(self, node)
-
-    def _compute_unary(self, node: Unary) -> Any:
-        """Return a unary operation."""
-        return arithmetic.unary(self, node)
-
     def _compute_cast(self, node: Cast) -> Any:
         """Return a number cast to another type."""
         return arithmetic.cast(self, self.value(node.value), node.value.type, node.type)
-
-    def _compute_rounds(self, node: Rounds) -> Any:
-        """Return the length of a range."""
-        return arithmetic.rounds(self, node)
 
     _WRITERS: Final[dict[type[Any], Callable[[Any, Any], None]]] = {
         Store: _write_store,
@@ -385,10 +358,10 @@ class Code:
         Math: _compute_math,
         Call: _compute_call,
         Element: _compute_element,
-        Binary: _compute_binary,
-        Unary: _compute_unary,
+        Binary: arithmetic.binary,
+        Unary: arithmetic.unary,
         Cast: _compute_cast,
-        Rounds: _compute_rounds,
+        Rounds: arithmetic.rounds,
     }
     """Kind of expression -> the method that generates its value."""
 
