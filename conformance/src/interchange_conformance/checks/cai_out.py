@@ -32,7 +32,6 @@ from ._records import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
     from interchange_conformance.registry import Decorator
 
@@ -357,7 +356,9 @@ def records_agree_with_capsules(producer: ProducerUnderTest, case: bool) -> None
     address = address_of_elements(record)
     shape = tuple(entry(record, "shape"))
     said = (address, shape, _steps(record.get("strides"), shape, size_in(record)))
-    due = (opened.first, opened.shape, _steps_of(opened))
+    strides = opened.strides and [step * opened.itemsize for step in opened.strides]
+    steps = _steps(strides, opened.shape or (), opened.itemsize)
+    due = (opened.first, opened.shape, steps)
     kind, device = driver().kind(address)
 
     expect(said == due, f"address, shape and byte strides are {said}, those of the capsule {due}")
@@ -373,12 +374,6 @@ def _steps(strides: Any, shape: Shape, size: int) -> list[int]:
     if strides is None:
         strides = [step * size for step in c_strides(shape)]
     return [step for step, extent in zip(strides, shape, strict=False) if extent > 1]
-
-
-def _steps_of(opened: OpenedCapsule) -> list[int]:
-    """Return the same for a capsule, whose strides are in elements, or NULL."""
-    strides = opened.strides and [step * opened.itemsize for step in opened.strides]
-    return _steps(strides, opened.shape or (), opened.itemsize)
 
 
 @check("CAI-LIFE-1", source="CUDA Array Interface 3, Lifetime management", on="cuda")

@@ -256,7 +256,8 @@ def _at_once(
     def work(mine: list[Attempt]) -> None:
         for number, source in enumerate(sources):
             barrier.wait()
-            sys.setprofile(_step_back if number < _SLOW else None)
+            yields = number < _SLOW  # to the other thread, at each call
+            sys.setprofile((lambda *_: time.sleep(_SWITCH)) if yields else None)
             mine.append(Attempt(take, source))
             sys.setprofile(None)
 
@@ -271,8 +272,3 @@ def _at_once(
     finally:
         sys.setswitchinterval(before)
     yield from zip(*found, strict=True)
-
-
-def _step_back(*_: object) -> None:
-    """Yield to another thread."""
-    time.sleep(_SWITCH)

@@ -47,17 +47,11 @@ def _asking(consumer: ConsumerUnderTest, copy: bool | None) -> Callable[[Source]
     take_with = consumer.subject.take_with
     if take_with is None:
         raise NotApplicable("the subject describes no take_with()")
-    take = lambda source: take_with(source, copy=copy)  # noqa: E731 - a local function
-    if copy is not None:
-        _need_keyword(consumer)
-    return take
-
-
-def _need_keyword(consumer: ConsumerUnderTest) -> None:
-    """Make a check not applicable if take_with(copy=None) imports no plain array."""
-    plain = Attempt(_asking(consumer, copy=None), host(object_way(consumer).shape))
-    if not plain.taken:
-        raise NotApplicable(f"take_with(copy=None): a plain array {plain}")
+    if copy is not None:  # the keyword must be supported
+        plain = Attempt(_asking(consumer, copy=None), host(object_way(consumer).shape))
+        if not plain.taken:
+            raise NotApplicable(f"take_with(copy=None): a plain array {plain}")
+    return lambda source: take_with(source, copy=copy)
 
 
 def _by_columns(shape: Shape) -> Source:

@@ -23,13 +23,12 @@ from .options import REPORTS, add_arguments
 from .progress import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from interchange_conformance.judging.expectations import Expectation
     from interchange_conformance.judging.selecting import Selection
-    from interchange_conformance.reports.model import Exchange, Judged, Report, SubjectReport
+    from interchange_conformance.reports.model import Exchange, Judged, Report
 
-    from .progress import Silent
 
 _KNOWN: Final = "write_known"  # the option whose file is not a report
 
@@ -180,20 +179,18 @@ def _judge(specs: Sequence[str], settings: judge.Settings, *, grid: bool) -> Rep
         exchanges: Sequence[Exchange] = ()
         if grid:
             sound = judge.to_hand_over(found)
-            exchanges = exchange(sound, settings, shown.begin, _tell_exchange(shown))
+            exchanges = exchange(
+                sound,
+                settings,
+                shown.begin,
+                lambda one: shown.step(
+                    f"{one.producer} to {one.consumer}: {one.status}", is_bad=one.is_bad
+                ),
+            )
             if not exchanges:
                 words = "none of the subjects makes arrays, and none that can be judged takes any"
                 raise UsageError(f"--grid: there is nothing to hand over: {words}")
     return judge.report(settings, found, exchanges)
-
-
-def _tell_exchange(shown: Silent) -> Callable[[Exchange], None]:
-    """Return a function that shows the progress of the grid."""
-
-    def tell(one: Exchange) -> None:
-        shown.step(f"{one.producer} to {one.consumer}: {one.status}", is_bad=one.is_bad)
-
-    return tell
 
 
 def _refuse_nothing(report: Report, selection: Selection) -> None:
@@ -201,6 +198,9 @@ def _refuse_nothing(report: Report, selection: Selection) -> None:
     if not any(one.judged or one.broken for one in report.subjects) and not report.grid:
         words = " that --only and --role leave" if not selection.is_whole else ""
         raise UsageError(f"there is nothing{words} to judge the subjects by")
+
+
+_SHAPES: Final = "; where make() has shapes that the kit does not try, name them in Subject.shapes"
 
 
 def _refuse_less(report: Report, options: argparse.Namespace) -> None:
@@ -211,30 +211,25 @@ def _refuse_less(report: Report, options: argparse.Namespace) -> None:
     handed = {name for one in report.grid for name in (one.producer, one.consumer)}
     if not (options.fail_fast and report.unexpected):
         words += [
-            f"nothing of what was asked applies to {one.name}{_example(one)}"
+            ": ".join(
+                [
+                    f"nothing of what was asked applies to {one.name}",
+                    *(judged.verdict.evidence for judged in one.judged[:1]),
+                ]
+            )
             for one in report.subjects
             if one.spec in options.subjects and not one.broken and one.name not in handed
             if all(judged.verdict.status == "not-applicable" for judged in one.judged)
         ]
         words += [
-            f"{one.name} was hardly judged: {one.hardly}{_of_make(one)}"
+            f"{one.name} was hardly judged: {one.hardly}"
+            + (_SHAPES if "producer" in one.roles else "")
             for one in report.subjects
             if one.spec in options.subjects and one.hardly and one.name not in handed
             if any(judged.verdict.status != "not-applicable" for judged in one.judged)
         ]
     if words:
         raise UsageError("\n".join(words))
-
-
-def _of_make(subject: SubjectReport) -> str:
-    """Return advice for a description, so that more of its arrays are judged."""
-    words = "; where make() has shapes that the kit does not try, name them in Subject.shapes"
-    return words if "producer" in subject.roles else ""
-
-
-def _example(subject: SubjectReport) -> str:
-    """Return the reason why one item does not apply, if there is one."""
-    return f": {subject.judged[0].verdict.evidence}" if subject.judged else ""
 
 
 def _report(report: Report, to: dict[str, str], before: Sequence[Expectation]) -> None:

@@ -156,7 +156,8 @@ def read(path: Path | str) -> list[Expectation]:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-        told = _toml().loads(text)
+        toml = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+        told = _need(toml, "reading known failures").loads(text)
     except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
         raise ExpectationsError(f"{path}: {error}") from error
     if unknown := told.keys() - {"failure"}:
@@ -177,12 +178,6 @@ def _checks_of(entry: dict[str, Any]) -> list[Any]:
     return told if isinstance(told, list) and told else [told]
 
 
-def _toml() -> Any:
-    """Return the module that reads TOML."""
-    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
-    return _need(name, "reading known failures")
-
-
 def _need(name: str, what: str) -> Any:
     """Return a module that is an optional dependency."""
     try:
@@ -198,7 +193,7 @@ def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
     if unknown := entry.keys() - _KEYS:
         known = ", ".join(sorted(_KEYS))
         raise ExpectationsError(f"{where}: it has {min(unknown)!r}; there are {known}")
-    if missing := [key for key in _NEEDED if not _has(entry, key)]:
+    if missing := [key for key in _NEEDED if not str(entry.get(key) or "").strip()]:
         if "reason" in missing and "reason" in entry:
             words = "its reason is empty; write why it may fail, or fix it and remove the entry"
             raise ExpectationsError(f"{where}: {entry['check']}: {words}")
@@ -221,12 +216,6 @@ def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
         sometimes=sometimes,
         **texts,
     )
-
-
-def _has(entry: dict[str, Any], key: str) -> bool:
-    """Return whether an entry has a value for a key."""
-    value = entry.get(key)
-    return bool(value.strip() if isinstance(value, str) else value)
 
 
 def _some(entry: dict[str, Any], key: str, known: Iterable[str], where: str) -> frozenset[str]:

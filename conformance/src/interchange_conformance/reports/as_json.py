@@ -18,7 +18,7 @@ from .model import SCHEMA, Exchange, Judged, Report, SubjectReport
 from .tabulating import cause_of, unexpected_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
 
@@ -59,12 +59,6 @@ def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
-def _finding(alike: Sequence[Judged]) -> dict[str, Any]:
-    """Return an unexpected finding: items with one cause, of any checks."""
-    told = {"items": [one.verdict.item for one in alike], "cause": cause_of(alike)}
-    return _without_empty(told, "cause")
-
-
 def _subject(subject: SubjectReport, catalogue: Catalogue) -> dict[str, Any]:
     """Return the report of one subject."""
     told = {
@@ -76,7 +70,12 @@ def _subject(subject: SubjectReport, catalogue: Catalogue) -> dict[str, Any]:
         "hardly": subject.hardly,
         "seconds": subject.seconds,
         "results": [_result(one) for one in subject.judged],
-        "findings": [_finding(alike) for alike in unexpected_of(subject, catalogue)],
+        "findings": [
+            _without_empty(
+                {"items": [one.verdict.item for one in alike], "cause": cause_of(alike)}, "cause"
+            )
+            for alike in unexpected_of(subject, catalogue)
+        ],
     }
     return _without_empty(told, "hardly")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .catalogue import Catalogue
     from .model import Judged, Report, SubjectReport
-    from .tabulating import Cell, Row, Table
+    from .tabulating import Row, Table
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|$#~&])")
 _RULE_ID: Final = re.compile(r"[A-Z0-9]+(?:-[A-Z0-9]+)+")
@@ -30,10 +30,15 @@ def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
     known = catalogue or catalogue_of(report)
     command = " ".join(["interchange check", *(one_line(one.spec) for one in report.subjects)])
     command = command.replace("--", "- -").replace("<", "").replace(">", "")  # for a comment
+    hardly = [
+        f"**{plain(one.name)}**: {plain(one.hardly)}. Nothing follows from what passes."
+        for one in report.subjects
+        if one.hardly
+    ]
     parts = [
         f"<!-- Written by: {command} --markdown FILE -->",
         summary(report),
-        _list(_hardly(report), "## Hardly judged"),
+        _list(hardly, "## Hardly judged"),
         _list(_unexpected(report, known), "## Unexpected"),
         *(rules_table(table) for table in tables(report, known)),
         grid_table(report),
@@ -58,15 +63,6 @@ def summary(report: Report) -> str:
         for subject in report.subjects
     ]
     return _table(["Library", "Release", *(name.capitalize() for name in GROUPS.values())], rows)
-
-
-def _hardly(report: Report) -> list[str]:
-    """Return list entries for the subjects to which hardly any rule applies."""
-    return [
-        f"**{plain(subject.name)}**: {plain(subject.hardly)}. Nothing follows from what passes."
-        for subject in report.subjects
-        if subject.hardly
-    ]
 
 
 def _place(report: Report) -> str:
@@ -99,17 +95,14 @@ def _legend(table: Table) -> str:
 def _row(row: Row) -> list[str]:
     """Return the row of one rule."""
     words = f"{_rule(row.rule.id)}: {plain(row.says)}"
-    return [words, row.severity, *map(_cell, row.cells)]
+    states = [cell.state for cell in row.cells]
+    cells = [f"{state.symbol} {state.word}" if state else "" for state in states]
+    return [words, row.severity, *cells]
 
 
 def _rule(rule: str) -> str:
     """Return a rule's id, unquoted if it has the usual form, so that the docs can link it."""
     return rule if _RULE_ID.fullmatch(rule) else plain(rule)
-
-
-def _cell(cell: Cell) -> str:
-    """Return the cell of one subject."""
-    return f"{cell.state.symbol} {cell.state.word}" if cell.state else ""
 
 
 # ---------------------------------------------------------------- producers by consumers
