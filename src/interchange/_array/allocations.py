@@ -97,12 +97,8 @@ class CopyInProgress:
     referenced until `completion.poll` reports that the copy is complete; the source may be in a
     cycle with the copy.
 
-    Parameters
-    ----------
-    allocation : Allocation
-        The copy's own memory.
-    source : object
-        What keeps the memory of the source alive.
+    `allocation`: the copy's own memory.
+    `source`: what keeps the memory of the source alive.
     """
 
     __slots__ = ("__weakref__", "_allocation", "_source")  # cleared in this order, by their names

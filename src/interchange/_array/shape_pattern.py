@@ -28,13 +28,8 @@ class Bound(NamedTuple):
 class ShapePattern:
     """A shape with extents that are not fixed.
 
-    Parameters
-    ----------
-    given : tuple or list
-        Extents [elements]; None or -1 for any; a name for an extent that is the same wherever the
-        name is used; ``...``, at most once, for any number of axes.
-    call : str
-        Named in errors.
+    `given`: extents [elements]; None or -1 for any; a name for an extent that is the same wherever
+        the name is used; ``...``, at most once, for any number of axes.
 
     Attributes
     ----------
@@ -45,10 +40,7 @@ class ShapePattern:
     fixed, named : tuple
         Axis -> extent, and axis -> name; axes after ``...`` count from the end.
 
-    Raises
-    ------
-    ArgumentError
-        The pattern is invalid (IX-ARGUMENT-1).
+    Raises ArgumentError: the pattern is invalid (IX-ARGUMENT-1).
     """
 
     __slots__ = ("_said", "fixed", "is_open", "least", "named")

@@ -37,16 +37,10 @@ _INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
 class Exporter:
     """The owner of exported structs: it keeps the memory, and the shape and strides, alive.
 
-    Parameters
-    ----------
-    ptr : int
-        Address of the first element, or a handle.
-    spec : Spec
-        Layout, element type and device.
-    flags : int
-        The read-only and copied bits of DLPack.
-    keep : object
-        Keeps the memory alive; referenced by each struct.
+    `ptr`: address of the first element, or a handle.
+    `spec`: layout, element type and device.
+    `flags`: the read-only and copied bits of DLPack.
+    `keep`: keeps the memory alive; referenced by each struct.
     """
 
     __slots__ = (

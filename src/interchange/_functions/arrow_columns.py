@@ -42,18 +42,9 @@ if TYPE_CHECKING:
 class _Import:
     """An import in progress: the data taken, and the caller's request.
 
-    Parameters
-    ----------
-    x : object
-        The producer.
-    taken : Taken
-        The structs taken from it.
-    elements : Elements
-        The element type of the column.
-    stream : None, int or stream object
-        The stream on which GPU memory will be used.
-    call : str
-        Named in errors.
+    `taken`: the structs taken from it.
+    `elements`: the element type of the column.
+    `stream`: the stream on which GPU memory will be used.
     """
 
     def __init__(self, x: Any, taken: Taken, elements: Elements, stream: Any, call: str) -> None:

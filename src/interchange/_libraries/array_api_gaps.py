@@ -14,12 +14,8 @@ from typing import Any
 class Namespace:
     """A module, with some of its names replaced.
 
-    Parameters
-    ----------
-    module : module
-        The module with all other names.
-    replaced : dict
-        Name -> its replacement.
+    `module`: the module with all other names.
+    `replaced`: name -> its replacement.
     """
 
     def __init__(self, module: Any, replaced: dict[str, Any]) -> None:

@@ -29,10 +29,7 @@ def _correct_record(raw: Any, x: Any) -> Any:
 class _Record:
     """Memory of an Array, with the CUDA Array Interface only.
 
-    Raises
-    ------
-    UnsupportedDeviceError
-        The memory is on the host (CAI-DEV-1).
+    Raises UnsupportedDeviceError: the memory is on the host (CAI-DEV-1).
     """
 
     def __init__(self, array: Any) -> None:

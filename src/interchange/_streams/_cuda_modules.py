@@ -23,15 +23,7 @@ _EMULATED: Final = "emu_annotate"  # which no other driver has
 
 
 class LaunchCalls:
-    """The functions of a launch, without result objects.
-
-    Parameters
-    ----------
-    driver : CudaDriver
-        The driver.
-    call : str
-        Named in errors.
-    """
+    """The functions of a launch, without result objects."""
 
     # ``f(function, grid x, y, z, block x, y, z, shared [bytes], stream, parameters, None)``, which
     # returns the driver's code; `parameters` is the address of a list of addresses.

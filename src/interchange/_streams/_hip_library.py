@@ -147,10 +147,7 @@ _SUCCESS: Final = HipError(0)
 class Runtime:
     """The functions of the HIP runtime, which return an error and their results.
 
-    Parameters
-    ----------
-    library : ctypes.CDLL
-        The runtime.
+    `library`: the runtime.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:

@@ -91,10 +91,7 @@ class _PointerQuery:
 class CudaDriver(Driver):
     """The driver interface for CUDA.  See `interchange._streams.device_driver.Driver`.
 
-    Parameters
-    ----------
-    api : module
-        ``cuda.bindings.driver``, initialised.
+    `api`: ``cuda.bindings.driver``, initialised.
     """
 
     name = "CUDA"

@@ -105,14 +105,9 @@ class Driver:
 
     A home is the owner of events and allocations: a context of CUDA, a device of HIP.
 
-    Parameters
-    ----------
-    api : object
-        The module with the functions in `names`.
-    names : Api
-        Their names.
-    relaxed : object
-        The capture mode that forbids no calls.
+    `api`: the module with the functions in `names`.
+    `names`: their names.
+    `relaxed`: the capture mode that forbids no calls.
     """
 
     def __init__(self, api: Any, names: Api, relaxed: Any) -> None:

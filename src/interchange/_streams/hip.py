@@ -59,10 +59,7 @@ _API: Final = Api(
 class HipDriver(Driver):
     """The driver interface for ROCm.  See `interchange._streams.device_driver.Driver`.
 
-    Parameters
-    ----------
-    api : Runtime
-        The result of `open_library`.
+    `api`: the result of `open_library`.
     """
 
     name = "ROCm"

@@ -28,15 +28,10 @@ def this_thread() -> object:
 class PendingWork:
     """Work that may be pending on one stream, which its producer named.
 
-    Parameters
-    ----------
-    stream : int or None
-        Handle of the stream on which all pending work can be waited for; None if no work is
+    `stream`: handle of the stream on which all pending work can be waited for; None if no work is
         pending, or if the caller requested no order.
-    ordinal : int
-        The ordinal of the memory's device; -1 if the memory belongs to no single device.
-    keep : object
-        Kept alive as long as the stream is in use: the stream object, for instance.
+    `ordinal`: the ordinal of the memory's device; -1 if the memory belongs to no single device.
+    `keep`: kept alive as long as the stream is in use: the stream object, for instance.
 
     Examples
     --------
@@ -113,12 +108,8 @@ class PendingCopy(PendingWork):
     When the copy is done, no work is pending, and the references to the producer and its stream are
     dropped.
 
-    Parameters
-    ----------
-    stream, ordinal, keep
-        As in `PendingWork`; `keep` keeps the source alive, too.
-    rest : int
-        A private stream, which waits for borrowers of the copy.
+    `stream`, `ordinal`, `keep`: as in `PendingWork`; `keep` keeps the source alive, too.
+    `rest`: a private stream, which waits for borrowers of the copy.
     """
 
     __slots__ = ("__weakref__", "rest")
@@ -164,13 +155,9 @@ class PendingCopy(PendingWork):
 class WorkOnConsumer(PendingWork):
     """Memory that is ready on a consumer's stream; its producer has another stream.
 
-    Parameters
-    ----------
-    stream, ordinal, keep
-        As in `PendingWork`.
-    origin : PendingWork or None
-        The pending work before: the stream that the producer named, or one on which the memory
-        was made ready in between; None if there is none.
+    `stream`, `ordinal`, `keep`: as in `PendingWork`.
+    `origin`: the pending work before: the stream that the producer named, or one on which the
+        memory was made ready in between; None if there is none.
     """
 
     __slots__ = ("origin",)
@@ -185,12 +172,8 @@ class WorkOnConsumer(PendingWork):
 class BorrowedWork(PendingWork):
     """Memory that is borrowed: used on a consumer's stream until the borrowing ends.
 
-    Parameters
-    ----------
-    stream, ordinal, keep
-        As in `PendingWork`.
-    previous : PendingWork or None
-        The pending work before, which is valid again when the borrowing has ended.
+    `stream`, `ordinal`, `keep`: as in `PendingWork`.
+    `previous`: the pending work before, which is valid again when the borrowing has ended.
     """
 
     __slots__ = ("has_ended", "previous")

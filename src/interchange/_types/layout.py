@@ -138,12 +138,7 @@ def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | Non
 class Layout:
     """A shape and its strides.  A value: hashable, compared by both, never changed.
 
-    Parameters
-    ----------
-    shape : tuple[int, ...]
-        Extent of each axis [elements].
-    strides : tuple[int, ...], optional
-        Step along each axis [elements]; by default C order.
+    `strides`: step along each axis [elements]; by default C order.
 
     Examples
     --------

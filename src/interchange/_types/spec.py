@@ -16,16 +16,11 @@ if TYPE_CHECKING:
 class Spec:
     """Element type, device and layout of an array.  A value: never changed.
 
-    Parameters
-    ----------
-    dtype : DType
-        The element type.
-    device : Device
-        Where the memory is.
-    layout : Layout
-        Shape and strides [elements]; strides that lead to no element are changed to fit 64 bits.
-    byte_offset : int, default 0
-        Where elements start after the address [bytes]; not 0 only on devices with handles.
+    `device`: where the memory is.
+    `layout`: shape and strides [elements]; strides that lead to no element are changed to fit 64
+        bits.
+    `byte_offset`: where elements start after the address [bytes]; not 0 only on devices with
+        handles.
     """
 
     __slots__ = ("byte_offset", "device", "dtype", "layout", "shape", "strides")

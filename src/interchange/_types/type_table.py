@@ -18,10 +18,7 @@ V = TypeVar("V")
 class TypeSet:
     """A set of types, which are never removed.
 
-    Parameters
-    ----------
-    types : iterable of types
-        The members of the set.
+    `types`: the members of the set.
 
     Examples
     --------
@@ -42,10 +39,7 @@ class TypeSet:
 class TypeTable(Generic[V]):
     """A cache from types to values; it keeps no type alive.
 
-    Parameters
-    ----------
-    most : int
-        The maximum number of types.  When it is exceeded, the cache is cleared.
+    `most`: the maximum number of types.  When it is exceeded, the cache is cleared.
 
     Examples
     --------
