@@ -11,33 +11,23 @@ import pytest
 from interchange.abi.buffers import Py_buffer, buffer_address
 
 
-def test_the_address_of_a_ctypes_array():
-    """The address is that of the memory of the exporting object."""
-    block = (ctypes.c_int32 * 4)()
+def test_the_address_is_that_of_the_exporter():
+    """The address is that of the memory, as ctypes and `array.array` report it."""
+    block, values = (ctypes.c_int32 * 4)(), array.array("d", [1.0, 2.0])
 
     assert buffer_address(memoryview(block)) == ctypes.addressof(block)
-
-
-def test_the_address_of_an_array_array():
-    """The address equals the one that `array.array` reports."""
-    values = array.array("d", [1.0, 2.0])
-
     assert buffer_address(memoryview(values)) == values.buffer_info()[0]
 
 
-@pytest.mark.parametrize(("start", "expected"), [(0, 0), (3, 12), (7, 28)])
-def test_the_address_of_a_slice_is_that_of_its_first_element(start, expected):
-    """A slice begins where its first element is [bytes]."""
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [(slice(0, None), 0), (slice(3, None), 12), (slice(7, None), 28), (slice(None, None, -1), 28)],
+)
+def test_the_address_of_a_slice_is_that_of_its_first_element(part, expected):
+    """A slice begins where its first element is [bytes], reversed at the last in memory."""
     view = memoryview((ctypes.c_int32 * 8)())
 
-    assert buffer_address(view[start:]) - buffer_address(view) == expected
-
-
-def test_the_address_of_a_reversed_view_is_that_of_its_first_element():
-    """With a negative stride the first element is the last in memory."""
-    view = memoryview(bytearray(10))
-
-    assert buffer_address(view[::-1]) - buffer_address(view) == 9
+    assert buffer_address(view[part]) - buffer_address(view) == expected
 
 
 def test_read_only_memory_has_an_address_too():
@@ -64,19 +54,14 @@ def test_nothing_is_kept():
     assert len(data) == 8
 
 
-def test_a_released_view_has_no_address():
-    """A released memoryview raises what Python raises."""
+def test_what_has_no_buffer_raises_what_python_raises():
+    """A released memoryview, and an object without the buffer protocol."""
     view = memoryview(b"abc")
     view.release()
 
-    with pytest.raises(ValueError, match="released"):
-        buffer_address(view)
-
-
-def test_what_has_no_buffer_is_a_type_error():
-    """An object without the buffer protocol raises what Python raises."""
-    with pytest.raises(TypeError, match="bytes-like"):
-        buffer_address(object())
+    for x, error, said in ((view, ValueError, "released"), (object(), TypeError, "bytes-like")):
+        with pytest.raises(error, match=said):
+            buffer_address(x)
 
 
 @pytest.mark.skipif(ctypes.sizeof(ctypes.c_void_p) != 8, reason="80 bytes are of 64 bits")

@@ -34,34 +34,20 @@ def test_nobody_else_may_write_there(made, mode):
     assert is_own(path) is MODES[mode]
 
 
-def test_it_is_of_this_user(made, monkeypatch):
-    """A file of another user is refused, since that user can modify it at any time."""
-    path, is_own = made
-    path.chmod(0o700)
-    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
-
-    assert not is_own(path)
-
-
-def test_a_symbolic_link_is_not_followed(made):
-    """A symbolic link is not followed, since it may lead to a file of another user."""
+def test_what_is_of_another_user_or_kind_is_not_own(made, monkeypatch):
+    """A link, which may lead to a file of another user, another kind, a missing path; a user."""
     path, is_own = made
     path.chmod(0o700)
     link = path.with_name("link")
     link.symlink_to(path)
+    other = is_own_folder if is_own is is_own_file else is_own_file
 
     assert is_own(path)
     assert not is_own(link)
-
-
-def test_what_is_not_there_or_of_another_kind_is_not_own(made):
-    """A missing path, or a file where a folder is expected, is not owned."""
-    path, is_own = made
-    path.chmod(0o700)
-    other = is_own_folder if is_own is is_own_file else is_own_file
-
     assert not other(path)
     assert not is_own(path.with_name("missing"))
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    assert not is_own(path)
 
 
 LOADED = {

@@ -16,56 +16,28 @@ AREAS = sorted({row.id.partition("-")[0] for row in RULES.values()})
 CITED = re.compile(rf"(?<![\w-])(?:{'|'.join(AREAS)})-(?:[A-Z0-9]+-)*\d+(?![\w-])")
 
 
-def each_rule():
-    """Return a parametrisation over the rows."""
-    return pytest.mark.parametrize("row", RULES.values(), ids=lambda row: row.id)
-
-
-def test_ids_are_unique():
-    """No two rows share an id."""
+def test_keys_are_the_ids_which_are_unique():
+    """The keys of the table are the ids of its rows, and no two rows share one."""
+    assert list(RULES) == [row.id for row in RULES.values()]
     assert len(RULES) == len(rules.ALL)
 
 
-def test_keys_are_the_ids():
-    """The keys of the table are the ids of its rows."""
-    assert list(RULES) == [row.id for row in RULES.values()]
+@pytest.mark.parametrize("row", RULES.values(), ids=lambda row: row.id)
+def test_a_row_is_well_formed(row):
+    """Ids are capitals and digits in groups, a number last, without gaps within a group.
 
-
-@each_rule()
-def test_an_id_is_well_formed(row):
-    """An id is capitals and digits in groups, a number last."""
-    assert RULE_ID.fullmatch(row.id)
-
-
-@each_rule()
-def test_a_text_is_one_sentence_without_a_full_stop(row):
-    """Texts become parts of longer messages: no stop, no line break, no space around."""
-    assert row.text
-    assert row.text == row.text.strip().rstrip(".")
-    assert "\n" not in row.text
-
-
-@each_rule()
-def test_a_fix_is_one_sentence_without_a_full_stop(row):
-    """A fix is one sentence without a full stop."""
-    assert row.hint
-    assert row.hint == row.hint.strip().rstrip(".")
-    assert "\n" not in row.hint
-
-
-@each_rule()
-def test_a_source_and_a_severity_are_given(row):
-    """Every rule has a source and a severity."""
-    assert row.source.strip()
-    assert row.severity in {"MUST", "SHOULD", "QUIRK"}
-
-
-@each_rule()
-def test_the_numbers_of_a_group_have_no_gap(row):
-    """The numbers of a group of rules have no gap."""
+    Texts and fixes become parts of longer messages: no stop, no line break, no space around.
+    """
     group, _, number = row.id.rpartition("-")
 
+    assert RULE_ID.fullmatch(row.id)
     assert number == "1" or f"{group}-{int(number) - 1}" in RULES
+    assert row.source.strip()
+    assert row.severity in {"MUST", "SHOULD", "QUIRK"}
+    for text in (row.text, row.hint):
+        assert text
+        assert text == text.strip().rstrip(".")
+        assert "\n" not in text
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))

@@ -15,45 +15,18 @@ import interchange
 ROOT = Path(interchange.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
 LIBRARIES = (
-    "numpy",
-    "ml_dtypes",
-    "torch",
-    "jax",
-    "jaxlib",
-    "pyarrow",
-    "tvm_ffi",
-    "array_api_strict",
-    "warp",
-    "cuda",
-    "cupy",
-    "mlx",
-    "rich",
-    "hypothesis",
+    *("numpy", "ml_dtypes", "torch", "jax", "jaxlib", "pyarrow", "tvm_ffi", "array_api_strict"),
+    *("warp", "cuda", "cupy", "mlx", "rich", "hypothesis"),
 )
 
 
 STANDARD = (
-    "__future__",
-    "array",
-    "collections",
-    "contextlib",
-    "ctypes",
-    "enum",
-    "functools",
-    "gc",
-    "importlib",
-    "importlib.util",
-    "itertools",
-    "math",
-    "operator",
-    "os",
-    "struct",
-    "threading",
-    "types",
-    "typing",
-    "warnings",
-    "weakref",
+    *("__future__", "array", "collections", "contextlib", "ctypes", "enum", "functools", "gc"),
+    *("importlib", "importlib.util", "itertools", "math", "operator", "os", "struct"),
+    *("threading", "types", "typing", "warnings", "weakref"),
 )
+
+
 """The modules of the standard library that importing interchange loads: a closed list."""
 STRUCTURE = "ctypes.Structure.__class__('One', (ctypes.Structure,), {'_fields_': []})"
 """From CPython 3.14 on, ctypes imports more when the first structure is made."""
@@ -61,22 +34,15 @@ SELDOM = (  # what few need, or only those who see an error
     *(
         f"interchange._functions.{name}"
         for name in (
-            "borrow",
-            "cai",
-            "dask",
-            "exporting",
-            "host_importing",
-            "inspect",
-            "like",
-            "namespaces",
-            "viewable",
+            *("borrow", "cai", "dask", "exporting", "host_importing", "inspect", "like"),
+            *("namespaces", "viewable"),
         )
     ),
-    "interchange._array.contract",
-    "interchange.abi.rules._book",
-    "interchange.compat",
-    "interchange.xp",
+    *("interchange._array.contract", "interchange.abi.rules._book"),
+    *("interchange.compat", "interchange.xp"),
 )
+
+
 MOST_MODULES = 78
 """The modules of interchange that importing it may load."""
 

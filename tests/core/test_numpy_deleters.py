@@ -84,12 +84,8 @@ def always_versioned(_):
 
 
 ODD = [
-    of_another_array,
-    of_another_array_but_kept,
-    without_a_reference,
-    in_two_blocks,
-    always_legacy,
-    always_versioned,
+    *(of_another_array, of_another_array_but_kept, without_a_reference, in_two_blocks),
+    *(always_legacy, always_versioned),
 ]
 
 

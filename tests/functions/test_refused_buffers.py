@@ -58,16 +58,16 @@ def test_a_mapped_file_is_closed_after_a_refusal(run_isolated, core_env, call, r
     assert run_isolated(MAPPED, call, env=core_env).split() == [rule]
 
 
-def test_shared_memory_is_closed_while_a_refusal_is_handled(run_isolated, core_env):
-    """The traceback of a refusal keeps no buffer, so that shared memory can be closed."""
-    assert run_isolated(SHARED, env=core_env).split() == ["IX-BUFFER-1"]
-
-
-def test_a_file_mapped_to_be_read_is_closed_when_it_is_to_be_written(
-    run_isolated, core_env, tmp_path
+@pytest.mark.parametrize(
+    ("script", "rule"),
+    [(SHARED, "IX-BUFFER-1"), (READ_ONLY, "DLP-RO-3")],
+    ids=["shared", "read-only"],
+)
+def test_memory_is_closed_while_a_refusal_is_handled(
+    run_isolated, core_env, tmp_path, script, rule
 ):
-    """A read-only mapped file is refused for writing before an Array is created."""
+    """The traceback keeps no buffer; read-only memory is refused before an Array is created."""
     path = tmp_path / "numbers"
     path.write_bytes(bytes(16))
 
-    assert run_isolated(READ_ONLY, path, env=core_env).split() == ["DLP-RO-3"]
+    assert run_isolated(script, path, env=core_env).split() == [rule]

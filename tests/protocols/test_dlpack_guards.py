@@ -89,24 +89,26 @@ def test_a_handle_is_an_address_and_nothing_lies_before_it(ptr, strides, rule):
         ix.from_pointer(ptr, (2,), "uint8", strides=strides, device="metal")
 
 
+class Circular:
+    """Answers with itself, which is no tuple."""
+
+    def __dlpack_device__(self):
+        return self
+
+
 @pytest.mark.parametrize(
-    "name", ["cuda:" + "9" * 5000, "cuda:\N{ARABIC-INDIC DIGIT THREE}", "cuda:"]
+    ("value", "error"),
+    [
+        ("cuda:" + "9" * 5000, ix.UnsupportedDeviceError),
+        ("cuda:\N{ARABIC-INDIC DIGIT THREE}", ix.UnsupportedDeviceError),
+        (Circular(), ix.ArgumentError),
+    ],
+    ids=["digits", "no ASCII", "itself"],
 )
-def test_an_odd_device_name_is_refused(name):
-    """Ordinals are written in few ASCII digits."""
-    with pytest.raises(ix.UnsupportedDeviceError):
-        ix.Device.of(name)
-
-
-def test_a_device_that_answers_with_itself_is_refused():
-    """A device that is not a tuple is refused."""
-
-    class Circular:
-        def __dlpack_device__(self):
-            return self
-
-    with pytest.raises(ix.ArgumentError):
-        ix.Device.of(Circular())
+def test_an_invalid_device_is_refused(value, error):
+    """Ordinals are written in few ASCII digits, and devices are tuples."""
+    with pytest.raises(error):
+        ix.Device.of(value)
 
 
 def test_devices_that_nobody_holds_are_forgotten():
