@@ -22,34 +22,18 @@ def warm(cuda, produce):
     return producer, stream
 
 
-def test_an_import_asks_about_the_pointer_once(emulator, warm):
-    """No event is recorded or waited for until the memory is exported."""
+@pytest.mark.parametrize(("is_equal", "asked"), [(True, [CURRENT]), (False, [])])
+def test_no_event_is_needed_for_an_equal_stream_or_for_none(emulator, warm, is_equal, asked):
+    """An import asks about the pointer once; -1 makes no call, and must not affect a capture."""
     producer, _ = warm
-    with emulator.trace() as trace:
+    with emulator.trace() as arrival:
         array = ix.from_cai(producer)
+    with emulator.trace() as export:
+        stream = producer.published if is_equal else -1
+        capsule = array.__dlpack__(stream=stream, max_version=(1, 1))
 
-    assert trace.names == [QUERY, CURRENT]
+    assert (arrival.names, export.names) == ([QUERY, CURRENT], asked)
     assert array.device == ix.Device(2, 0)
-
-
-def test_equal_streams_need_no_call_but_the_query(emulator, warm):
-    """An import, and an export to the published stream, which is queried twice."""
-    producer, _ = warm
-    with emulator.trace() as trace:
-        array = ix.from_cai(producer)
-        capsule = array.__dlpack__(stream=producer.published, max_version=(1, 1))
-
-    assert trace.names == [QUERY, CURRENT, CURRENT]
-    del capsule
-
-
-def test_no_sync_makes_no_call(emulator, warm):
-    """-1 must not affect a capture."""
-    array = ix.from_cai(warm[0])
-    with emulator.trace() as trace:
-        capsule = array.__dlpack__(stream=-1, max_version=(1, 1))
-
-    assert trace.names == []
     del capsule
 
 

@@ -21,27 +21,14 @@ def export(array, stream):
     return array.__dlpack__(stream=stream, max_version=(1, 1))
 
 
-def test_the_capturing_stream_takes_its_own_memory(cuda, produce):
-    """The streams are equal, so no event is needed."""
-    producer = produce(cuda.stream())
-    with cuda.capture(producer.published):
-        array = ix.from_cai(producer)
-        assert export(array, producer.published) is not None
-
-
-def test_no_sync_is_legal_under_capture(cuda, produce):
-    """-1 makes no call, whatever the producer's stream is (P69)."""
-    producer, stream = produce(cuda.stream()), cuda.stream()
-    with cuda.capture(stream):
-        array = ix.from_cai(producer)
-        assert export(array, -1) is not None
-
-
-def test_idle_memory_is_taken_under_capture(cuda, produce):
-    """No work is pending, so no wait is made."""
-    producer, stream = produce(), cuda.stream()
-    with cuda.capture(stream):
-        assert export(ix.from_cai(producer), stream) is not None
+@pytest.mark.parametrize("reason", ["its own stream", "no sync", "idle"])
+def test_memory_that_needs_no_wait_is_taken_under_capture(cuda, produce, reason):
+    """The streams are equal; -1 makes no call, whatever the stream is (P69); no work is pending."""
+    own, stream = cuda.stream(), cuda.stream()
+    producer = produce() if reason == "idle" else produce(own)
+    consumer = {"its own stream": own, "no sync": -1}.get(reason, stream)
+    with cuda.capture(own if reason == "its own stream" else stream):
+        assert export(ix.from_cai(producer), consumer) is not None
 
 
 def test_a_capture_does_not_wait_for_what_is_outside_it(cuda, produce):

@@ -129,24 +129,18 @@ def test_a_device_that_is_not_here_is_an_error(monkeypatch):
         pickle.loads(pickled)
 
 
-def test_a_driver_that_is_not_here_is_an_error(run_isolated):
-    """The same, in a process that has no driver at all."""
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({}, ["DriverUnavailableError", "IX-DRIVER-1", True]),
+        ({"INTERCHANGE_LOAD_DEVICE": "cpu"}, ["cpu", NUMBERS.tolist(), False]),
+    ],
+)
+def test_a_process_without_a_driver_loads_on_the_host_or_not(run_isolated, env, expected):
+    """It is an error unless the host is requested: the elements are in the pickle."""
     pickled = pickle.dumps(ix.asarray(NUMBERS).to_device("cuda:0"))
 
-    said = json.loads(run_isolated(WITHOUT_DRIVER, pickled.hex()))
-
-    assert said == ["DriverUnavailableError", "IX-DRIVER-1", True]
-
-
-def test_a_process_without_a_driver_loads_on_the_host_if_asked(run_isolated):
-    """The elements are in the pickle, and need no driver."""
-    pickled = pickle.dumps(ix.asarray(NUMBERS).to_device("cuda:0"))
-
-    said = json.loads(
-        run_isolated(WITHOUT_DRIVER, pickled.hex(), env={"INTERCHANGE_LOAD_DEVICE": "cpu"})
-    )
-
-    assert said == ["cpu", NUMBERS.tolist(), False]
+    assert json.loads(run_isolated(WITHOUT_DRIVER, pickled.hex(), env=env)) == expected
 
 
 @pytest.mark.interop

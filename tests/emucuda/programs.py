@@ -1,4 +1,11 @@
-"""Beginnings of programs that tests run in processes of their own."""
+"""Beginnings of programs that tests run in processes of their own, and their launcher."""
+
+import os
+import subprocess
+import sys
+
+PYTHON = sys.executable
+CLEAN = {name: text for name, text in os.environ.items() if not name.startswith("EMUCUDA_")}
 
 ON_DRIVER = """
 from interchange_conformance.emucuda import load
@@ -38,3 +45,15 @@ def race(streams=2):
 
 """
 """Defines `race`, in which streams write the same memory; the driver is found by its name."""
+
+
+def launch(*words, timeout=100, **environment):
+    """Run the launcher, and return the completed process."""
+    return subprocess.run(
+        [PYTHON, "-m", "interchange_conformance.emucuda", *map(str, words)],
+        env={**CLEAN, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )

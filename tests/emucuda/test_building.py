@@ -12,6 +12,8 @@ import pytest
 from interchange_conformance.emucuda import building
 from interchange_conformance.emucuda.building import BrokenSourcesError, CannotBuildError, build
 
+from .programs import PYTHON, launch
+
 HEADER = "#define CUDA_VERSION 13010\n"
 SHOWN = '__attribute__((visibility("default")))'  # only symbols marked with this are exported
 SOURCE = f"#include <cuda.h>\n{SHOWN} int version(void) {{ return CUDA_VERSION; }}\n"
@@ -305,3 +307,54 @@ def test_the_sources_compile_without_a_warning(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---------------------------------------------------------------- the launcher, without a driver
+
+
+def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
+    """The error is one line and contains the fix."""
+    done = launch("--", PYTHON, "-c", "pass", CC="no-such-compiler")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "emucuda: the emulated driver cannot be built: CC=no-such-compiler is not a command; "
+        "install gcc, or name a compiler in CC\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "write the command after --"),
+        (("--",), "write the command after --"),
+        (("python", "program.py"), "unrecognized arguments: python program.py"),
+        (("--devices", "-1", "--", "true"), "'-1' is not a number from 0 to 16"),
+        (("--devices", "two", "--", "true"), "'two' is not a number from 0 to 16"),
+        (("--devices", "17", "--", "true"), "'17' is not a number from 0 to 16"),
+        (
+            ("--delay-us", "1" + "0" * 5000, "--", "true"),
+            "not a number from 0 to 1000000000000000",
+        ),
+        (
+            ("--delay-us", "1000000000000001", "--", "true"),
+            "not a number from 0 to 10000000000000",
+        ),
+        (("--races", "maybe", "--", "true"), "invalid choice: 'maybe'"),
+        (("--trace", "/no/such/folder/file", "--", "true"), "/no/such/folder/file cannot be writ"),
+    ],
+)
+def test_a_mistake_in_the_options_is_explained(words, said):
+    """The error is printed before anything is built or run."""
+    done = launch(*words)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_help_names_the_exit_code():
+    """Scripts need the exit code."""
+    done = launch("--help")
+
+    assert done.returncode == 0
+    assert "86 if it is 0 and there are reports" in done.stdout

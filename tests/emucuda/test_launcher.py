@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 
 import pytest
 
-from .programs import BY_CTYPES
+from .programs import BY_CTYPES, CLEAN, PYTHON, launch
 
-PYTHON = sys.executable
-CLEAN = {name: text for name, text in os.environ.items() if not name.startswith("EMUCUDA_")}
+pytestmark = pytest.mark.emulated
+
 
 RACE = BY_CTYPES + "race()\n"
 ORDERED = BY_CTYPES + "cu, ptr = race(streams=1)\n"
 COUNTS = f"{ORDERED}n = ctypes.c_int()\ncu.cuDeviceGetCount(ctypes.byref(n))\nprint(n.value)"
 
 
-def launch(*words, timeout=100, **environment):
-    """Run the launcher, and return the completed process."""
-    return subprocess.run(
-        [PYTHON, "-m", "interchange_conformance.emucuda", *map(str, words)],
-        env={**CLEAN, **environment},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-
-
 # ---------------------------------------------------------------- programs
 
 
-@pytest.mark.emulated
 def test_a_program_without_reports_ends_as_it_ends():
     """The output and the exit code are those of the program, and nothing is added."""
     done = launch("--", PYTHON, "-c", ORDERED + "print('all is well'); sys.exit(5)")
@@ -42,7 +27,6 @@ def test_a_program_without_reports_ends_as_it_ends():
     assert (done.returncode, done.stdout, done.stderr) == (5, "all is well\n", "")
 
 
-@pytest.mark.emulated
 def test_a_program_with_reports_ends_with_a_code_of_its_own():
     """The exit code is 86, and the reports are printed."""
     done = launch("--", PYTHON, "-c", RACE + "print('all is well')")
@@ -52,7 +36,6 @@ def test_a_program_with_reports_ends_with_a_code_of_its_own():
     assert "cuMemsetD8Async" in done.stderr
 
 
-@pytest.mark.emulated
 def test_a_failure_of_the_program_keeps_its_code():
     """The reports are printed as well."""
     done = launch("--", PYTHON, "-c", RACE + "sys.exit(3)")
@@ -61,7 +44,6 @@ def test_a_failure_of_the_program_keeps_its_code():
     assert "emucuda: 1 report:" in done.stderr
 
 
-@pytest.mark.emulated
 def test_the_reports_of_all_processes_are_printed():
     """Two programs run one after the other, and only the first has a report."""
     text = f'{PYTHON} -c "$RACE"; {PYTHON} -c "$RACE"; {PYTHON} -c "$ORDERED"'
@@ -72,7 +54,6 @@ def test_the_reports_of_all_processes_are_printed():
     assert "emucuda: 2 reports:" in done.stderr
 
 
-@pytest.mark.emulated
 def test_a_program_that_uses_no_driver_is_told_from_one_without_faults():
     """No calls were checked, so there are no reports."""
     done = launch("--", PYTHON, "-c", "pass")
@@ -81,7 +62,6 @@ def test_a_program_that_uses_no_driver_is_told_from_one_without_faults():
     assert "the detector wrote no reports: no process loaded the driver" in done.stderr
 
 
-@pytest.mark.emulated
 def test_a_program_that_skips_its_end_is_not_said_to_have_used_no_driver():
     """os._exit leaves no reports, and the launcher says so."""
     done = launch("--", PYTHON, "-c", RACE + "os._exit(0)")
@@ -90,7 +70,6 @@ def test_a_program_that_skips_its_end_is_not_said_to_have_used_no_driver():
     assert "os._exit, execve and signals prevent it" in done.stderr
 
 
-@pytest.mark.emulated
 def test_a_program_that_a_signal_ends_has_the_code_of_shells():
     """The exit code is 128 plus the number of the signal."""
     done = launch("--", PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
@@ -98,7 +77,6 @@ def test_a_program_that_a_signal_ends_has_the_code_of_shells():
     assert done.returncode == 128 + signal.SIGKILL
 
 
-@pytest.mark.emulated
 def test_input_reaches_the_program():
     """The launcher does not read the input."""
     done = subprocess.run(
@@ -114,7 +92,6 @@ def test_input_reaches_the_program():
     assert done.stdout == "some words"
 
 
-@pytest.mark.emulated
 def test_the_launcher_passes_a_request_to_end_on():
     """A supervisor that terminates the launcher terminates the program, and no orphan is left."""
     words = [PYTHON, "-m", "interchange_conformance.emucuda", "--"]
@@ -129,7 +106,6 @@ def test_the_launcher_passes_a_request_to_end_on():
     assert code == 128 + signal.SIGTERM
 
 
-@pytest.mark.emulated
 def test_options_of_the_program_are_its_own():
     """Everything after the first ``--`` belongs to the program, including another ``--``."""
     done = launch("--", PYTHON, "-c", "import sys; print(sys.argv[1:])", "--devices", "--", "-h")
@@ -140,7 +116,6 @@ def test_options_of_the_program_are_its_own():
 # ---------------------------------------------------------------- options
 
 
-@pytest.mark.emulated
 def test_there_are_as_many_devices_as_asked_for():
     """There are two devices by default."""
     done = launch("--devices", 3, "--", PYTHON, "-c", COUNTS)
@@ -148,7 +123,6 @@ def test_there_are_as_many_devices_as_asked_for():
     assert done.stdout == "3\n"
 
 
-@pytest.mark.emulated
 def test_a_variable_that_is_set_is_not_changed():
     """Only options change the variables."""
     done = launch("--", PYTHON, "-c", COUNTS, EMUCUDA_DEVICES="4")
@@ -156,7 +130,6 @@ def test_a_variable_that_is_set_is_not_changed():
     assert done.stdout == "4\n"
 
 
-@pytest.mark.emulated
 def test_without_the_detector_there_are_no_reports():
     """The launcher prints nothing about reports either."""
     done = launch("--races", "off", "--", PYTHON, "-c", RACE)
@@ -164,7 +137,6 @@ def test_without_the_detector_there_are_no_reports():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.emulated
 def test_reports_may_be_printed_as_they_come():
     """The reports precede the last output of the program."""
     text = RACE + "os.write(2, b'last words\\n')"
@@ -175,7 +147,6 @@ def test_reports_may_be_printed_as_they_come():
     assert "cuMemsetD8Async" in done.stderr.partition("last words")[0]
 
 
-@pytest.mark.emulated
 def test_the_first_report_may_end_the_program():
     """The program ends with the signal of abort(), for use with a debugger."""
     done = launch("--races", "abort", "--", PYTHON, "-c", RACE + "print('not reached')")
@@ -185,7 +156,6 @@ def test_the_first_report_may_end_the_program():
     assert "cuMemsetD8Async" in done.stderr
 
 
-@pytest.mark.emulated
 @pytest.mark.parametrize(("option", "code"), [((), 0), (("--protect",), 128 + signal.SIGSEGV)])
 def test_device_memory_may_be_out_of_the_hosts_reach(option, code):
     """As on a device, a program that reads device memory crashes."""
@@ -194,7 +164,6 @@ def test_device_memory_may_be_out_of_the_hosts_reach(option, code):
     assert done.returncode == code
 
 
-@pytest.mark.emulated
 def test_operations_may_be_slow():
     """The only operation is delayed by a tenth of a second."""
     text = "import time; began = time.monotonic()\n" + ORDERED + "print(time.monotonic() - began)"
@@ -204,7 +173,6 @@ def test_operations_may_be_slow():
     assert float(done.stdout) >= 0.1
 
 
-@pytest.mark.emulated
 def test_the_calls_go_into_a_file(tmp_path):
     """The file has the calls of this run only, in whichever folder the program runs."""
     file = tmp_path / "calls"
@@ -222,7 +190,6 @@ def test_the_calls_go_into_a_file(tmp_path):
 # ---------------------------------------------------------------- errors
 
 
-@pytest.mark.emulated
 def test_a_command_that_is_not_there_is_named():
     """The exit code is that of shells for a missing command."""
     done = launch("--", "no-such-command", "--option")
@@ -230,7 +197,6 @@ def test_a_command_that_is_not_there_is_named():
     assert (done.returncode, done.stderr) == (127, "emucuda: command not found: no-such-command\n")
 
 
-@pytest.mark.emulated
 def test_a_command_that_cannot_be_run_is_named(tmp_path):
     """The exit code is that of shells for a command that is not executable."""
     done = launch("--", tmp_path)
@@ -239,51 +205,3 @@ def test_a_command_that_cannot_be_run_is_named(tmp_path):
         126,
         f"emucuda: {tmp_path} cannot be run: Permission denied\n",
     )
-
-
-def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
-    """The error is one line and contains the fix."""
-    done = launch("--", PYTHON, "-c", "pass", CC="no-such-compiler")
-
-    assert done.returncode == 2
-    assert done.stderr == (
-        "emucuda: the emulated driver cannot be built: CC=no-such-compiler is not a command; "
-        "install gcc, or name a compiler in CC\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((), "write the command after --"),
-        (("--",), "write the command after --"),
-        (("python", "program.py"), "unrecognized arguments: python program.py"),
-        (("--devices", "-1", "--", "true"), "'-1' is not a number from 0 to 16"),
-        (("--devices", "two", "--", "true"), "'two' is not a number from 0 to 16"),
-        (("--devices", "17", "--", "true"), "'17' is not a number from 0 to 16"),
-        (
-            ("--delay-us", "1" + "0" * 5000, "--", "true"),
-            "not a number from 0 to 1000000000000000",
-        ),
-        (
-            ("--delay-us", "1000000000000001", "--", "true"),
-            "not a number from 0 to 10000000000000",
-        ),
-        (("--races", "maybe", "--", "true"), "invalid choice: 'maybe'"),
-        (("--trace", "/no/such/folder/file", "--", "true"), "/no/such/folder/file cannot be writ"),
-    ],
-)
-def test_a_mistake_in_the_options_is_explained(words, said):
-    """The error is printed before anything is built or run."""
-    done = launch(*words)
-
-    assert done.returncode == 2
-    assert said in done.stderr
-
-
-def test_help_names_the_exit_code():
-    """Scripts need the exit code."""
-    done = launch("--help")
-
-    assert done.returncode == 0
-    assert "86 if it is 0 and there are reports" in done.stdout

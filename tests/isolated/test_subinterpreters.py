@@ -44,43 +44,51 @@ LEGACY = HERE.format(kind="legacy")
 KINDS = ["legacy", "isolated"] if sys.version_info >= (3, 13) else ["legacy"]
 
 
+@pytest.fixture
+def said_by(run_isolated):
+    """Return a function that runs a program beside other interpreters, and returns its output."""
+
+    def run(script, core=""):
+        env = {"INTERCHANGE_CORE": core}
+        return run_isolated(script, env=env, warnings="ignore", timeout=20)
+
+    return run
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", ["main", "other"])
-def test_another_interpreter_uses_the_readable_core(run_isolated, kind, first):
+def test_another_interpreter_uses_the_ctypes_core(said_by, kind, first):
     """Whether the main interpreter has imported interchange or not, and as often as one likes."""
     main = "import interchange\n" if first == "main" else ""
     script = f"{HERE.format(kind=kind)}\n{main}run_in_another(PROGRAM)\nrun_in_another(PROGRAM)\n"
-    env = {"INTERCHANGE_CORE": ""}
-    lines = run_isolated(script, env=env, warnings="ignore", timeout=20).splitlines()
+    lines = said_by(script).splitlines()
 
     assert [line.split(" ")[:2] for line in lines] == [["ctypes", "(4,)"]] * 2
 
 
-def test_the_main_interpreter_keeps_the_native_core(run_isolated, core):
+def test_the_main_interpreter_keeps_the_native_core(said_by, core):
     """An import in another interpreter does not affect the native core of the main one."""
     script = f"{LEGACY}\nrun_in_another(PROGRAM)\nimport interchange\nprint(interchange.core_name)"
-    said = run_isolated(script, env={"INTERCHANGE_CORE": ""}, warnings="ignore", timeout=20).split()
+    said = said_by(script).split()
     built = "native" if core.name == "native" else said[-1]
 
     assert said[-1] == built
 
 
-def test_another_interpreter_names_the_reason(run_isolated, core):
+def test_another_interpreter_names_the_reason(said_by, core):
     """A core that is built, but not for this interpreter, is not reported as missing."""
     script = f"{LEGACY}\nrun_in_another(PROGRAM)\n"
-    said = run_isolated(script, env={"INTERCHANGE_CORE": ""}, warnings="ignore", timeout=20).strip()
+    said = said_by(script).strip()
 
     why = f"is not used here: {MAIN_ONLY}" * (core.name == "native")
     assert why in said
 
 
-def test_a_core_that_is_not_for_this_interpreter_cannot_be_forced(run_isolated, core):
+def test_a_core_that_is_not_for_this_interpreter_cannot_be_forced(said_by, core):
     """If it is required, its import fails with the reason."""
     program = "try:\n import interchange\nexcept ImportError as error:\n print(error, flush=True)\n"
     script = f"{LEGACY}\nrun_in_another({program!r})\n"
-    said = run_isolated(
-        script, env={"INTERCHANGE_CORE": core.name}, warnings="ignore", timeout=20
-    ).strip()
+    said = said_by(script, core.name).strip()
 
     expected = f"INTERCHANGE_CORE='native' cannot be met: {MAIN_ONLY}; leave INTERCHANGE_CORE unset"
     assert said.startswith(expected if core.name == "native" else "")
@@ -140,17 +148,16 @@ for text in %r:
 """
 
 
-def said_by(run_isolated, texts):
-    """Return what each expression is in another interpreter, which then ends."""
-    script = f"{LEGACY}\nrun_in_another({ACT % [*texts]!r})\n"
-    env = {"INTERCHANGE_CORE": ""}
-    return run_isolated(script, env=env, warnings="ignore", timeout=20).splitlines()
+@pytest.fixture
+def values_of(said_by):
+    """Return a function that evaluates expressions in another interpreter, which then ends."""
+    return lambda texts: said_by(f"{LEGACY}\nrun_in_another({ACT % [*texts]!r})\n").splitlines()
 
 
-def test_another_interpreter_exchanges_by_dlpack_or_refuses(run_isolated):
+def test_another_interpreter_exchanges_by_dlpack_or_refuses(values_of):
     """If deleters of other libraries would deadlock, no capsule is created or imported."""
     texts = [text for text in BY_DLPACK if "anchor" not in text or sys.version_info < (3, 12)]
-    said = said_by(run_isolated, texts)
+    said = values_of(texts)
 
     if sys.version_info < (3, 12):
         assert said == [f"{BY_DLPACK[text]} DLP-LIFE-6" for text in texts]
@@ -158,22 +165,22 @@ def test_another_interpreter_exchanges_by_dlpack_or_refuses(run_isolated):
         assert [text for text, line in zip(texts, said, strict=True) if "DLP-" in line] == []
 
 
-def test_another_interpreter_does_all_else(run_isolated):
+def test_another_interpreter_does_all_else(values_of):
     """Everything that needs no capsule works there."""
-    assert said_by(run_isolated, OTHERWISE) == [*OTHERWISE.values()]
+    assert values_of(OTHERWISE) == [*OTHERWISE.values()]
 
 
-def test_another_interpreter_has_the_header_and_no_library(run_isolated, core):
+def test_another_interpreter_has_the_header_and_no_library(values_of, core):
     """The C API is set up in the main one, and `get_library` refuses by its own error."""
-    header, library = said_by(run_isolated, ["ix.get_include()[-7:]", "ix.get_library()"])
+    header, library = values_of(["ix.get_include()[-7:]", "ix.get_library()"])
 
     assert library == "get_library() IX-CAPI-2"
     assert header == "include" or core.name == "ctypes"  # if no native core is built
 
 
-def test_inspection_in_another_interpreter_ends(run_isolated):
+def test_inspection_in_another_interpreter_ends(values_of):
     """The inspection requests no capsule that could not be dropped."""
-    (said,) = said_by(run_isolated, ["'DLP-LIFE-6' in str(ix.inspect(x))"])
+    (said,) = values_of(["'DLP-LIFE-6' in str(ix.inspect(x))"])
 
     assert said == str(sys.version_info < (3, 12))
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.testing import producers
 
 NEWEST = {"max_version": (1, 3)}
+
+
+def resident():
+    """Return the resident memory of this process [bytes]."""
+    with open("/proc/self/statm") as file:  # noqa: PTH123 - quick
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def in_threads(work, count):

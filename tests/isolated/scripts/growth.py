@@ -10,10 +10,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
-import os
 import sys
 
 import numpy as np
+from common import resident
 
 MANY, SOME = 100_000, 10_000
 WARM = 2_000
@@ -40,12 +40,6 @@ def refused(act, error):
 def references():
     """Return how often the owners are referred to."""
     return sum(map(sys.getrefcount, (source, block, text)))
-
-
-def resident():
-    """Return the resident memory [bytes]."""
-    with open("/proc/self/statm") as file:  # noqa: PTH123 - quick
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def repeat(act, times):

@@ -15,6 +15,7 @@ import warnings
 import weakref
 from typing import ClassVar
 
+from common import resident
 from libraries import Ready
 
 import interchange as ix
@@ -141,19 +142,13 @@ def report(name, act):
     print(verdict if not left else f"{verdict}, {left} owners left", flush=True)
 
 
-def resident():
-    """Return the resident memory of the process [MiB]."""
-    with open("/proc/self/statm") as file:  # noqa: PTH123 - quick
-        return int(file.read().split()[1]) / 256
-
-
 def gives_back(make):
     """Unwind past something large, often, and see the memory come back."""
     unwind(make)
     before = resident()
     for _ in range(4):
         unwind(make)
-    grown = resident() - before
+    grown = (resident() - before) / 2**20
     return None if grown < 4 * ROUNDS / 2 else f"grew by {grown:.0f} MiB"
 
 
@@ -224,16 +219,16 @@ def as_producer(library):
     )
 
 
-def inside_delete(make):
-    """An array that is collected inside a ``__del__`` called by an exception."""
+def inside_delete(make, use=lambda held: held.__dlpack__(max_version=(1, 0))):
+    """An object that is used and collected inside a ``__del__`` called by an exception."""
 
     class Holder:
         def __init__(self) -> None:
-            self.array = make()
+            self.held = make()
 
         def __del__(self) -> None:
-            self.array.__dlpack__(max_version=(1, 0))
-            del self.array
+            use(self.held)
+            del self.held
 
     unwind(Holder)
 

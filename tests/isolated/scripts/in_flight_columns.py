@@ -10,12 +10,7 @@ import sys
 
 import arrow_given
 from common import NEWEST
-from in_flight import (
-    Owner,
-    inside_generator,
-    report,
-    unwind,
-)
+from in_flight import Owner, inside_delete, inside_generator, report, unwind
 
 import interchange as ix
 from interchange._core import _native
@@ -55,19 +50,6 @@ CAPSULES = {
 }
 
 
-def inside_delete(make):
-    """Objects collected inside a ``__del__`` called by an exception."""
-
-    class Holder:
-        def __init__(self) -> None:
-            self.held = make()
-
-        def __del__(self) -> None:
-            del self.held
-
-    unwind(Holder)
-
-
 def refused_meanwhile():
     """A column that is refused while another exception is handled, and then collected with it."""
 
@@ -101,7 +83,7 @@ def ourselves():
     """Imports, and capsules that are not consumed."""
     for name, make in IMPORTS.items():
         report(f"import of {name}", lambda m=make: unwind(m))
-        report(f"in __del__ {name}", lambda m=make: inside_delete(m))
+        report(f"in __del__ {name}", lambda m=make: inside_delete(m, id))
     report("in a generator", lambda: inside_generator(IMPORTS["array"]))
     for name, make in CAPSULES.items():
         report(f"capsules of {name}", lambda m=make: unwind(m))
