@@ -290,7 +290,7 @@ def test_the_examples_of_a_public_object_run(name):
 # ---------------------------------------------------------------- imported when they are named
 
 
-def test_checkers_are_told_of_the_same_names():
+def test_checkers_know_the_same_names():
     """The imports for type checkers are those of `__getattr__`, from the same modules."""
     tree = ast.parse(Path(interchange.__file__).read_text(encoding="utf-8"))
     branches = [node for node in tree.body if isinstance(node, ast.If)]

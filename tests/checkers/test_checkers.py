@@ -65,7 +65,7 @@ def test_a_program_that_checks_has_those_types_when_it_runs(program, monkeypatch
     assert [(value, kind) for value, kind in seen if not is_of(value, kind)] == []
 
 
-def test_checkers_are_told_of_the_operators_that_are_made():
+def test_checkers_know_the_operators_that_are_made():
     """The class that checkers see has the names of the other one."""
     tree = ast.parse(Path(operators.__file__).read_text(encoding="utf-8"))
     (told,) = (

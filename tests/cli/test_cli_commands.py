@@ -125,7 +125,7 @@ def test_the_module_runs_the_command():
     assert _child("inspect", "no_such_module_at_all:x").returncode == 2
 
 
-def test_the_version_is_told(run_cli):
+def test_the_version_is_printed(run_cli):
     """``--version`` prints the release and nothing else."""
     done = run_cli("--version")
 
@@ -330,7 +330,7 @@ main(["--no-import"])
     )
 
 
-def test_versions_as_json_tell_what_each_library_speaks(run_cli):
+def test_versions_as_json_have_the_protocols_of_each_library(run_cli):
     """Each kind of array has one JSON entry with a value for every protocol."""
     done = run_cli("--json")
 

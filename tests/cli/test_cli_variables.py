@@ -98,7 +98,7 @@ def test_the_policy_names_every_variable_that_chooses_what_is_loaded():
 
 
 @pytest.mark.parametrize("name", NAMES_HERE)
-def test_each_is_told_with_its_value(run_cli, monkeypatch, name):
+def test_each_is_shown_with_its_value(run_cli, monkeypatch, name):
     """Each is shown with its description; an unset one has no value."""
     monkeypatch.delenv(name, raising=False)
     unset = run_cli("--no-import").out

@@ -264,7 +264,7 @@ def test_an_event_of_cuda_core_orders_what_we_cannot(cuda_core, bindings, emulat
         ("ManagedMemoryResource", "cuda_managed:0"),
     ],
 )
-def test_memory_that_the_host_reaches_is_told_apart(cuda_core, resource, device):
+def test_memory_that_the_host_reaches_is_distinguished(cuda_core, resource, device):
     """Page-locked and managed buffers are not treated as device memory."""
     stream = cuda_core.device.default_stream
     buffer = getattr(cuda_core, resource)().allocate(64, stream=stream)

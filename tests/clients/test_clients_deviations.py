@@ -113,7 +113,7 @@ def test_cuda_core_makes_void_of_bfloat16(cuda_core, bindings):
 # ---------------------------------------------------------------- numba-cuda
 
 
-def test_numba_speaks_no_dlpack(numba):
+def test_numba_has_no_dlpack(numba):
     """Numba neither exports nor imports DLPack (DLP-NEG-1): the record is used."""
     x = numba.device_array(4, "f4")
 

@@ -81,7 +81,7 @@ def test_element_types_of_numba_are_ours(numba, name):
     assert ix.asarray(numba.device_array(4, name)).dtype.name == name
 
 
-def test_bfloat16_of_numba_is_told_by_its_dtype(numba):
+def test_bfloat16_of_numba_is_found_by_its_dtype(numba):
     """The record has elements of two bytes, and the array's dtype gives the type."""
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
 
@@ -128,7 +128,7 @@ def test_a_stream_that_is_bound_later_counts(numba):
 @pytest.mark.parametrize(
     ("make", "device"), [("managed_array", "cuda_managed:0"), ("mapped_array", "cuda_host:0")]
 )
-def test_memory_that_the_host_reaches_is_told_apart(numba, make, device):
+def test_memory_that_the_host_reaches_is_distinguished(numba, make, device):
     """The record describes managed or page-locked memory, and `from_cai` queries the driver."""
     x = getattr(numba, make)(4, "f4")
 

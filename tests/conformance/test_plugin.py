@@ -167,7 +167,7 @@ def test_items_can_be_listed(run):
         (["--interchange-python=no-such-python"], "'no-such-python' is no program"),
     ],
 )
-def test_what_cannot_be_done_is_told(run, arguments, words):
+def test_what_cannot_be_done_is_reported(run, arguments, words):
     """The message is a usage error without a traceback."""
     done = run(*arguments)
 
@@ -175,7 +175,7 @@ def test_what_cannot_be_done_is_told(run, arguments, words):
     done.stderr.fnmatch_lines([f"ERROR: *{words}*"])
 
 
-def test_a_stale_entry_is_told(run):
+def test_a_stale_entry_is_reported(run):
     """This holds for a complete run."""
     done = run(known=KNOWN.replace(CHECK, "no_such_check"))
 

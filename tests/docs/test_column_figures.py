@@ -50,7 +50,7 @@ def test_every_figure_is_in_the_guide(drawn, pages):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_told_in_words(drawn, name):
+def test_a_figure_has_a_text(drawn, name):
     """The figure has a text for screen readers."""
     figure = ET.fromstring(drawn.FIGURES[name]())  # noqa: S314 - ours
 

@@ -124,7 +124,7 @@ def test_every_property_is_handled(figures):
 
 
 @pytest.mark.parametrize("name", ["exchange_figure", "layers_figure"])
-def test_a_figure_is_told_in_words(figures, name):
+def test_a_figure_has_a_text(figures, name):
     """The figure has a text for screen readers."""
     drawn = ET.fromstring(getattr(figures, name)())  # noqa: S314 - ours
 

@@ -36,7 +36,7 @@ def _asked(directive):
     return re.findall(rf"^```\{{{directive}\}} ?(\S*)$", text, re.MULTILINE)
 
 
-def test_known_failures_are_told_of_every_library():
+def test_every_library_has_its_known_failures_on_a_page():
     """The known failures of every library but interchange are on one page."""
     assert sorted(_asked("known-failures")) == sorted(set(DESCRIBED) - {"interchange"})
 
@@ -100,7 +100,7 @@ def test_every_row_has_as_many_cells_as_the_head(printing, name):
     assert {len(_cells(row)) for row in rows} == {4}
 
 
-def test_a_library_without_a_file_is_told_so(printing):
+def test_a_library_without_a_file_has_a_sentence(printing):
     """A library without a file of known failures has a sentence instead of a table."""
     assert printing.known_failures("interchange") == "Nothing is known that any check would find."
 

@@ -90,7 +90,7 @@ def test_no_page_has_an_address_of_mail(root):
     ] == []
 
 
-def test_the_workflow_runs_what_everybody_can_run(root):
+def test_the_workflow_runs_the_script_of_the_repository(root):
     """The workflow has one step of its own, ``.ci/run``; the others get the code and Pythons."""
     text = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 

@@ -99,7 +99,7 @@ def test_the_paths_of_the_contributors_exist(pages, root):
     assert [path for path in named if not (root / path).exists()] == []
 
 
-def test_free_threaded_pythons_are_told_of_in_one_manner(pages):
+def test_free_threaded_pythons_are_described_consistently(pages):
     """compatibility.md names the release that was run in its text and in its table."""
     page = pages["docs/compatibility.md"]
     text, _, table = page.partition("### What was run\n")

@@ -101,7 +101,7 @@ def within(stream, row, ends):
 
 
 @pytest.mark.parametrize("row", EVERY_DUTY)
-def test_a_duty_is_told_in_words(row):
+def test_a_duty_has_a_text(row):
     """Meaning, both sides and a rule of the book, without a full stop: they are table cells."""
     words = row.meaning, row.producer, row.consumer
 

@@ -165,7 +165,7 @@ def test_a_sentence_stays_in_its_cell(tables, text):
     assert len(_cells(row)) == 2
 
 
-def test_every_next_change_is_told(tables):
+def test_every_next_change_is_shown(tables):
     """The changelog page shows each fragment, as long as there are any."""
     kinds = ("feature", "fix", "break", "rule")
     folder = tables.DOCS / "changes"

@@ -50,7 +50,7 @@ def test_a_table_has_two_axes_however_many_columns(need, kind):
     assert ix.from_arrow(table).tolist() == [1, 2]
 
 
-def test_an_array_that_speaks_arrow_keeps_its_axes(need):
+def test_an_array_that_supports_arrow_keeps_its_axes(need):
     """xarray exports a table, of which an array of two axes is one column."""
     need("xarray")
     import xarray as xr
@@ -151,7 +151,7 @@ def test_a_column_of_pandas_over_arrow_is_shared(need):
         ),
     ],
 )
-def test_what_arrow_refuses_is_told_by_arrow(need, make, error, rule, hint):
+def test_what_arrow_refuses_has_an_error_of_arrow(need, make, error, rule, hint):
     """Refusals of Arrow have a fix for this call, or one that names `from_arrow`."""
     need("polars")
     import polars as pl
@@ -162,7 +162,7 @@ def test_what_arrow_refuses_is_told_by_arrow(need, make, error, rule, hint):
     assert hint in told
 
 
-def test_nulls_are_told_with_the_call_that_takes_them(need):
+def test_the_error_for_nulls_names_the_call_that_takes_them(need):
     """A library that supports only Arrow gets the error with the call for nulls."""
     need("nanoarrow")
     import nanoarrow
@@ -198,7 +198,7 @@ def test_no_null_is_lost_by_another_protocol(need):
     assert ix.asarray(column, copy=True).tolist() == [0, 0]
 
 
-def test_elements_that_dlpack_has_no_word_for_come_as_arrow(need):
+def test_elements_without_a_dlpack_type_are_imported_by_arrow(need):
     """pyarrow refuses them with its own error."""
     need("pyarrow")
     import pyarrow as pa
@@ -246,7 +246,7 @@ def test_a_copy_that_is_asked_for_is_made(need, make, way):
 
 
 @pytest.mark.parametrize("function", [ix.from_dlpack, ix.from_buffer])
-def test_what_speaks_arrow_alone_is_sent_to_from_arrow(need, function):
+def test_the_error_for_arrow_alone_names_from_arrow(need, function):
     """Functions of other protocols name `from_arrow` for Arrow-only objects."""
     need("nanoarrow")
     import nanoarrow

@@ -61,7 +61,7 @@ def _strict():
 
 @every_column
 @pytest.mark.parametrize("way", [*WAYS_IN, "viewable", "array_namespace"])
-def test_nulls_do_not_become_nan_without_a_word(need, library, kind, way):
+def test_nulls_do_not_become_nan_silently(need, library, kind, way):
     """Nulls are refused with their number and the fix (AI-MASK-1)."""
     others = {
         "viewable": ix.viewable("x")(lambda x: x),
@@ -133,7 +133,7 @@ def test_a_table_that_would_be_cast_is_refused(need):
     assert ix.asarray(frame, copy=True).tolist() == [[1.0, 0.5], [2.0, 1.5]]
 
 
-def test_bits_are_told_as_bits(need):
+def test_bits_are_named_in_the_error(need):
     """pyarrow raises its own TypeError for booleans; ours names the bits."""
     need("pyarrow")
     import pyarrow as pa

@@ -132,7 +132,7 @@ def test_the_import_of_cuda_core_keeps_it(need):
     assert (view.readonly, view.ptr) == (True, array.ptr)
 
 
-def test_a_library_that_asks_for_legacy_capsules_is_told(need):
+def test_a_library_that_requests_legacy_capsules_gets_an_error(need):
     """JAX passes no max_version: a legacy capsule cannot represent read-only, so it is refused."""
     need("jax")
     import jax

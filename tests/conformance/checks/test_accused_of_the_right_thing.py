@@ -84,7 +84,7 @@ def test_a_refusal_by_a_panic_breaks_no_rule_that_must_be_kept(panics, is_race):
     assert {item: end for item, end in found.items() if end[0] in BAD} == {}
 
 
-def test_the_class_of_the_error_is_told_once(panics):
+def test_the_class_of_the_error_is_reported_once(panics):
     """The check of the error class reports it, with the name of the library's class."""
     status, evidence = execute("unsupported_devices_raise_buffer_error[unknown]", panics)
 
@@ -203,7 +203,7 @@ def test_a_crash_of_an_operation_that_the_kit_needs_is_no_crash_of_an_export(tri
     )
 
 
-def test_it_is_told_by_a_check_of_its_own(trials):
+def test_it_is_reported_by_a_separate_check(trials):
     """A library that crashes in its own transpose is reported by one check."""
     item = "views_are_made_without_harm[transposed]"
     found = trials.of(FRAGILE, [item], alone={"views_are_made_without_harm"})
@@ -214,7 +214,7 @@ def test_it_is_told_by_a_check_of_its_own(trials):
 # ------------------------------------------------------------------ tables
 
 
-def test_a_table_that_fails_in_silence_is_told_once(trials):
+def test_a_table_that_fails_without_an_error_is_reported_once(trials):
     """It is reported under DLP-API-2, and not under the rules about its tensors."""
     mutant = "exchange_failing.table_fails_silently"
     outcomes = trials.of(f"mutant:{mutant}", items_of_role("producer"))

@@ -228,7 +228,7 @@ def test_a_meter_sees_the_arrays_of_a_library(library):
     assert meter_for(library) in {allocated, resident}
 
 
-def test_a_library_whose_memory_nobody_sees_is_not_measured(library):
+def test_a_library_whose_memory_no_meter_sees_is_not_measured(library):
     """Its arrays may be views of one block, for example."""
     block = library.make((BLOCK,), "uint8")
     subject = Subject("views", make=lambda *_: block[:])

@@ -58,7 +58,7 @@ def _is_spared(ending):
 @pytest.mark.slow
 @pytest.mark.emulated
 @pytest.mark.gpu
-def test_a_twin_fails_nothing(found, cuda_driver):
+def test_an_honest_counterpart_fails_nothing(found, cuda_driver):
     """An honest counterpart passes every item that the driver can decide."""
     failing = {
         item: ending

@@ -107,7 +107,7 @@ def test_what_an_allocator_says_is_heard(allocator, element, found):
         ("BufferErrorBufferErrorBufferError", 3),
         ("ValueErrorUserWarning", 2),
         ("UnicodeDecodeError", 1),
-        ("somebody's own error", 1),
+        ("an error of the library", 1),
     ],
 )
 def test_calls_that_added_up_are_counted(kinds, calls):
@@ -123,7 +123,7 @@ def test_no_allocator_is_not_called():
         )
 
 
-def test_a_failure_without_an_error_is_told_from_one_with():
+def test_a_failure_without_an_error_is_distinguished_from_one_with():
     """The messages of `ExchangeTable` are different."""
     silent = make_table(managed_tensor_to_py_object_no_sync="to_object_in_silence")
     producer = carrying(host(), make_table(managed_tensor_from_py_object_no_sync=None))

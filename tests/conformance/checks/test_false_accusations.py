@@ -31,16 +31,16 @@ ERRORS = [
     for name, kind in vars(builtins).items()
     if isinstance(kind, type) and issubclass(kind, Exception) and name != "Exception"
 ]
-SPOKEN = re.compile(rf"\b({'|'.join(ERRORS)})\b")
+NAMED = re.compile(rf"\b({'|'.join(ERRORS)})\b")
 
 
 @pytest.mark.parametrize("name", OF_OTHERS)
 def test_a_class_of_error_is_asked_for_where_a_document_names_it(name):
     """The source names the class, or the check is a QUIRK."""
     check = OF_OTHERS[name]
-    asked = set(SPOKEN.findall(check.claim))
+    asked = set(NAMED.findall(check.claim))
 
-    assert check.severity == "QUIRK" or asked <= set(SPOKEN.findall(check.source))
+    assert check.severity == "QUIRK" or asked <= set(NAMED.findall(check.source))
 
 
 @pytest.mark.parametrize("name", OF_OTHERS)
@@ -52,7 +52,7 @@ def test_what_only_interchange_asks_for_is_no_must(name):
     assert not (check.severity == "MUST" and is_own)
 
 
-def test_buffers_that_some_cannot_take_stand_in_nobodys_way():
+def test_a_buffer_that_a_consumer_cannot_take_is_replaced_by_another():
     """A consumer that crashes on one kind of buffer is judged with another."""
     asked = []
 

@@ -132,14 +132,12 @@ def test_known_deviations_are_found(need, run_isolated, library, subject, item, 
 
 def test_the_class_of_numpys_refusal_is_found(run_isolated):
     """It is RuntimeError before NumPy 2.5; the standard suggests ValueError."""
-    is_mended = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
+    is_fixed = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
     check = "streams_are_refused_with_value_error[1]"
     printed = run_isolated(SHIPPED, "numpy", check, warnings="default")
     status, evidence = json.loads(printed.splitlines()[-1])
 
-    assert (status, "RuntimeError" in evidence) == (
-        ("pass", False) if is_mended else ("fail", True)
-    )
+    assert (status, "RuntimeError" in evidence) == (("pass", False) if is_fixed else ("fail", True))
 
 
 @pytest.mark.parametrize(
@@ -313,7 +311,7 @@ def test_the_hooks_are_put_back():
     assert sys.unraisablehook is before
 
 
-def test_what_everybody_refers_to_is_no_part_of_an_array():
+def test_shared_constants_are_no_part_of_an_array():
     """The reference counts of None and of small integers change for many reasons."""
     x = type("Array", (), {})()
     x.memory, x.nothing, x.count, x.kind = bytearray(4), None, 3, int

@@ -160,7 +160,7 @@ def test_what_comes_of_the_death_of_an_array_is_not_of_its_making():
     assert execute("take_leaves_the_process_as_it_was[threads]", subject) == ("pass", "")
 
 
-def test_a_change_is_told():
+def test_a_change_is_reported():
     """New, changed and removed items are reported."""
     state = {"kept": 1, "other": 2, "gone": 3}
 

@@ -174,7 +174,7 @@ NO_CHECK = "'no_such_check' is no check or case that there is"
     ],
     ids=["passes", "other item", "stale", "no check"],
 )
-def test_an_entry_to_remove_is_told(check, write_subject, known, asked, code, words):
+def test_an_entry_to_remove_is_reported(check, write_subject, known, asked, code, words):
     """A failure that passes is 1; a stale entry of a complete run, or of no check, is 2."""
     entry, *options = asked
     found, out, err = check(write_subject(), *options, "--expected", known(entry))

@@ -74,7 +74,7 @@ def test_a_list_refuses_other_reports(check, option, tmp_path):
     assert "--list runs nothing" in err
 
 
-def test_a_subject_behind_json_is_a_file_which_is_told(check, tmp_path, monkeypatch):
+def test_a_subject_after_json_is_reported_as_a_file(check, tmp_path, monkeypatch):
     """The command fails with an explanation, and nothing is judged or written."""
     monkeypatch.chdir(tmp_path)
 

@@ -107,7 +107,7 @@ os.wait()
 
 
 @pytest.mark.emulated
-def test_a_library_that_uses_the_driver_when_imported_is_told_so(run_isolated):
+def test_a_library_that_initialises_the_driver_when_imported_is_reported(run_isolated):
     """A driver that was initialised before a fork cannot be used in the child."""
     printed = run_isolated(FORKED.replace("os._exit", "import sys; sys.stdout.flush(); os._exit"),
                            env=environment("emulated"))  # fmt: skip

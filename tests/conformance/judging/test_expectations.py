@@ -216,7 +216,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("module", ["packaging.specifiers", "tomli"])
-def test_what_is_not_installed_is_told(write, monkeypatch, module):
+def test_what_is_not_installed_is_reported(write, monkeypatch, module):
     """The error has the install command; tomllib is part of Python 3.11."""
     used = {"tomli": sys.version_info < (3, 11)}
     monkeypatch.setitem(sys.modules, module, None)

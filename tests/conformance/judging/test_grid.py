@@ -116,7 +116,7 @@ def test_what_becomes_of_an_array(hand_over):
     assert found["honest", "refusing"].evidence.startswith("BufferError: not today")
 
 
-def test_a_process_that_ends_is_told(hand_over):
+def test_a_process_that_ends_is_reported(hand_over):
     """The other pairs are not affected."""
     found = hand_over("honest crashing", "crashing leaving hanging sharing", patience=0.05)
 
@@ -141,7 +141,7 @@ def test_one_axis_is_tried_where_two_are_refused(hand_over):
     assert {one.status for one in found.values()} == {"shared"}
 
 
-def test_another_protocol_is_told(hand_over):
+def test_another_protocol_is_reported(hand_over):
     """The pair has no DLPack in common."""
     found = hand_over("buffer honest", "viewing sharing")
 
@@ -191,7 +191,7 @@ def test_what_takes_nothing_is_no_column(hand_over):
     assert set(hand_over("honest flat", "sharing")) == {("honest", "sharing"), ("flat", "sharing")}
 
 
-def test_each_exchange_is_told(hand_over):
+def test_each_exchange_is_reported(hand_over):
     """The total number is announced as well."""
     hand_over("honest", "sharing")
     begun, told = [], []

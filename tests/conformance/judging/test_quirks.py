@@ -64,7 +64,7 @@ def test_a_known_quirk_that_is_gone_does_not_decide():
     assert judged.standing == "unexpected-pass"
 
 
-def test_a_quirk_is_told_and_decides_where_that_is_asked_for(check, write_subject, tmp_path):
+def test_a_quirk_is_reported_and_fails_a_run_on_request(check, write_subject, tmp_path):
     """Its evidence is in the reports, and an option makes quirks fail the run."""
     spec, report = write_subject(TAKES_LISTS), tmp_path / "report.json"
 

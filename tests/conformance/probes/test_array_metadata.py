@@ -96,11 +96,11 @@ def test_what_says_nothing_is_no_error(x):
         (object(), False),
     ],
 )
-def test_an_array_speaks_a_protocol(x, does):
+def test_an_array_has_a_protocol(x, does):
     """One protocol is sufficient."""
     assert has_protocol(x) == does
 
 
-def test_a_claim_is_told_in_words():
+def test_metadata_has_a_text():
     """The text is used as evidence."""
     assert str(ArrayMetadata("its buffer", (3,), "int8")) == "its buffer says int8 of shape (3,)"

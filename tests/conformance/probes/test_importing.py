@@ -302,7 +302,7 @@ def test_a_second_release_is_found_though_it_comes_late(consumer):
         expect_released(consumer, ways(consumer)[0], Attempt(take, source))
 
 
-def test_something_is_so_when_the_library_releases(monkeypatch):
+def test_a_condition_holds_when_the_library_has_released(monkeypatch):
     """The library is asked to release, even if the condition already holds."""
     monkeypatch.setattr(importing, "_PATIENCE", 60.0)  # a collection is slow in a large process
     asked = []

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 DESKTOP = (1280, 900)  # [pixels]
 PHONE = (390, 844)  # [pixels]
 DARK = {"prefers-color-scheme": "dark"}
-REASON = "read-only memory, of which nobody would know; pass copy=True"
+REASON = "read-only memory, which the library cannot represent; pass copy=True"
 
 
 @pytest.fixture(scope="module")

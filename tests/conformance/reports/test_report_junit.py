@@ -85,7 +85,7 @@ def test_counts_are_those_of_the_tests(root):
             assert int(element.attrib[attribute]) == counted
 
 
-def test_failures_and_errors_are_what_nobody_expected(root, report):
+def test_failures_and_errors_are_the_unexpected_results(root, report):
     """A CI system fails a run if and only if the kit does."""
     assert int(root.attrib["failures"]) + int(root.attrib["errors"]) == report.unexpected
 

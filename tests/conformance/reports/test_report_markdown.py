@@ -80,7 +80,7 @@ def test_a_known_failure_has_reason_link_releases_and_checks(text):
     ) in known
 
 
-def test_what_nobody_expected_is_a_list(text):
+def test_unexpected_results_are_a_list(text):
     """It has evidence, command and the number of cases."""
     assert (
         "- ✗ crash: **PyTorch**, DLP-STREAM-1 (MUST). A producer without streams takes stream=None"

@@ -207,7 +207,7 @@ def test_standard_output_that_is_full_is_one_error(run_child):
     assert (done.stdout, done.stderr) == (expected, "")
 
 
-def test_nobody_reading_is_no_error_of_the_report(run_child):
+def test_a_closed_pipe_is_no_error_of_the_report(run_child):
     """With a closed pipe, as with head, the caller and Python may end without a message."""
     program = (
         "import subprocess, sys\n"

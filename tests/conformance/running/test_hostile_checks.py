@@ -65,7 +65,7 @@ def test_a_hang_is_cut_after_its_time(pool_of, in_make):
     assert time.monotonic() - began < 3
 
 
-def test_a_hang_that_does_not_come_again_accuses_nobody(pool_of, tmp_path):
+def test_a_hang_that_does_not_recur_is_no_finding(pool_of, tmp_path):
     """The item is run again, and the second result counts."""
     in_make = """
         if not (HERE / "was-slow").exists():

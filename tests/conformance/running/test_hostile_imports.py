@@ -33,7 +33,7 @@ ITEMS = [ITEM, "make_prints_nothing", "make_gives_the_shape_that_it_was_asked_fo
         ("x = )", "SyntaxError"),
     ],
 )
-def test_an_import_that_fails_is_told(pool_of, at_import, words):
+def test_an_import_that_fails_is_reported(pool_of, at_import, words):
     """No item can be judged, and all have the same reason."""
     pool = pool_of("", at_import)
 

@@ -43,7 +43,7 @@ def test_nothing_is_begun_after_enough(pool_of, tmp_path):
     assert len([path for path in tmp_path.iterdir() if path.suffix == ""]) <= 3
 
 
-def test_an_error_of_the_one_who_is_told_comes_out(pool_of):
+def test_an_error_of_the_callback_is_raised(pool_of):
     """It ends the run, and running items are not waited for."""
 
     def tell(verdict):

@@ -29,7 +29,7 @@ def test_every_file_is_of_a_description():
 
 
 @every_file
-def test_every_entry_speaks_of_a_check_that_there_is(file):
+def test_every_entry_names_an_existing_check(file):
     """Wildcards are only used if they match."""
     items = _items()
 

@@ -103,7 +103,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_is_told_as_it_was_meant(name):
+def test_a_wrong_field_has_the_requested_value(name):
     """The changed field has the given value, and the honest producer has another."""
     changes, look = LIES[name]
     lying = arrow.numbers().but(**changes).__arrow_c_array__()
@@ -263,7 +263,7 @@ def test_a_stream_gives_its_chunks_and_then_a_released_one():
     assert (ledger.schema_calls, ledger.next_calls, ledger.stray_calls) == (2, 3, 0)
 
 
-def test_a_stream_fails_when_it_is_told_to():
+def test_a_stream_fails_on_request():
     """The error has its errno and its message."""
     source = arrow.chunked(arrow.numbers(), arrow.numbers()).as_stream()
     stream, ledger = _stream(source.but(next_error=5, fails_at=1))
@@ -299,7 +299,7 @@ def test_streams_of_devices_give_arrays_of_devices():
     assert (stream.device_type, chunks[0].device_id, ledger.next_calls) == (1, 7, 2)
 
 
-def test_a_stream_that_nobody_takes_releases_itself():
+def test_a_stream_that_is_not_consumed_releases_itself():
     """Chunks that it did not return are not released."""
     source = arrow.numbers().as_stream()
     source.__arrow_c_stream__()

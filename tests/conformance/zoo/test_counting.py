@@ -47,7 +47,7 @@ def test_each_struct_counts_for_itself(generation):
     ("field", "value"),
     [("deleter", None), ("manager_ctx", 4096), ("ndim", 1), ("byte_offset", 4), ("*strides", 7)],
 )
-def test_what_is_written_into_a_struct_is_told(generation, field, value):
+def test_a_write_into_a_struct_is_reported(generation, field, value):
     """The field is named; changes by the deleter itself are not reported."""
     source = host().but(generation=generation)
     Claim(source.__dlpack__()).release()
@@ -63,7 +63,7 @@ def test_what_is_written_into_a_struct_is_told(generation, field, value):
 
 
 @GENERATIONS
-def test_where_the_deleter_counts_a_consumer_that_writes_is_told(generation):
+def test_a_write_over_the_count_of_the_deleter_is_reported(generation):
     """A value that no thousand calls produce is not counted as calls."""
     source = host().but(generation=generation)
     loan = Claim(source.__dlpack__()) and source.loans[0]

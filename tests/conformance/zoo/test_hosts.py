@@ -12,7 +12,7 @@ from interchange_conformance.zoo.hosts import Interfaced, kept, view
 FLOATS = struct.pack("=6f", *range(6))
 
 
-def test_a_view_says_what_it_is_told():
+def test_a_view_has_the_given_fields():
     """All fields are as given."""
     found = view(kept(FLOATS), (3, 2), (4, 12), "f", 4, readonly=True)
 
