@@ -205,17 +205,7 @@ def calls_in(kinds: str) -> int:
 
 
 class Allocated(NamedTuple):
-    """The result of an allocator.
-
-    Attributes
-    ----------
-    code : int
-        Its return value.
-    address : int
-        Address of the tensor; 0 if none.
-    kind : str
-        Kinds that ``SetError`` was called with, concatenated.
-    """
+    """The result of an allocator; `kind` joins the kinds that ``SetError`` was called with."""
 
     code: int
     address: int

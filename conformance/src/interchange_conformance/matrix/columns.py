@@ -504,17 +504,7 @@ def _column_consumers() -> list[Consumer]:
 
 
 class Scan(NamedTuple):
-    """The elements read by a library that reports no address.
-
-    Attributes
-    ----------
-    rows : list
-        The elements that it read.
-    address : int
-        The address at which it was observed to read; 0 if unknown.
-    dtype : str
-        Name of the element type.
-    """
+    """The elements read by a library that reports no address: where it was seen to read, or 0."""
 
     rows: list[Any]
     address: int

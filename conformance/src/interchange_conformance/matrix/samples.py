@@ -40,25 +40,7 @@ class AbsentError(Exception):
 
 @dataclass(frozen=True)
 class Sample:
-    """An array, and the properties that its library reports.
-
-    Attributes
-    ----------
-    kind : Kind
-        The kind that made it.
-    array : object
-        The array.
-    dtype : str
-        Name of the element type.
-    values : list
-        Its elements.
-    address : int
-        Address of the first element.
-    readonly : bool or None
-        Result of `Kind.readonly`.
-    source : object
-        Owner of the memory from which its elements are copied.
-    """
+    """An array, what its library reports of it, and the owner of what it was copied from."""
 
     kind: Kind
     array: Any

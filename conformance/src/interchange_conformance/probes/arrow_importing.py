@@ -29,15 +29,7 @@ _ENDS: Final = (KeyboardInterrupt, SystemExit)
 
 
 class Way(NamedTuple):
-    """How a column is imported.
-
-    Attributes
-    ----------
-    kind : str
-        A key of `WAYS`.
-    in_table : bool
-        Whether the column is imported as the only column of a table.
-    """
+    """A kind of import, a key of `WAYS`, of a column or of a table with it as the only column."""
 
     kind: str
     in_table: bool

@@ -9,15 +9,7 @@ if TYPE_CHECKING:
 
 
 class Fact(NamedTuple):
-    """A detail of a cell, shown when the cell is opened.
-
-    Attributes
-    ----------
-    term, text : str
-        Its name and its value.
-    is_code : bool
-        Whether it is code: an address, the id of a rule.
-    """
+    """A detail of a cell, shown when the cell is opened: text, or code such as an address."""
 
     term: str
     text: str
@@ -25,17 +17,7 @@ class Fact(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """The result of an exchange.
-
-    Attributes
-    ----------
-    group : str
-        Group that determines its colour.
-    symbol, word : str
-        Its content.
-    facts : sequence of Fact
-        Its details; without any, it cannot be opened.
-    """
+    """The result of an exchange; a cell without facts cannot be opened."""
 
     group: str
     symbol: str
@@ -44,15 +26,7 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The results of one producer.
-
-    Attributes
-    ----------
-    name, about : str
-        The producer, on one line, and a remark about it.
-    cells : sequence of Cell or None
-        One per consumer; None for pairs that were not tried.
-    """
+    """The results of one producer, with None for pairs that were not tried."""
 
     name: str
     about: str

@@ -31,17 +31,7 @@ HEADINGS: Final[Mapping[Role, str]] = {
 
 
 class Cell(NamedTuple):
-    """The results of one subject in one row.
-
-    Attributes
-    ----------
-    state : State or None
-        The worst state; None if no item was run.
-    passed : int
-        Number of items that pass.
-    applicable : int
-        Number of items that apply to the subject.
-    """
+    """The results of one subject in one row: the worst state, None without any, and counts."""
 
     state: State | None
     passed: int
@@ -245,15 +235,7 @@ OUTCOMES: Final[Mapping[str, Outcome]] = {
 
 
 class Grid(NamedTuple):
-    """Producers by consumers.
-
-    Attributes
-    ----------
-    producers, consumers : tuple of str
-        Rows and columns.
-    cells : mapping
-        (producer, consumer) -> the result; pairs that were not tried are missing.
-    """
+    """Producers by consumers; pairs that were not tried have no cell."""
 
     producers: tuple[str, ...]
     consumers: tuple[str, ...]

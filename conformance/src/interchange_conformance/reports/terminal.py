@@ -38,15 +38,7 @@ _WORD: Final = max(len(state.word) for state in STATES)
 
 
 class Piece(NamedTuple):
-    """A line, or a piece of one, and its style.
-
-    Attributes
-    ----------
-    text : str
-        Text without line breaks.
-    style : str
-        Style in the notation of rich, or empty.
-    """
+    """A line, or a piece of one, without line breaks, and its style in the notation of rich."""
 
     text: str
     style: str = ""

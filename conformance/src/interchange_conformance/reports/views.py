@@ -80,20 +80,7 @@ def sections(report: Report, catalogue: Catalogue) -> list[Section]:
 class Library(NamedTuple):
     """A library that was judged, and its results.
 
-    Attributes
-    ----------
-    name, version : str
-        Name and release.
-    broken : str
-        Why it could not be judged; empty otherwise.
-    counts : mapping
-        Group -> number of results.
-    bar : sequence of tuple
-        Group, start and width of its part of the bar [percent of the bar].
-    roles : str
-        Roles in which it was judged.
-    hardly : str
-        Roles in which it was hardly judged; may be empty.
+    `bar` has the group, start and width of each part of a bar [percent].
     """
 
     name: str
@@ -143,21 +130,7 @@ def _bar(counts: Mapping[Group, int]) -> list[tuple[Group, float, float]]:
 
 
 class Rules(NamedTuple):
-    """The verdicts of one role.
-
-    Attributes
-    ----------
-    role : str
-        The role in which libraries were judged.
-    note : str
-        Remarks about the table.
-    meanings : sequence of tuple
-        Group, symbol, word and meaning of the states that occur.
-    heads : sequence of tuple
-        The columns: a library, and its release if it is known.
-    blocks : sequence of Block
-        The rows, by area.
-    """
+    """The verdicts of one role; `meanings` has group, symbol, word and meaning of each state."""
 
     role: str
     note: str
@@ -269,19 +242,7 @@ def _reason(text: str, link: str) -> Reason:
 
 
 class Known(NamedTuple):
-    """A known failure of a library.
-
-    Attributes
-    ----------
-    library : str
-        Name of the library.
-    failure : KnownFailure
-        The rule, and the affected releases.
-    known : Reason
-        Its reason.
-    checks : sequence of tuple
-        Name of a check, and the number of its cases, as text.
-    """
+    """A known failure of a library; `checks` has each check, and its number of cases as text."""
 
     library: str
     failure: KnownFailure
