@@ -6,6 +6,7 @@ Source: IEEE 754 (units in the last place).
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +70,13 @@ def wrong(case: Case, found: dict[int, np.ndarray], expected: dict[int, np.ndarr
         if not is_right:
             findings.append(f"argument {place}: {away} ulp\n{found[place]}\n{array}")
     return findings
+
+
+def run_in_threads(count: int, work: Callable[[int], Any]) -> None:
+    """Call a function with each number below a count, every call in a thread of its own."""
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(work, number) for number in range(count)]:
+            done.result()
 
 
 def on_host(kernel: Any) -> Callable[..., Any]:

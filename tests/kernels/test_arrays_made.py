@@ -12,6 +12,8 @@ from interchange import cuda
 from interchange.cuda import int32, void
 from interchange_conformance.emucuda.gates import Gate
 
+from .comparing import run_in_threads
+
 pytestmark = pytest.mark.interop
 
 
@@ -38,12 +40,12 @@ def number(x):
 
 
 @pytest.mark.usefixtures("where")
-def test_what_is_known_without_a_type_settles_none():
-    """Launch sizes are computed from the shape."""
+def test_an_array_without_a_type_takes_that_of_the_signature():
+    """Launch sizes are computed from the shape, which settles no type."""
     x = cuda.device_array((16,))
     number[x.ndim, max(x.size, len(x), x.shape[0])](x)
 
-    assert x.to_device("cpu").tolist() == list(range(16))
+    assert (str(x.dtype), x.to_device("cpu").tolist()) == ("int32", list(range(16)))
 
 
 @pytest.mark.usefixtures("where")
@@ -55,15 +57,11 @@ def test_two_threads_settle_one_array():
         found = []
         start = threading.Barrier(4)
 
-        def settle(x=x, found=found, start=start):
+        def settle(_, x=x, found=found, start=start):
             start.wait()
             found.append(x.settled("float32").ptr)
 
-        threads = [threading.Thread(target=settle) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(4, settle)
         wrong += len(set(found)) != 1
     assert wrong == 0
 

@@ -261,39 +261,42 @@ HEAD = len(cache._HEAD)
 CUTS = (0, 1, HEAD - 1, HEAD, HEAD + 1, HEAD + 31, HEAD + 32, HEAD + 33, SIZE // 2, SIZE - 1)
 
 
-@pytest.mark.parametrize("size", CUTS)
-def test_a_file_that_is_cut_off_is_nothing(size, folder):
-    """The file may be truncated anywhere."""
-    cache.store(KEY, DATA)
-    os.truncate(folder / KEY, size)
-
-    assert cache.load(KEY) is None
+OTHER = "1" * 64
 
 
-@pytest.mark.parametrize("place", [0, HEAD - 1, HEAD, HEAD + 31, HEAD + 32, SIZE - 1])
-def test_a_file_with_a_changed_bit_is_nothing(place, folder):
-    """The bit may be anywhere in the file."""
-    cache.store(KEY, DATA)
-    contents = bytearray((folder / KEY).read_bytes())
+def changed(file, place):
+    """Change a bit of a file."""
+    contents = bytearray(file.read_bytes())
     contents[place] ^= 1
-    (folder / KEY).write_bytes(contents)
-
-    assert cache.load(KEY) is None
+    file.write_bytes(contents)
 
 
-def test_a_file_under_another_name_is_nothing(folder):
-    """The checksum includes the key."""
+def renamed(file):
+    """Put the file of another key, which its checksum includes, in the place of a file."""
+    cache.store(OTHER, DATA)
+    (file.parent / OTHER).replace(file)
+
+
+IGNORED = {
+    **{f"cut off at {size}": lambda file, size=size: os.truncate(file, size) for size in CUTS},
+    **{
+        f"a changed bit at {place}": lambda file, place=place: changed(file, place)
+        for place in (0, HEAD - 1, HEAD, HEAD + 31, HEAD + 32, SIZE - 1)
+    },
+    "longer": lambda file: file.write_bytes(file.read_bytes() + b"\0"),
+    "the file of another key": renamed,
+    "a link": lambda file: file.symlink_to(file.rename(file.parents[1] / "elsewhere")),
+    "writable by the group": lambda file: file.chmod(0o660),
+    "writable by others": lambda file: file.chmod(0o606),
+}
+
+
+@pytest.mark.parametrize("what", IGNORED)
+def test_a_file_that_is_not_as_it_was_stored_is_ignored(what, folder):
+    """Only a regular, complete file of the key that its owner alone can write is read."""
     cache.store(KEY, DATA)
-    (folder / KEY).replace(folder / ("1" * 64))
-
-    assert cache.load("1" * 64) is None
-
-
-def test_what_is_longer_is_nothing(folder):
-    """A file with additional bytes at the end is ignored."""
-    cache.store(KEY, DATA)
-    with (folder / KEY).open("ab") as stream:
-        stream.write(b"\0")
+    assert cache.load(KEY) == DATA
+    IGNORED[what](folder / KEY)
 
     assert cache.load(KEY) is None
 
@@ -336,28 +339,10 @@ def test_a_folder_that_others_can_write_to_is_not_used(mode, folder):
     """The folder is neither read nor written."""
     cache.store(KEY, DATA)
     folder.chmod(mode)
-    cache.store("1" * 64, DATA)
+    cache.store(OTHER, DATA)
 
     assert cache.load(KEY) is None
     assert names(folder) == [KEY]
-
-
-@pytest.mark.parametrize("mode", [0o660, 0o606])
-def test_a_file_that_others_can_write_to_is_not_used(mode, folder):
-    """The folder may have been writable by others before."""
-    cache.store(KEY, DATA)
-    (folder / KEY).chmod(mode)
-
-    assert cache.load(KEY) is None
-
-
-def test_a_link_is_not_followed(folder, tmp_path):
-    """Only regular files in the folder are used."""
-    cache.store(KEY, DATA)
-    (folder / KEY).replace(tmp_path / "elsewhere")
-    (folder / KEY).symlink_to(tmp_path / "elsewhere")
-
-    assert cache.load(KEY) is None
 
 
 def test_the_folder_of_another_user_is_not_used(folder, monkeypatch):
@@ -365,7 +350,7 @@ def test_the_folder_of_another_user_is_not_used(folder, monkeypatch):
     cache.store(KEY, DATA)
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
-    cache.store("1" * 64, DATA)
+    cache.store(OTHER, DATA)
 
     assert cache.load(KEY) is None
     assert names(folder) == [KEY]

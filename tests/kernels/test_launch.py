@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import math
-import threading
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import interchange as ix
 from interchange import cuda
 from interchange.cuda import complex64, float32, int32, void
 
+from .comparing import run_in_threads
 from .test_sources import defined
 
 pytestmark = pytest.mark.interop  # that extra installs LLVM
@@ -233,32 +233,25 @@ def test_writability_that_nobody_knows_is_refused():
     assert (block == 1).all()
 
 
-def test_a_barrier_that_some_threads_never_reach_is_an_error():
-    """On a GPU the launch would hang."""
+def divergent(out):
+    if cuda.threadIdx.x < 2:
+        cuda.syncthreads()
+    out[cuda.threadIdx.x] = 1
 
-    @cuda.jit
-    def divergent(out):
-        if cuda.threadIdx.x < 16:
-            cuda.syncthreads()
-        out[cuda.threadIdx.x] = 1
 
+def apart(out):
+    if cuda.threadIdx.x < 2:
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+    out[cuda.threadIdx.x] = 1
+
+
+@pytest.mark.parametrize("function", [divergent, apart])
+def test_a_barrier_that_some_threads_do_not_reach_is_an_error(function):
+    """On a GPU the launch would hang, also if the others wait at another barrier."""
     with pytest.raises(ix.ExchangeError, match=r"\[CPY-BARRIER-1\]"):
-        divergent[1, 32](np.zeros(32))
-
-
-def test_two_barriers_of_two_branches_are_not_one():
-    """Threads that wait at different barriers would never continue."""
-
-    @cuda.jit
-    def apart(out):
-        if cuda.threadIdx.x < 2:
-            cuda.syncthreads()
-        else:
-            cuda.syncthreads()
-        out[cuda.threadIdx.x] = 1
-
-    with pytest.raises(ix.ExchangeError, match=r"\[CPY-BARRIER-1\]"):
-        apart[1, 4](np.zeros(4))
+        cuda.jit(function)[1, 32](np.zeros(32))
 
 
 def test_a_barrier_in_a_loop_is_met_again():
@@ -352,7 +345,8 @@ def test_launches_of_several_threads_do_not_meet():
 
     wrong = []
 
-    def work(value):
+    def work(number):
+        value = 1000.0 * number
         for _ in range(20):
             out = np.zeros(64 * 8, "f4")
             rotate[8, 64](out, value)
@@ -360,11 +354,7 @@ def test_launches_of_several_threads_do_not_meet():
             if not (out == expected).all():
                 wrong.append(value)
 
-    threads = [threading.Thread(target=work, args=(1000.0 * k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(4, work)
 
     assert wrong == []
 

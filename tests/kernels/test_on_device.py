@@ -289,21 +289,6 @@ def test_a_read_only_array_is_not_written():
     assert on_host(x).tolist() == [0] * 4
 
 
-def test_an_array_without_a_type_takes_that_of_the_signature():
-    """As in the example of the CUDA Array Interface's text."""
-
-    @cuda.jit(void(int32[::1]))
-    def number(x):
-        i = cuda.grid(1)
-        if i < len(x):
-            x[i] = i
-
-    x = cuda.device_array(16)
-    number[1, 16](x)
-
-    assert (str(x.dtype), on_host(x).tolist()) == ("int32", list(range(16)))
-
-
 def test_an_array_without_a_type_is_of_float64_otherwise():
     """Numba has the same default."""
     x = cuda.device_array(4)

@@ -19,6 +19,8 @@ from interchange import cuda
 from interchange._streams.pending import BorrowedWork, PendingWork, WorkOnConsumer
 from interchange.cuda.consumer import OrderedByUser
 
+from .comparing import run_in_threads
+
 pytestmark = [pytest.mark.interop, pytest.mark.emulated]
 
 COUNT = 32
@@ -189,14 +191,12 @@ def test_a_launch_that_the_driver_refuses_is_left_to_python(again):
     x, out = ones(), ones()
     seen = []
 
-    def launch():
+    def launch(_):
         seen.append(again(x, out))  # this thread has no context
         add[1, COUNT](x, out)
 
-    thread = threading.Thread(target=launch)
     add[1, COUNT](x, out)
-    thread.start()
-    thread.join()
+    run_in_threads(1, launch)
 
     assert seen == [False]
     assert on_host(out) == [3] * COUNT
@@ -284,11 +284,7 @@ def test_threads_launch_at_once(emulator):  # noqa: ARG001 - it is loaded
             kernel[1, COUNT, stream](x, out)
         found[number] = on_host(out)
 
-    running = [threading.Thread(target=launch, args=(number,)) for number in range(threads)]
-    for each in running:
-        each.start()
-    for each in running:
-        each.join()
+    run_in_threads(threads, launch)
 
     assert found == {number: [201] * COUNT for number in range(threads)}
 
