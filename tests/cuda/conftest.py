@@ -20,8 +20,24 @@ if TYPE_CHECKING:
 SIZE = 4096  # of a producer's memory [bytes]
 
 
+class StreamObject:
+    """A stream of a library, by its handle."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
+
+
+class Owner:
+    """An owner of memory that can be referred to weakly."""
+
+
 class Cuda:
     """The driver, with errors raised as exceptions; all resources are freed at the end."""
+
+    Owner = Owner
 
     def __init__(self, api: Any) -> None:
         self.api = api
@@ -44,6 +60,10 @@ class Cuda:
         stream = int(self("cuStreamCreate", 0 if blocking else 1))
         self._undo.append(("cuStreamDestroy", stream))
         return stream
+
+    def stream_object(self) -> StreamObject:
+        """Return a new stream as an object of a library."""
+        return StreamObject(self.stream())
 
     def memory(self, nbytes: int = SIZE, value: int = 0) -> int:
         """Return the address of new device memory, every byte `value`."""

@@ -227,15 +227,8 @@ def test_a_copy_names_the_stream_object_that_it_was_made_on(cuda):
     import gc
     import weakref
 
-    class Stream:
-        def __init__(self, handle):
-            self.handle = handle
-
-        def __cuda_stream__(self):
-            return 0, self.handle
-
     array = ix.from_pointer(cuda.memory(), (SIZE,), "uint8", device="cuda:0")
-    stream = Stream(cuda.stream())
+    stream = cuda.stream_object()
     gone, handle = weakref.ref(stream), stream.handle
     copied = ix.from_dlpack(array, stream=stream, copy=True)
     del stream

@@ -13,8 +13,10 @@ from interchange._functions import arrow_out
 from interchange.abi import capsule_pointer
 from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
 
-NATIVE = pytest.mark.skipif(ix.core_name != "native", reason="exports are the native core's")
-pytestmark = pytest.mark.emulated
+pytestmark = [
+    pytest.mark.emulated,
+    pytest.mark.skipif(ix.core_name != "native", reason="exports are the native core's"),
+]
 
 SIZE = 4096  # [bytes], of memory
 METHODS = ("__arrow_c_device_array__", "__arrow_c_device_stream__")
@@ -24,16 +26,13 @@ METHODS = ("__arrow_c_device_array__", "__arrow_c_device_stream__")
 def busy(cuda):
     """Return an Array with pending work on a stream."""
     array = ix.from_pointer(cuda.memory(), (SIZE,), "uint8", device="cuda:0", stream=cuda.stream())
-    if ix.core_name == "native":
-        ix.to_arrow(array)
+    ix.to_arrow(array)
     return array
 
 
-class Once:
-    """An export with one method."""
-
-    def __init__(self, export):
-        self.__arrow_c_device_array__ = export.__arrow_c_device_array__
+def only(export, method=METHODS[0]):
+    """Return a producer with one method of an export."""
+    return type("Only", (), {method: lambda _: getattr(export, method)()})()
 
 
 def struct_of(capsule):
@@ -53,7 +52,6 @@ def write_and_hand_over(cuda, emulator):
     emulator.annotate(stream, memory, SIZE, write=False)
 
 
-@NATIVE
 def test_who_waits_for_the_event_reads_after_the_write(cuda, emulator):
     """The detector reports nothing."""
     write_and_hand_over(cuda, emulator)
@@ -61,7 +59,6 @@ def test_who_waits_for_the_event_reads_after_the_write(cuda, emulator):
     assert emulator.reports() == []
 
 
-@NATIVE
 def test_an_export_that_records_no_event_is_caught(cuda, emulator, monkeypatch):
     """Only the event keeps the order, so the detector reports the race."""
     monkeypatch.setattr(arrow_out, "recorded_event_of", lambda *_: None)
@@ -70,7 +67,6 @@ def test_an_export_that_records_no_event_is_caught(cuda, emulator, monkeypatch):
     assert len(emulator.expect_reports(match="RAW")) == 1
 
 
-@NATIVE
 @pytest.mark.parametrize("method", METHODS)
 def test_an_event_lives_as_long_as_the_export(emulator, busy, method):
     """The release callback destroys the event, even if the Array is freed before."""
@@ -83,13 +79,12 @@ def test_an_event_lives_as_long_as_the_export(emulator, busy, method):
     assert (during - before, emulator.live().events - before) == (1, 0)
 
 
-@NATIVE
 @pytest.mark.parametrize("method", METHODS)
 def test_an_event_lives_as_long_as_what_was_taken(emulator, busy, method):
     """The event is kept while a consumer holds the struct, and its Array is freed last."""
     export = ix.to_arrow(busy)
     before = emulator.live().events
-    back = ix.from_arrow(type("One", (), {method: lambda _: getattr(export, method)()})())
+    back = ix.from_arrow(only(export, method))
     view = back[::2]
     during = emulator.live().events
     del back, view
@@ -97,7 +92,6 @@ def test_an_event_lives_as_long_as_what_was_taken(emulator, busy, method):
     assert (during - before, emulator.live().events - before) == (1, 0)
 
 
-@NATIVE
 def test_release_may_come_from_any_thread(emulator, busy):
     """The release callback may run in a thread without the GIL and without a context."""
     before = emulator.live().events
@@ -111,15 +105,14 @@ def test_release_may_come_from_any_thread(emulator, busy):
     assert (struct.array.release, emulator.live().events) == (None, before)
 
 
-@NATIVE
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("taken", [False, True])
 def test_exports_leave_nothing_on_the_driver(cuda, emulator, busy, method, taken):
     """A hundred exports, consumed or not, leave no event and no memory."""
     export = ix.to_arrow({"x": busy, "y": busy.copy()})
-    one = type("One", (), {method: lambda _: getattr(export, method)()})()
+    one = only(export, method)
     single = ix.to_arrow(busy)
-    other = type("One", (), {method: lambda _: getattr(single, method)()})()
+    other = only(single, method)
 
     def cycle(count):
         for _ in range(count):
@@ -138,18 +131,17 @@ def test_exports_leave_nothing_on_the_driver(cuda, emulator, busy, method, taken
     assert emulator.live() == before
 
 
-@NATIVE
 def test_threads_hand_over_side_by_side(cuda, emulator, busy):
     """Threads without a context export and import concurrently, and no resources are left."""
     export, failed = ix.to_arrow(busy), []
     streams = [cuda.stream() for _ in range(4)]
-    ix.from_arrow(Once(export), stream=streams[0])
+    ix.from_arrow(only(export), stream=streams[0])
     before = emulator.live()
 
     def hand_over(stream):
         try:
             for _ in range(50):
-                ix.from_arrow(Once(export), stream=stream)
+                ix.from_arrow(only(export), stream=stream)
         except BaseException as error:  # noqa: BLE001 - a thread has no other way to tell
             failed.append(error)
 
@@ -163,7 +155,6 @@ def test_threads_hand_over_side_by_side(cuda, emulator, busy):
     assert emulator.live() == before
 
 
-@NATIVE
 def test_a_refused_export_leaves_no_event(emulator, busy, monkeypatch):
     """The core fails to create a capsule, and the event is destroyed."""
 
@@ -176,16 +167,3 @@ def test_a_refused_export_leaves_no_event(emulator, busy, monkeypatch):
         ix.to_arrow(busy).__arrow_c_device_array__()
 
     assert emulator.live().events == before
-
-
-@pytest.mark.readable
-def test_the_readable_core_exports_nothing(emulator, busy):
-    """The ctypes core names the package to install, and leaves no event."""
-    before = emulator.live().events
-    with pytest.raises(ix.BackendUnavailableError) as caught:
-        ix.to_arrow(busy)
-    rule = caught.value.rule
-    del caught
-    gc.collect()  # objects kept by the traceback
-
-    assert (rule, emulator.live().events) == ("ARROW-CORE-1", before)

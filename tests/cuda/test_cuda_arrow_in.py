@@ -106,17 +106,7 @@ def test_the_next_protocol_waits_for_the_consumers_stream(cuda, record_event, co
 
 def test_stream_objects_are_kept(cuda, record_event):
     """As in every import, an Array keeps the stream object that was passed."""
-
-    class Stream:
-        """A stream of a library."""
-
-        def __init__(self, handle):
-            self.handle = handle
-
-        def __cuda_stream__(self):
-            return 0, self.handle
-
-    stream = Stream(cuda.stream())
+    stream = cuda.stream_object()
     array = ix.from_arrow(column_at(cuda.memory(), record_event(cuda.stream())), stream=stream)
 
     assert array._pending_work.keep is stream

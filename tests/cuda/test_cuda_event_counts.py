@@ -177,3 +177,17 @@ def test_a_forked_child_leaves_our_event_alone(cuda, emulator):
     left = emulator.live().events
 
     assert left == before
+
+
+@pytest.mark.readable
+def test_the_ctypes_core_exports_nothing(cuda, emulator):
+    """The ctypes core names the package to install, and leaves no event."""
+    busy = array_of(cuda.memory(), stream=cuda.stream())
+    before = emulator.live().events
+    with pytest.raises(ix.BackendUnavailableError) as caught:
+        ix.to_arrow(busy)
+    rule = caught.value.rule
+    del caught
+    gc.collect()  # objects kept by the traceback
+
+    assert (rule, emulator.live().events) == ("ARROW-CORE-1", before)

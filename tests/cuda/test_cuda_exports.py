@@ -192,11 +192,7 @@ def test_what_is_not_on_a_device_is_refused(x):
 
 def test_the_view_owns_the_memory(cuda):
     """The deleter runs when the view is freed, and not before."""
-
-    class Owner:
-        pass
-
-    owner = Owner()
+    owner = cuda.Owner()
     gone = weakref.ref(owner)
     made = ix.from_pointer(cuda.memory(), (4,), "float32", device="cuda:0", owner=owner)
     view = ix.to_cai(made.__dlpack__(stream=-1, max_version=(1, 1)))

@@ -34,13 +34,9 @@ def test_a_view_stays_a_view(record, exporter, wrap, view):
     assert (again.ptr, again.shape, again.strides) == (array.ptr, array.shape, array.strides)
 
 
-def test_the_owner_that_was_named_lives_on(record, exporter, wrap):
+def test_the_owner_that_was_named_lives_on(cuda, record, exporter, wrap):
     """The owner keeps the memory alive (CAI-LIFE-1)."""
-
-    class Owner:
-        pass
-
-    owner = Owner()
+    owner = cuda.Owner()
     gone = weakref.ref(owner)
     again = ix.from_cai(wrap(ix.from_cai(exporter(**record()), owner=owner)))
     del owner
@@ -52,13 +48,9 @@ def test_the_owner_that_was_named_lives_on(record, exporter, wrap):
     assert (alive, gone()) == (True, None)
 
 
-def test_another_owner_is_kept_too(record, wrap):
+def test_another_owner_is_kept_too(cuda, record, wrap):
     """Both owners are kept."""
-
-    class Owner:
-        pass
-
-    owner = Owner()
+    owner = cuda.Owner()
     gone = weakref.ref(owner)
     again = ix.from_cai(wrap(ix.from_cai(record())), owner=owner)
     del owner

@@ -279,13 +279,9 @@ def test_the_exporter_lives_as_long_as_the_array(record, exporter):
     assert (alive, gone()) == (True, None)
 
 
-def test_an_owner_can_be_named(record):
+def test_an_owner_can_be_named(cuda, record):
     """A dict does not own the memory."""
-
-    class Owner:
-        pass
-
-    owner = Owner()
+    owner = cuda.Owner()
     gone = weakref.ref(owner)
     array = ix.from_cai(record(), owner=owner)
     del owner
@@ -299,15 +295,7 @@ def test_an_owner_can_be_named(record):
 
 def test_the_stream_object_lives_as_long_as_the_array(cuda, record):
     """CAI: a stream outlives the object that publishes it."""
-
-    class Stream:
-        def __init__(self, handle):
-            self.handle = handle
-
-        def __cuda_stream__(self):
-            return 0, self.handle
-
-    stream = Stream(cuda.stream())
+    stream = cuda.stream_object()
     gone = weakref.ref(stream)
     view = ix.to_cai(ix.from_cai(record()), stream=stream)
     published = view.__cuda_array_interface__["stream"] == stream.handle

@@ -67,26 +67,16 @@ def found(need, run_child):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_elements_survive_the_store(found):
-    """The retrieved Array equals the stored one."""
-    assert found["values"]
+EXPECTED = {
+    "values": True,  # the retrieved Array equals the stored one
+    "shared": [True, True],  # `ray.get` copies nothing, as for ndarrays
+    "one memory": True,  # two calls return views of the same memory
+    "read-only": [True, True],  # it is shared with other processes, as for ndarrays
+    "in a task": [True, True, True, True],  # the argument of a task is in shared memory, too
+}
 
 
-def test_an_array_lies_in_the_store_as_an_ndarray_does(found):
-    """`ray.get` copies nothing: the memory is shared, as for ndarrays."""
-    assert found["shared"] == [True, True]
-
-
-def test_who_asks_twice_is_given_the_same_memory(found):
-    """Two calls return views of the same memory."""
-    assert found["one memory"]
-
-
-def test_what_lies_in_the_store_is_read_only(found):
-    """Memory in the store is shared with other processes and read-only, as for ndarrays."""
-    assert found["read-only"] == [True, True]
-
-
-def test_a_task_in_another_process_reads_the_same_store(found):
-    """The argument of a task is in shared memory, too."""
-    assert found["in a task"] == [True, True, True, True]
+@pytest.mark.parametrize("fact", EXPECTED)
+def test_arrays_are_stored_as_ndarrays_are(found, fact):
+    """Elements survive the store, whose memory is shared and read-only, in tasks as well."""
+    assert found[fact] == EXPECTED[fact]

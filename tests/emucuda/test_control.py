@@ -270,12 +270,11 @@ def test_the_waits_are_back_after_the_block(emulator, cuda, streams, memory):
 
 def test_a_reset_forgets_reports_and_accesses(emulator, streams, memory):
     """Operations after a reset do not race with those before it."""
-    first, second = streams
-    emulator.annotate(first, memory, SIZE, write=True)
-    emulator.annotate(second, memory, SIZE, write=True)
+    for stream in streams:
+        emulator.annotate(stream, memory, SIZE, write=True)
     many = len(emulator.reports())
     emulator.reset()
-    emulator.annotate(first, memory, SIZE, write=True)
+    emulator.annotate(streams[0], memory, SIZE, write=True)
 
     assert many == 1
     assert emulator.reports() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 
 import pytest
 
@@ -12,6 +13,7 @@ SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
 NONE, ACTIVE, INVALIDATED = range(3)
+UNSAFE, SAFE = "STREAM_CAPTURE_UNSUPPORTED", "SUCCESS"
 
 
 # ---------------------------------------------------------------- invalidated captures
@@ -33,31 +35,16 @@ def captured_event(cuda, stream, call):
 
 BREAKS = {
     "wait for an event from outside": (outside_event, "STREAM_CAPTURE_ISOLATION"),
-    "synchronise": (
-        lambda cuda, stream: cuda.code("cuStreamSynchronize", stream),
-        "STREAM_CAPTURE_UNSUPPORTED",
-    ),
-    "query": (
-        lambda cuda, stream: cuda.code("cuStreamQuery", stream),
-        "STREAM_CAPTURE_UNSUPPORTED",
-    ),
-    "synchronise the context": (
-        lambda cuda, _: cuda.code("cuCtxSynchronize"),
-        "STREAM_CAPTURE_UNSUPPORTED",
-    ),
-    "query an event of it": (
-        lambda cuda, stream: captured_event(cuda, stream, "cuEventQuery"),
-        "CAPTURED_EVENT",
-    ),
+    "synchronise": (lambda cuda, stream: cuda.code("cuStreamSynchronize", stream), UNSAFE),
+    "query": (lambda cuda, stream: cuda.code("cuStreamQuery", stream), UNSAFE),
+    "synchronise the context": (lambda cuda, _: cuda.code("cuCtxSynchronize"), UNSAFE),
+    "query an event of it": (partial(captured_event, call="cuEventQuery"), "CAPTURED_EVENT"),
     "synchronise an event of it": (
-        lambda cuda, stream: captured_event(cuda, stream, "cuEventSynchronize"),
+        partial(captured_event, call="cuEventSynchronize"),
         "CAPTURED_EVENT",
     ),
-    "allocate": (lambda cuda, _: cuda.code("cuMemAlloc", 64), "STREAM_CAPTURE_UNSUPPORTED"),
-    "allocate pinned memory": (
-        lambda cuda, _: cuda.code("cuMemHostAlloc", 64, 0),
-        "STREAM_CAPTURE_UNSUPPORTED",
-    ),
+    "allocate": (lambda cuda, _: cuda.code("cuMemAlloc", 64), UNSAFE),
+    "allocate pinned memory": (lambda cuda, _: cuda.code("cuMemHostAlloc", 64, 0), UNSAFE),
 }
 
 
@@ -176,8 +163,6 @@ def test_a_stream_that_is_destroyed_ends_its_capture(cuda, streams, memory):
 
 
 # ---------------------------------------------------------------- modes
-
-UNSAFE, SAFE = "STREAM_CAPTURE_UNSUPPORTED", "SUCCESS"
 
 
 @contextlib.contextmanager

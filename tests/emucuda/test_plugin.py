@@ -141,10 +141,14 @@ def test_without_a_compiler_the_reason_is_given(run_pytest):
     assert "CC=no-such-compiler is not a command; install gcc" in done.stdout
 
 
-def test_a_driver_that_was_named_is_not_skipped(run_pytest):
-    """The default, emulated driver is skipped if it cannot be built; a named one fails."""
-    done = run_pytest(MARKED, "--cuda=emulated", CC="no-such-compiler")
+@pytest.mark.parametrize(
+    ("options", "demanded"), [(("--cuda=emulated",), ""), ((), "numpy,emulated")]
+)
+def test_a_driver_that_was_demanded_is_not_skipped(run_pytest, options, demanded):
+    """A driver that an option names, or INTERCHANGE_TEST_REQUIRE as in CI, fails if not built."""
+    done = run_pytest(MARKED, *options, CC="no-such-compiler", INTERCHANGE_TEST_REQUIRE=demanded)
 
+    assert done.returncode == 1
     assert "1 passed, 1 skipped, 2 errors" in done.stdout
 
 
@@ -157,14 +161,6 @@ def test_sources_that_do_not_compile_are_a_failure(run_pytest, tmp_path):
 
     assert "1 passed, 1 skipped, 2 errors" in done.stdout
     assert "not this one" in done.stdout
-
-
-def test_what_was_demanded_is_not_skipped(run_pytest):
-    """With INTERCHANGE_TEST_REQUIRE, as in CI, a driver that cannot be built is a failure."""
-    done = run_pytest(MARKED, CC="no-such-compiler", INTERCHANGE_TEST_REQUIRE="numpy,emulated")
-
-    assert done.returncode == 1
-    assert "1 passed, 1 skipped, 2 errors" in done.stdout
 
 
 def test_the_header_names_the_driver(run_pytest):

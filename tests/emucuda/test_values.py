@@ -84,16 +84,10 @@ def test_what_is_no_number_is_refused(value):
 # ---------------------------------------------------------------- lines of the log
 
 
-def test_a_line_without_arguments_is_a_call():
-    """Some functions take none."""
-    assert Call.parse("cuCtxSynchronize") == Call("cuCtxSynchronize", {})
-
-
-def test_numbers_may_be_of_either_base():
-    """Handles are hexadecimal; sizes and negative codes are decimal."""
-    assert Call.parse("f a=0x10 b=10 c=-1").args == {"a": 16, "b": 10, "c": -1}
-
-
-def test_the_null_pointer_is_zero():
-    """The null pointer has the form of printf."""
-    assert Call.parse("f a=(nil)").args == {"a": 0}
+@pytest.mark.parametrize(
+    ("line", "args"),
+    [("f", {}), ("f a=0x10 b=10 c=-1", {"a": 16, "b": 10, "c": -1}), ("f a=(nil)", {"a": 0})],
+)
+def test_a_line_is_a_call(line, args):
+    """Handles are hexadecimal, or (nil) as of printf; sizes and negative codes are decimal."""
+    assert Call.parse(line) == Call("f", args)
