@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-LEFT = {"conformance": 8, "docs": 4, "src": 1, "tests": 791}
+LEFT = {"conformance": 8, "docs": 4, "src": 1, "tests": 117}
 """Folder -> maximum count of words of ``docs/_ext/words_left.txt``, which may only decrease."""
 ENDINGS = {".c", ".h", ".md", ".py", ".toml"}
 OTHERS = {"_build", "_generated", "build", "changelog.md", "changes", "words.md"}

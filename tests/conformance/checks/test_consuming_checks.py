@@ -299,8 +299,9 @@ def test_a_consumer_may_release_the_tensor_once_it_has_a_copy():
     from mutants.consuming_copies import copies_by_default
 
     checks = [check for check in CHECKS if "lifetime" in check.function.__module__]
+    items = [item for check in checks for item in check.items()]
 
-    assert found(copies_by_default(), [item for check in checks for item in check.items()]) == {}
+    assert found(subject_of(copies_by_default()), items) == {}
 
 
 def test_every_case_of_the_zoo_is_met():

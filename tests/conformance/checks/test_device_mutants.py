@@ -62,7 +62,7 @@ def test_an_honest_counterpart_fails_nothing(found, cuda_driver):
     """An honest counterpart passes every item that the driver can decide."""
     failing = {
         item: ending
-        for item, ending in found["twins"].items()
+        for item, ending in found["counterparts"].items()
         if ending[0] != "pass" and not (cuda_driver == "real" and _is_spared(ending))
     }
 

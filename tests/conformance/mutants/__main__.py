@@ -1,8 +1,7 @@
 """``python -m mutants`` in ``tests/conformance``: which mutant is caught by which check.
 
 Exit codes: 0, every mutant is caught by its check, and no honest counterpart by any; 1,
-otherwise;
-2, the request cannot be fulfilled.
+otherwise; 2, the request cannot be fulfilled.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ import argparse
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from interchange_conformance.cli.progress import progress
@@ -19,10 +20,10 @@ from interchange_conformance.registry import AREAS, load_checks
 from interchange_conformance.reports import files
 
 from .model import load_mutants
-from .trying import Trials, caught, complaints_of_twin, items_of_role, twins
+from .trying import Trials, caught, complaints_of_counterpart, counterparts, items_of_role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from interchange_conformance.cli.progress import Silent
 
@@ -33,15 +34,10 @@ _HEAD: Final = "<!-- Written by: python -m mutants --markdown FILE -->"
 
 
 class Caught(NamedTuple):
-    """The checks that caught a mutant.
+    """A mutant, once for each check that should catch it, and the checks that caught it.
 
-    Attributes
-    ----------
-    mutants : list of Mutant
-        The mutant, once for each check that should catch it.
-    own, others : dict
-        Check -> the result of its first item with a finding; for the checks that should catch it,
-        and for all others of the role.
+    `own` are those that should, `others` all others of the role: check -> the result of its first
+    item with a finding.
     """
 
     mutants: list[Mutant]
@@ -55,18 +51,7 @@ class Caught(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run every check on every mutant of its role, and on every honest counterpart.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The arguments of the command; those of this process by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run every check on every mutant of its role and every counterpart; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m mutants",
         description="Tries every check on subjects that break a rule on purpose, and on honest"
@@ -92,52 +77,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def try_all(jobs: int) -> tuple[list[Caught], list[str]]:
-    """Run all mutants and their honest counterparts.
-
-    Parameters
-    ----------
-    jobs : int
-        The number of parallel jobs.
-
-    Returns
-    -------
-    list of Caught
-        For each mutant, in the order of the checks.
-    list of str
-        Findings of checks in honest subjects.
-    """
+    """Run all mutants in the order of the checks, and list the findings in honest subjects."""
     alike: dict[object, list[Mutant]] = {}
     for mutant in load_mutants().values():
         alike.setdefault(mutant.make, []).append(mutant)
-    honest = twins(load_mutants().values())
+    honest = counterparts(load_mutants().values())
     environment = {**os.environ, **cuda.environment()}
-    with progress() as shown, ThreadPoolExecutor(jobs) as executor:
-        shown.begin("mutants and twins", len(alike) + len(honest))
-        workers = [Trials(environment) for _ in range(jobs)]
-        try:
-            free = list(workers)
-            found = list(executor.map(lambda mutants: _try(mutants, free, shown), alike.values()))
-            against = list(
-                executor.map(lambda twin: _try_twin(twin, honest[twin], free, shown), honest)
-            )
-        finally:
-            for worker in workers:
-                worker.close()
+    with progress() as shown, ExitStack() as stack, ThreadPoolExecutor(jobs) as executor:
+        shown.begin("mutants and counterparts", len(alike) + len(honest))
+        free = [stack.enter_context(Trials(environment)) for _ in range(jobs)]
+        found = list(executor.map(partial(_try, free, shown), alike.values()))
+        against = list(executor.map(partial(_try_counterpart, free, shown), honest.items()))
     order = {name: place for place, name in enumerate(load_checks())}
     found.sort(key=lambda one: order[one.mutants[0].check])
     return found, [words for many in against for words in many]
 
 
-def _try(mutants: list[Mutant], free: list[Trials], shown: Silent) -> Caught:
-    """Run all checks of its role on a mutant."""
-    checks = load_checks()
+@contextmanager
+def _one_of(free: list[Trials]) -> Iterator[Trials]:
+    """Take a process out of the list of free ones while the block runs."""
     trials = free.pop()
     try:
-        items = items_of_role(checks[mutants[0].check].role)
-        made_for = {mutant.check for mutant in mutants}
-        outcomes = caught(trials.of(f"mutant:{mutants[0].name}", items, alone=made_for))
+        yield trials
     finally:
         free.append(trials)
+
+
+def _try(free: list[Trials], shown: Silent, mutants: list[Mutant]) -> Caught:
+    """Run all checks of its role on a mutant."""
+    items = items_of_role(load_checks()[mutants[0].check].role)
+    made_for = {mutant.check for mutant in mutants}
+    with _one_of(free) as trials:
+        outcomes = caught(trials.of(f"mutant:{mutants[0].name}", items, alone=made_for))
     own: dict[str, str] = {}
     others: dict[str, str] = {}
     for item, outcome in outcomes.items():
@@ -148,14 +119,13 @@ def _try(mutants: list[Mutant], free: list[Trials], shown: Silent) -> Caught:
     return Caught(mutants, own, others)
 
 
-def _try_twin(twin: tuple[str, str], mutant: str, free: list[Trials], shown: Silent) -> list[str]:
-    """Run all checks of a role on an honest subject."""
-    name, role = twin
-    trials = free.pop()
-    try:
-        words = [f"{name}: {one}" for one in complaints_of_twin(mutant, role, trials)]
-    finally:
-        free.append(trials)
+def _try_counterpart(
+    free: list[Trials], shown: Silent, counterpart: tuple[tuple[str, str], str]
+) -> list[str]:
+    """Run all checks of a role on the honest counterpart of a mutant."""
+    (name, role), mutant = counterpart
+    with _one_of(free) as trials:
+        words = [f"{name}: {one}" for one in complaints_of_counterpart(mutant, role, trials)]
     shown.step(name, is_bad=bool(words))
     return words
 
@@ -164,13 +134,7 @@ def _try_twin(twin: tuple[str, str], mutant: str, free: list[Trials], shown: Sil
 
 
 def as_markdown(found: Sequence[Caught]) -> str:
-    """Return the results as Markdown, with a table for each area.
-
-    Parameters
-    ----------
-    found : sequence of Caught
-        For each mutant.
-    """
+    """Return the results as Markdown, with a table for each area."""
     checks = load_checks()
     by_area: dict[str, list[Caught]] = {}
     for one in found:

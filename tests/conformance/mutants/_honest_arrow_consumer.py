@@ -7,6 +7,7 @@ that a mutant can replace one at a time (`changed`), and needs no library of Arr
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
@@ -25,6 +26,8 @@ from interchange.abi.arrow_formats import ANY, decode_metadata, parse_format
 from interchange_conformance.probes.arrow_structs import elements, read_array, read_type
 from interchange_conformance.subject import Subject
 
+from .model import mutant, replacing
+
 if TYPE_CHECKING:
     from interchange_conformance.probes.arrow_structs import Node, Type
 
@@ -41,13 +44,7 @@ _Words: Final = capsules.Prototype(ctypes.c_char_p, ctypes.c_void_p)
 
 
 class Owned:
-    """A struct that was moved out of a capsule, or filled by a stream: it is released once.
-
-    Parameters
-    ----------
-    name : bytes
-        Name of the capsules with such structs.
-    """
+    """A struct moved out of a capsule of a name, or filled by a stream: it is released once."""
 
     def __init__(self, name: bytes) -> None:
         self.name = name
@@ -281,3 +278,6 @@ def changed(**steps: Any) -> Subject:
 def honest_arrow_consumer() -> Subject:
     """Return the honest counterpart: it keeps every rule."""
     return changed()
+
+
+arrow_consumer_mutant = partial(mutant, counterpart=honest_arrow_consumer, build=replacing(changed))

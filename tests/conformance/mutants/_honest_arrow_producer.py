@@ -11,6 +11,7 @@ import ctypes
 import re
 import struct
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,8 @@ from interchange_conformance.zoo.arrow import (
     building,
 )
 from interchange_conformance.zoo.memory import Memory
+
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -171,10 +174,26 @@ def changed(**methods: Any) -> Subject:
     return producer_of(type("Changed", (HonestColumn,), methods))
 
 
-def saying(change: Callable[[Any], Any]) -> Subject:
-    """Return a producer whose columns are changed by ``change(column)``."""
+def saying(change: Callable[[Any], Any], *, formats: Sequence[str] = ()) -> Subject:
+    """Return a producer whose columns, of some formats or of all, are changed."""
 
     def make(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
-        return change(column_of(HonestColumn, values, dtype, start, chunks))
+        x = column_of(HonestColumn, values, dtype, start, chunks)
+        return change(x) if x.field.format in formats or not formats else x
 
     return Subject("a column that says otherwise", make_arrow=make, release=forget_released)
+
+
+def _with_chunks(change: Callable[[Chunk], Chunk], **more: Any) -> Subject:
+    """Return a producer whose chunks, of columns of some formats or of all, are changed."""
+
+    def changed(x: HonestColumn) -> HonestColumn:
+        x.chunks = tuple(map(change, x.chunks))
+        return x
+
+    return saying(changed, **more)
+
+
+arrow_producer_mutant = partial(mutant, counterpart=honest_arrow_producer, build=replacing(changed))
+column_mutant = partial(mutant, counterpart=honest_arrow_producer, build=saying)
+chunk_mutant = partial(mutant, counterpart=honest_arrow_producer, build=_with_chunks)

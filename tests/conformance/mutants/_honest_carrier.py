@@ -35,7 +35,7 @@ class Carrier(Honest):
 
     @property
     def _dltensor(self) -> int:
-        """Address of the tensor that the table lends; it is valid as long as the array."""
+        """Address of the borrowed tensor of the table; it is valid as long as the array."""
         if not hasattr(self, "_lent"):
             self._lent = OpenedCapsule(self.__dlpack__(max_version=DLPACK_VERSION))
         return self._lent.address + _TENSOR
@@ -60,15 +60,7 @@ def changed(**methods: Any) -> Any:
 
 
 def carrier_of(kind: type[Honest] = Carrier, **table: Any) -> Subject:
-    """Return a subject whose arrays are of a kind, with a table on the type.
-
-    Parameters
-    ----------
-    kind : type, optional
-        The type of the arrays.
-    **table
-        As for `make_table`.
-    """
+    """Return a subject whose arrays are of a kind, with a table on the type: see `make_table`."""
     return carrying(kind, lambda: table_capsule(make_table(**table)))
 
 
@@ -77,18 +69,7 @@ def carrying(
     attribute: Callable[[], Any],
     prepare: Callable[[Any], None] | None = None,
 ) -> Subject:
-    """Return a subject whose arrays are of a kind, with another attribute than the table.
-
-    Parameters
-    ----------
-    kind : type
-        The type of the arrays.
-    attribute : callable
-        Returns the attribute of the type; it is called when the first array is created.
-    prepare : callable, optional
-        ``prepare(cls)``, also called then; it sets the array that the table makes of a capsule, by
-        default an array of the type.
-    """
+    """Return a subject whose type gets ``attribute()`` and ``prepare(cls)`` at the first array."""
     cls = type("Array", (kind,), {})
     return _with_table(producer_of(cls), cls, attribute, prepare or _take_as_own)
 
@@ -139,15 +120,7 @@ class DeviceCarrier(OnDevice):
 
 
 def device_carrier_of(members: dict[str, Any] | None = None, **methods: Any) -> Subject:
-    """Return a subject whose arrays on a device have other methods, and a table.
-
-    Parameters
-    ----------
-    members : dict, optional
-        As for `make_table`.
-    **methods
-        By name.
-    """
+    """Return a subject with other methods, and other members of the table of device arrays."""
     cls = type("Array", (DeviceCarrier,), methods)
     table: dict[str, Any] = {"dltensor_from_py_object_no_sync": None, **(members or {})}
     return _with_table(subject_of(cls), cls, lambda: table_capsule(make_table(**table)))

@@ -14,6 +14,7 @@ import itertools
 import math
 import struct
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
@@ -28,11 +29,15 @@ from interchange_conformance.subject import Subject
 from interchange_conformance.zoo.memory import c_strides, reach
 from interchange_conformance.zoo.structs import Description, Loan
 
+from .model import mutant, replacing
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Ints = tuple[int, ...]
     Element = tuple[int, int, int]
+    Device = tuple[int, int]
+    Keywords = dict[str, Any]
 
 HOST_TYPES: Final = frozenset({
     DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost,
@@ -91,15 +96,7 @@ def encode(number: int, element: Element) -> bytes:
 
 
 class Owner:
-    """A claimed tensor: it is released once, at the latest when its last reference is dropped.
-
-    Parameters
-    ----------
-    address : int
-        Of the struct.
-    deleter : int or None
-        Address of its deleter.
-    """
+    """A claimed struct: its deleter is called once, at the latest with the last reference."""
 
     def __init__(self, address: int, deleter: int | None) -> None:
         self.address, self.deleter = address, deleter
@@ -115,17 +112,7 @@ class Owner:
 
 
 class Array:
-    """An array over foreign memory.
-
-    Parameters
-    ----------
-    consumer : Consumer
-        The consumer that created it.
-    said : Description
-        Its description; strides are given, and data is the first element.
-    owner : object
-        Keeps the memory alive.
-    """
+    """An array over memory with a description, which an owner keeps alive."""
 
     def __init__(self, consumer: Consumer, said: Description, owner: Any) -> None:
         self.consumer, self.said, self.owner = consumer, said, owner
@@ -140,7 +127,7 @@ class Array:
         """Whether the memory is read-only."""
         return bool(self.said.flags & DLPACK_FLAG_BITMASK_READ_ONLY)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self) -> Device:
         return self.said.device
 
     def __dlpack__(
@@ -160,15 +147,7 @@ class Array:
 
 
 class Consumer:
-    """The steps of an import.
-
-    Parameters
-    ----------
-    types : frozenset of int, optional
-        Device types that it accepts.
-    explicit : bool, default False
-        Whether it sends every keyword.
-    """
+    """The steps of an import from some device types; `explicit` sends every keyword."""
 
     claiming: Any = threading.Lock()
 
@@ -190,9 +169,7 @@ class Consumer:
         keywords = self.keywords(device, wanted)
         return self.take_capsule(self.ask(method, self.placed(keywords, device, target)))
 
-    def placed(
-        self, keywords: dict[str, Any], device: tuple[int, int], target: str | None
-    ) -> dict[str, Any]:
+    def placed(self, keywords: Keywords, device: Device, target: str | None) -> Keywords:
         """Return the keywords of a request for memory on a device."""
         if target is None or device == _HOST:
             return keywords
@@ -204,7 +181,7 @@ class Consumer:
         """Return the method that returns capsules."""
         return x.__dlpack__
 
-    def device_of(self, x: Any) -> tuple[int, int]:
+    def device_of(self, x: Any) -> Device:
         """Return the device that a producer reports."""
         said = x.__dlpack_device__()
         pair = isinstance(said, tuple) and len(said) == 2
@@ -212,7 +189,7 @@ class Consumer:
             raise BufferError(f"__dlpack_device__() returned {said!r}")
         return int(said[0]), int(said[1])
 
-    def keywords(self, device: tuple[int, int], wanted: dict[str, Any]) -> dict[str, Any]:
+    def keywords(self, device: Device, wanted: Keywords) -> Keywords:
         """Return the keywords of a request to a producer."""
         keywords: dict[str, Any] = {"max_version": DLPACK_VERSION}
         if self.explicit:
@@ -223,7 +200,7 @@ class Consumer:
             keywords["stream"] = _WITH_STREAMS[DLDeviceType(device[0])]
         return keywords | wanted
 
-    def ask(self, method: Any, keywords: dict[str, Any]) -> Any:
+    def ask(self, method: Any, keywords: Keywords) -> Any:
         """Request a capsule, with fewer keywords if the producer does not know them."""
         with contextlib.suppress(TypeError):
             return method(**keywords)
@@ -310,12 +287,12 @@ class Consumer:
         if version[0] != DLPACK_VERSION[0]:
             raise BufferError(f"DLPack {version[0]}.{version[1]} is not known here")
 
-    def check_device(self, device: tuple[int, int]) -> None:
+    def check_device(self, device: Device) -> None:
         """Refuse memory that cannot be accessed (DLP-DEV-1, DLP-DEV-6)."""
         if device[0] not in self.types or device[1] < 0:
             raise BufferError(f"memory of device {device} is out of reach")
 
-    def check_place(self, device: tuple[int, int]) -> None:
+    def check_place(self, device: Device) -> None:
         """Refuse memory that cannot be accessed, whatever the producer reported (DLP-DEV-3)."""
         self.check_device(device)
 
@@ -444,3 +421,8 @@ def honest() -> Subject:
 def explicit() -> Subject:
     """Return the subject that sends every keyword."""
     return subject_of(Consumer(explicit=True))
+
+
+consumer_mutant = partial(
+    mutant, counterpart=honest, build=replacing(changed, lambda kind: subject_of(kind()))
+)

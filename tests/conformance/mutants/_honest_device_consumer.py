@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 from interchange_conformance.driver.cuda import LEGACY, chosen, opened
 
 from ._honest_consumer import HOST_TYPES, Consumer, decode, encode, itemsize, subject_of
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.subject import Subject
 
-    from ._honest_consumer import Array
+    from ._honest_consumer import Array, Device, Keywords
 
 CUDA: Final = DLDeviceType.kDLCUDA
 _TYPES: Final = HOST_TYPES | {CUDA, DLDeviceType.kDLROCM}
@@ -29,15 +31,7 @@ _REACHED: Final = {CUDA, DLDeviceType.kDLCUDAManaged}  # by CUDA streams
 
 
 class DeviceConsumer(Consumer):
-    """The steps of an import of device memory.
-
-    Attributes
-    ----------
-    stream : int or None
-        The stream of the import; None for the default of the producer's device.
-    device : tuple[int, int]
-        The device that the producer reported.
-    """
+    """The steps of an import of device memory, for a stream of the device that was reported."""
 
     def __init__(self) -> None:
         super().__init__(frozenset(_TYPES))
@@ -52,12 +46,12 @@ class DeviceConsumer(Consumer):
         finally:
             self.stream = None
 
-    def check_device(self, device: tuple[int, int]) -> None:
+    def check_device(self, device: Device) -> None:
         """Refuse memory that cannot be accessed, and record the device."""
         super().check_device(device)
         self.device = device
 
-    def keywords(self, device: tuple[int, int], wanted: dict[str, Any]) -> dict[str, Any]:
+    def keywords(self, device: Device, wanted: Keywords) -> Keywords:
         """Return the keywords of a request to a producer."""
         keywords = super().keywords(device, wanted)
         if device[0] == DLDeviceType.kDLCUDAManaged:
@@ -66,17 +60,17 @@ class DeviceConsumer(Consumer):
             keywords["stream"] = self.sent(device, keywords["stream"])
         return keywords
 
-    def sent(self, _device: tuple[int, int], default: int) -> Any:
+    def sent(self, _device: Device, default: int) -> Any:
         """Return the stream that is passed to a producer."""
         return default if self.stream is None else self.stream
 
-    def ask(self, method: Any, keywords: dict[str, Any]) -> Any:
+    def ask(self, method: Any, keywords: Keywords) -> Any:
         """Request a capsule, with the producer's device current."""
         with self.there(self.device):
             return super().ask(method, keywords)
 
     @contextlib.contextmanager
-    def there(self, device: tuple[int, int]) -> Iterator[Cuda | None]:
+    def there(self, device: Device) -> Iterator[Cuda | None]:
         """Make a device, if there is one, current while the block runs."""
         if device[0] not in _REACHED or chosen() == "none" or device[1] >= opened().devices:
             yield None
@@ -124,3 +118,8 @@ def consumer_with(**steps: Any) -> Subject:
 def honest_device_consumer() -> Subject:
     """Return the honest counterpart: it keeps every rule."""
     return consumer_with()
+
+
+device_consumer_mutant = partial(
+    mutant, counterpart=honest_device_consumer, build=replacing(consumer_with)
+)

@@ -5,6 +5,8 @@ Source: `interchange_conformance.zoo.on_device`, which uses the driver through c
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import opened
@@ -12,6 +14,8 @@ from interchange_conformance.findings import CannotMakeError, NotApplicable
 from interchange_conformance.subject import KINDS, Subject
 from interchange_conformance.zoo import ELEMENTS, Memory
 from interchange_conformance.zoo.on_device import Block, OnDevice, place
+
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
@@ -23,7 +27,7 @@ _PLACES: Final = {"cuda": ("cuda", 0), "cuda:1": ("cuda", 1), "managed": ("manag
 }
 
 
-def _driver() -> Cuda:
+def device_driver() -> Cuda:
     """Return the driver."""
     try:
         return opened()
@@ -38,11 +42,11 @@ def subject_of(kind: type[OnDevice]) -> Subject:
         if readonly or dtype not in ELEMENTS:
             raise CannotMakeError("its arrays are writable, and of the types of the zoo")
         if device in KINDS:
-            memory = Memory(max(1, _size(shape)), ELEMENTS[dtype])
+            memory = Memory(max(1, math.prod(shape)), ELEMENTS[dtype])
             return kind(Block((int(KINDS[device]), 0), memory.address, memory), shape, dtype)
         if device not in _PLACES:
             raise CannotMakeError("its arrays are on devices")
-        cuda = _driver()
+        cuda = device_driver()
         where, number = _PLACES[device]
         if number >= cuda.devices:
             raise CannotMakeError("there is one device only")
@@ -50,19 +54,11 @@ def subject_of(kind: type[OnDevice]) -> Subject:
         return kind(block, shape, dtype, cuda=cuda)
 
     def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
-        cuda = _driver()
+        cuda = device_driver()
         block, _ = place(cuda, device, shape, dtype)
         return kind(block, shape, dtype, stream=stream, cuda=cuda)
 
     return Subject(kind.__name__, make=make, make_on=make_on)
-
-
-def _size(shape: Shape) -> int:
-    """Return the number of elements."""
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size
 
 
 def producer_with(**methods: Any) -> Subject:
@@ -73,3 +69,8 @@ def producer_with(**methods: Any) -> Subject:
 def honest_device_producer() -> Subject:
     """Return the honest counterpart: its arrays keep every rule."""
     return subject_of(OnDevice)
+
+
+device_producer_mutant = partial(
+    mutant, counterpart=honest_device_producer, build=replacing(producer_with)
+)

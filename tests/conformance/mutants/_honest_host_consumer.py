@@ -7,6 +7,7 @@ Source: PEP 3118; NumPy array interface, version 3.  Imported memory is handled 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import parse_record
@@ -16,6 +17,7 @@ from interchange_conformance.zoo.memory import c_strides
 from interchange_conformance.zoo.structs import Description
 
 from ._honest_consumer import FORMATS, Consumer, itemsize, subject_of
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord, TypeStr
@@ -147,3 +149,8 @@ def host_consumer(**steps: Any) -> Subject:
 def honest_host_consumer() -> Subject:
     """Return the honest counterpart: it keeps every rule."""
     return host_consumer()
+
+
+host_consumer_mutant = partial(
+    mutant, counterpart=honest_host_consumer, build=replacing(host_consumer)
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,8 @@ from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo.hosts import Interfaced, kept, view
 from interchange_conformance.zoo.memory import ELEMENTS, c_strides, itemsize
+
+from .model import mutant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,14 +61,7 @@ def _checked(dtype: str, device: str) -> int:
 
 
 def buffers(change: Change = _same) -> Subject:
-    """Return the subject whose arrays are buffers.
-
-    Parameters
-    ----------
-    change : callable, optional
-        Receives the fields of a buffer as keyword arguments of `zoo.hosts.view` and ``dtype``,
-        and returns the changed fields.
-    """
+    """Return a producer of buffers with changed fields (of `zoo.hosts.view`, and ``dtype``)."""
 
     def make(shape: Ints, dtype: str, device: str, readonly: bool) -> memoryview:
         size = _checked(dtype, device)
@@ -86,13 +82,7 @@ def buffers(change: Change = _same) -> Subject:
 
 
 def records(change: Change = _same) -> Subject:
-    """Return the subject whose arrays are objects with a record.
-
-    Parameters
-    ----------
-    change : callable, optional
-        Receives a record, and returns the changed one.
-    """
+    """Return a producer of objects whose record is changed."""
 
     def make(shape: Ints, dtype: str, device: str, readonly: bool) -> Interfaced:
         size = _checked(dtype, device)
@@ -112,13 +102,7 @@ def records(change: Change = _same) -> Subject:
 
 
 def arrays(change: Change = _same) -> Subject:
-    """Return the subject whose arrays have a buffer, made by ctypes, and a record.
-
-    Parameters
-    ----------
-    change : callable, optional
-        Receives a record, and returns the changed one.
-    """
+    """Return a producer of arrays of ctypes, with a buffer, whose record is changed."""
 
     def make(shape: Ints, dtype: str, device: str, readonly: bool) -> Any:
         _checked(dtype, device)
@@ -141,3 +125,8 @@ def arrays(change: Change = _same) -> Subject:
         return type("Array", (kind,), {"__array_interface__": property(record)})()
 
     return Subject("arrays of ctypes", make=make)
+
+
+buffer_mutant = partial(mutant, counterpart=buffers, build=buffers)
+record_mutant = partial(mutant, counterpart=records, build=records)
+array_mutant = partial(mutant, counterpart=arrays, build=arrays)

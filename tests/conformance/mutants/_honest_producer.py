@@ -8,13 +8,15 @@ for arrays without elements, and the codes of element types that NumPy does not 
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo.memory import c_strides
+
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,15 +43,7 @@ _NAMES: Final = {element: name for name, (_, element) in _CARRIERS.items()}
 
 
 class Honest:
-    """An array that keeps every rule.
-
-    Parameters
-    ----------
-    array : numpy.ndarray
-        The memory.
-    element : tuple of int, optional
-        Code, bits and lanes, if they differ from NumPy's.
-    """
+    """An array that keeps every rule, with its code, bits and lanes if they differ from NumPy's."""
 
     def __init__(self, array: Any, element: Element | None = None) -> None:
         self.array, self.element = array, element
@@ -176,15 +170,7 @@ def vector(values: Shape) -> Any:
 
 
 def producer_of(kind: Callable[..., Any], **described: Any) -> Subject:
-    """Return the subject whose arrays are of a kind.
-
-    Parameters
-    ----------
-    kind : callable
-        ``kind(array, element)`` -> an array; `Honest`, or a class derived from it.
-    **described
-        Other attributes of the subject.
-    """
+    """Return the subject whose arrays are ``kind(array, element)``, with other attributes."""
     import numpy as np
 
     def make(shape: Shape, dtype: Any, device: str, readonly: bool) -> Any:
@@ -232,6 +218,11 @@ def honest_constants() -> Subject:
 # ------------------------------------------------------------------ making mutants
 
 
+def changed(**methods: Any) -> Subject:
+    """Return a producer with some methods replaced, each by ``f(array, ...)``."""
+    return producer_of(type("Changed", (Honest,), methods))
+
+
 def patched(
     patch: Callable[[OpenedCapsule, Honest], object],
     *,
@@ -239,19 +230,10 @@ def patched(
     kind: type[Honest] = Honest,
     **described: Any,
 ) -> Subject:
-    """Return a producer with modified capsules.
+    """Return a producer of a kind with modified capsules, for calls with ``when(keywords)``.
 
-    Parameters
-    ----------
-    patch : callable
-        ``patch(opened, x)`` changes an honest capsule of the array `x`; its result, unless None, is
-        returned instead.
-    when : callable
-        ``when(keywords)`` -> whether to do so for a call with these keywords.
-    kind : type
-        The type of the arrays.
-    **described
-        Other attributes of the subject.
+    ``patch(opened, x)`` changes an honest capsule of an array; its result, unless None, is returned
+    instead.
     """
 
     class Patched(kind):  # type: ignore[misc, valid-type]
@@ -271,3 +253,9 @@ def asks_version(keywords: dict[str, Any]) -> bool:
     """Return whether a call requests the versioned struct."""
     version = keywords.get("max_version")
     return version is not None and version[0] >= 1
+
+
+producer_mutant = partial(
+    mutant, counterpart=honest_producer, build=replacing(changed, producer_of)
+)
+capsule_mutant = partial(mutant, counterpart=honest_producer, build=patched)

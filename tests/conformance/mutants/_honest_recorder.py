@@ -6,23 +6,24 @@ based.  Its host arrays are those of the honest producer of DLPack, which have n
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY
 from interchange_conformance.checks._records import TYPESTRS
-from interchange_conformance.driver.cuda import opened
-from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import ELEMENTS
 from interchange_conformance.zoo.on_device import OnDevice, place
 
+from ._honest_device_producer import device_driver
 from ._honest_producer import Honest, producer_of
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.zoo.on_device import Block
 
     Shape = tuple[int, ...]
@@ -74,15 +75,7 @@ class Recorded(OnDevice):
 
 
 def recorder_of(*, host: Mapping[str, Any] | None = None, **methods: Any) -> Subject:
-    """Return a subject whose arrays have other methods.
-
-    Parameters
-    ----------
-    host : mapping, optional
-        By name: the methods of arrays on the host.
-    **methods
-        By name: the methods of arrays on devices.
-    """
+    """Return a subject whose arrays on devices, and on the host, have other methods."""
     kind = type("Recorded", (Recorded,), methods)
     on_host = producer_of(type("Honest", (Honest,), dict(host or {}))).make
 
@@ -103,19 +96,14 @@ def recorder_of(*, host: Mapping[str, Any] | None = None, **methods: Any) -> Sub
 
 def _placed(kind: type[Recorded], shape: Shape, dtype: str, stream: int | None) -> Recorded:
     """Return an array in new memory."""
-    cuda = _driver()
+    cuda = device_driver()
     block, _ = place(cuda, "cuda", shape, dtype)
     return kind(block, shape, dtype, stream=stream, cuda=cuda)
-
-
-def _driver() -> Cuda:
-    """Return the driver."""
-    try:
-        return opened()
-    except NotApplicable as none:
-        raise CannotMakeError(str(none)) from none
 
 
 def honest_recorder() -> Subject:
     """Return the honest counterpart: its arrays keep every rule."""
     return recorder_of()
+
+
+recorder_mutant = partial(mutant, counterpart=honest_recorder, build=replacing(recorder_of))

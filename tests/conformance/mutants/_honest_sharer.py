@@ -33,13 +33,7 @@ def _function(name: str, result: Any, *arguments: Any) -> Any:
 
 
 class Kept:
-    """The reference that an array holds to the struct of its capsules.
-
-    Parameters
-    ----------
-    capsule : object
-        An unused capsule with the struct.
-    """
+    """The reference that an array holds to the struct in an unused capsule."""
 
     def __init__(self, capsule: Any) -> None:
         opened = OpenedCapsule(capsule)

@@ -10,6 +10,7 @@ import ctypes
 import itertools
 import math
 import struct
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange.abi import parse_record
@@ -21,6 +22,8 @@ from interchange_conformance.checks._records import (
 )
 from interchange_conformance.driver.cuda import LEGACY, driver
 from interchange_conformance.subject import Subject
+
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,17 +51,7 @@ _FORMATS: Final = {
 
 
 class Taken(NamedTuple):
-    """An array over the memory of a record.
-
-    Attributes
-    ----------
-    record : InterfaceRecord
-        The record.
-    layout : str
-        Format of one element.
-    owner : object
-        Kept alive.
-    """
+    """An array over a record's memory: the format of an element, and an owner to keep alive."""
 
     record: InterfaceRecord
     layout: str
@@ -240,3 +233,6 @@ def taker_of(**steps: Any) -> Subject:
 def honest_taker() -> Subject:
     """Return the honest counterpart: a consumer that keeps every rule."""
     return taker_of()
+
+
+taker_mutant = partial(mutant, counterpart=honest_taker, build=replacing(taker_of))

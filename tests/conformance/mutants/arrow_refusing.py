@@ -1,7 +1,4 @@
-"""Mutants of consumers of Arrow that skip a validation.
-
-Source: the checks of the same name.
-"""
+"""Mutants of consumers of Arrow that skip a validation."""
 
 from __future__ import annotations
 
@@ -10,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 from interchange.abi import BrokenRule
 from interchange.abi.arrow_formats import decode_metadata
 
-from ._honest_arrow_consumer import ArrowConsumer, changed, honest_arrow_consumer
+from ._honest_arrow_consumer import (
+    ArrowConsumer,
+    arrow_consumer_mutant,
+    changed,
+    honest_arrow_consumer,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -18,24 +20,20 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 
-@mutant("arrow_capsules_of_other_names_are_refused", twin=honest_arrow_consumer)
-def ignores_names() -> Subject:
+@arrow_consumer_mutant("arrow_capsules_of_other_names_are_refused", step="name_of")
+def ignores_names(_: Any, __: Any, due: Any) -> Any:
     """It accepts capsules with any name."""
-    return changed(name_of=lambda _, __, due: due)
+    return due
 
 
-@mutant("arrow_capsules_of_other_names_are_refused", twin=honest_arrow_consumer)
-def takes_names_that_begin_right() -> Subject:
+@arrow_consumer_mutant("arrow_capsules_of_other_names_are_refused", step="name_of")
+def takes_names_that_begin_right(consumer: ArrowConsumer, capsule: Any, due: bytes) -> bytes | None:
     """It accepts capsules whose name has the right prefix."""
-
-    def name_of(consumer: ArrowConsumer, capsule: Any, due: bytes) -> bytes | None:
-        found = ArrowConsumer.name_of(consumer, capsule, due)
-        return due if (found or b"").startswith(due) else found
-
-    return changed(name_of=name_of)
+    found = ArrowConsumer.name_of(consumer, capsule, due)
+    return due if (found or b"").startswith(due) else found
 
 
-@mutant("what_is_no_pair_of_capsules_is_refused", twin=honest_arrow_consumer)
+@mutant("what_is_no_pair_of_capsules_is_refused", counterpart=honest_arrow_consumer)
 def takes_nothing_for_no_elements() -> Subject:
     """It accepts None instead of capsules as a column without elements."""
 
@@ -53,7 +51,7 @@ def takes_nothing_for_no_elements() -> Subject:
     return changed(take=take, read=read)
 
 
-@mutant("formats_of_no_type_are_refused", twin=honest_arrow_consumer)
+@mutant("formats_of_no_type_are_refused", counterpart=honest_arrow_consumer)
 def reads_the_first_letter() -> Subject:
     """It only compares the first letter of a format."""
 
@@ -67,19 +65,17 @@ def reads_the_first_letter() -> Subject:
     return changed(format_of=format_of, elements=read)
 
 
-@mutant("structs_that_their_format_does_not_fit_are_refused", twin=honest_arrow_consumer)
-def counts_no_buffers() -> Subject:
+@arrow_consumer_mutant("structs_that_their_format_does_not_fit_are_refused", step="check_buffers")
+def counts_no_buffers(*_: object) -> None:
     """It does not check the number of buffers."""
-    return changed(check_buffers=lambda *_: None)
 
 
-@mutant("structs_that_their_format_does_not_fit_are_refused", twin=honest_arrow_consumer)
-def counts_no_children() -> Subject:
+@arrow_consumer_mutant("structs_that_their_format_does_not_fit_are_refused", step="check_children")
+def counts_no_children(*_: object) -> None:
     """It does not check the number of children."""
-    return changed(check_children=lambda *_: None)
 
 
-@mutant("metadata_of_negative_lengths_are_refused", twin=honest_arrow_consumer)
+@mutant("metadata_of_negative_lengths_are_refused", counterpart=honest_arrow_consumer)
 def reads_metadata_backwards() -> Subject:
     """It accepts metadata with negative lengths as a column without elements."""
 
@@ -99,25 +95,21 @@ def reads_metadata_backwards() -> Subject:
 _wrong: set[int] = set()
 
 
-@mutant("negative_lengths_are_refused", twin=honest_arrow_consumer)
-def looks_at_no_lengths() -> Subject:
+@arrow_consumer_mutant("negative_lengths_are_refused", step="check_lengths")
+def looks_at_no_lengths(*_: object) -> None:
     """It treats a negative length as 0."""
-    return changed(check_lengths=lambda *_: None)
 
 
-@mutant("children_that_are_too_short_are_refused", twin=honest_arrow_consumer)
-def trusts_children() -> Subject:
+@arrow_consumer_mutant("children_that_are_too_short_are_refused", step="check_child")
+def trusts_children(*_: object) -> None:
     """It does not compare the length of a child with what its parent needs."""
-    return changed(check_child=lambda *_: None)
 
 
-@mutant("arrays_without_memory_are_refused", twin=honest_arrow_consumer)
-def takes_null_for_zeros() -> Subject:
+@arrow_consumer_mutant(
+    "arrays_without_memory_are_refused", step="elements", check_memory=lambda *_: None
+)
+def takes_null_for_zeros(consumer: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
     """It treats a NULL buffer as zeros."""
-
-    def read(consumer: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
-        if None in node.buffers[1:] or not node.buffers:
-            return [0] * node.length
-        return ArrowConsumer.elements(consumer, kind, node)
-
-    return changed(check_memory=lambda *_: None, elements=read)
+    if None in node.buffers[1:] or not node.buffers:
+        return [0] * node.length
+    return ArrowConsumer.elements(consumer, kind, node)

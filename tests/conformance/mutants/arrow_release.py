@@ -1,7 +1,4 @@
-"""Mutants of Arrow's release callbacks.
-
-Source: the checks of the same name.
-"""
+"""Mutants of Arrow's release callbacks."""
 
 from __future__ import annotations
 
@@ -12,26 +9,24 @@ from typing import TYPE_CHECKING, Any
 from interchange.abi.arrow import ARROW_SCHEMA
 from interchange_conformance.zoo.arrow import make_schema
 
-from ._honest_arrow_producer import changed, honest_arrow_producer, saying
-from .model import mutant
+from ._honest_arrow_producer import arrow_producer_mutant, chunk_mutant, column_mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.subject import Subject
     from interchange_conformance.zoo.arrow import Chunk
 
     from ._honest_arrow_producer import HonestColumn
 
 
-@mutant("release_marks_the_struct_released", twin=honest_arrow_producer)
-def leaves_release_in_schemas() -> Subject:
+@column_mutant("release_marks_the_struct_released")
+def leaves_release_in_schemas(x: Any) -> Any:
     """The callback of its schemas does not set release to NULL."""
-    return saying(lambda x: x.but(field={"sets_release": False}))
+    return x.but(field={"sets_release": False})
 
 
-@mutant("release_marks_the_struct_released", twin=honest_arrow_producer)
-def leaves_release_in_streams() -> Subject:
+@column_mutant("release_marks_the_struct_released")
+def leaves_release_in_streams(x: Any) -> Any:
     """The callback of its streams does not set release to NULL."""
-    return saying(lambda x: x.but(flow={"sets_release": False}))
+    return x.but(flow={"sets_release": False})
 
 
 def _data_of(chunk: Chunk) -> tuple[int, int] | None:
@@ -40,33 +35,19 @@ def _data_of(chunk: Chunk) -> tuple[int, int] | None:
     return (blocks[-1].address, blocks[-1].size) if blocks and blocks[-1].size else None
 
 
-def _spoiling(chunk: Chunk) -> Chunk:
-    """Return a chunk whose release overwrites its memory."""
-    below = tuple(None if child is None else _spoiling(child) for child in chunk.children)
-    return replace(chunk, spoils=_data_of(chunk), children=below)
-
-
-@mutant("exports_are_released_by_themselves", twin=honest_arrow_producer)
-def gives_memory_back_with_the_first_release() -> Subject:
+@chunk_mutant("exports_are_released_by_themselves")
+def gives_memory_back_with_the_first_release(chunk: Chunk) -> Chunk:
     """The first release frees the memory of all its exports."""
-
-    def change(x: HonestColumn) -> HonestColumn:
-        x.chunks = tuple(map(_spoiling, x.chunks))
-        return x
-
-    return saying(change)
+    below = (child and gives_memory_back_with_the_first_release(child) for child in chunk.children)
+    return replace(chunk, spoils=_data_of(chunk), children=tuple(below))
 
 
-@mutant("memory_stays_until_it_is_released", twin=honest_arrow_producer)
-def memory_that_goes_with_the_column() -> Subject:
+@column_mutant("memory_stays_until_it_is_released")
+def memory_that_goes_with_the_column(x: HonestColumn) -> HonestColumn:
     """Its memory is freed with the column object of the library."""
-
-    def change(x: HonestColumn) -> HonestColumn:
-        blocks = [one for chunk in x.chunks for one in chunk.memory if one is not None]
-        weakref.finalize(x, _spoil, blocks)
-        return x
-
-    return saying(change)
+    blocks = [one for chunk in x.chunks for one in chunk.memory if one is not None]
+    weakref.finalize(x, _spoil, blocks)
+    return x
 
 
 def _spoil(blocks: list[Any]) -> None:
@@ -78,55 +59,37 @@ def _spoil(blocks: list[Any]) -> None:
 _never_freed: list[Any] = []
 
 
-@mutant("release_gives_memory_back", twin=honest_arrow_producer)
-def never_lets_go_of_memory() -> Subject:
+@column_mutant("release_gives_memory_back")
+def never_lets_go_of_memory(x: HonestColumn) -> HonestColumn:
     """Its release callbacks mark structs as released, and keep the memory."""
-
-    def change(x: HonestColumn) -> HonestColumn:
-        _never_freed.append(x.chunks)
-        return x
-
-    return saying(change)
+    _never_freed.append(x.chunks)
+    return x
 
 
-@mutant("release_releases_what_is_below", twin=honest_arrow_producer)
-def forgets_children_of_schemas() -> Subject:
+@column_mutant("release_releases_what_is_below")
+def forgets_children_of_schemas(x: Any) -> Any:
     """The callback of its schemas does not release children."""
-    return saying(lambda x: x.but(field={"releases_below": False}))
+    return x.but(field={"releases_below": False})
 
 
-@mutant("release_releases_what_is_below", twin=honest_arrow_producer)
-def forgets_children_of_arrays() -> Subject:
+@column_mutant("release_releases_what_is_below")
+def forgets_children_of_arrays(x: Any) -> Any:
     """The callback of its arrays does not release children."""
-    return saying(lambda x: x.but(chunk={"releases_below": False}))
+    return x.but(chunk={"releases_below": False})
 
 
-@mutant("children_that_were_moved_out_live_on", twin=honest_arrow_producer)
-def parents_own_the_memory() -> Subject:
+@chunk_mutant("children_that_were_moved_out_live_on")
+def parents_own_the_memory(chunk: Chunk) -> Chunk:
     """The callback of a parent frees the memory of its children, moved out or not."""
-
-    def change(x: HonestColumn) -> HonestColumn:
-        x.chunks = tuple(map(_with_its_child, x.chunks))
-        return x
-
-    return saying(change)
-
-
-def _with_its_child(chunk: Chunk) -> Chunk:
-    """Return a chunk whose release overwrites the memory of its child."""
     child = chunk.children[0] if chunk.children else None
     return chunk if child is None else replace(chunk, spoils=_data_of(child))
 
 
-@mutant("children_that_were_moved_out_live_on", twin=honest_arrow_producer)
-def children_live_as_long_as_the_schema() -> Subject:
+@arrow_producer_mutant("children_that_were_moved_out_live_on", step="_schema")
+def children_live_as_long_as_the_schema(x: HonestColumn) -> Any:
     """The memory of children is freed with the schema that was exported with their parent."""
-
-    def schema(x: HonestColumn) -> Any:
-        (chunk, *_) = x.chunks
-        loan = make_schema(x.field)
-        child = chunk.children[0] if chunk.children else None
-        loan.spoil(None if child is None else _data_of(child))
-        return x._capsule(loan, x.answers.schema_name, ARROW_SCHEMA)
-
-    return changed(_schema=schema)
+    (chunk, *_) = x.chunks
+    loan = make_schema(x.field)
+    child = chunk.children[0] if chunk.children else None
+    loan.spoil(None if child is None else _data_of(child))
+    return x._capsule(loan, x.answers.schema_name, ARROW_SCHEMA)

@@ -1,11 +1,9 @@
-"""Mutants of Arrow's streams and device fields.
-
-Source: the checks of the same name.
-"""
+"""Mutants of Arrow's streams and device fields."""
 
 from __future__ import annotations
 
 import errno
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from interchange_conformance.driver.cuda import opened
@@ -14,57 +12,56 @@ from interchange_conformance.zoo.arrow import Place
 from ._honest_arrow_producer import (
     HonestColumn,
     HonestDeviceColumn,
+    column_mutant,
     honest_arrow_producer,
     producer_of,
-    saying,
 )
-from .model import mutant
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 
-@mutant("callbacks_of_streams_are_there", twin=honest_arrow_producer)
-def has_no_words_for_errors() -> Subject:
+@column_mutant("callbacks_of_streams_are_there")
+def has_no_words_for_errors(x: Any) -> Any:
     """Its streams have no get_last_error."""
-    return saying(lambda x: x.but(has_get_last_error=False))
+    return x.but(has_get_last_error=False)
 
 
-@mutant("callbacks_of_streams_return_zero", twin=honest_arrow_producer)
-def returns_positive_numbers() -> Subject:
+@column_mutant("callbacks_of_streams_return_zero")
+def returns_positive_numbers(x: Any) -> Any:
     """get_schema of its streams returns 1."""
-    return saying(lambda x: x.but(schema_error=1))
+    return x.but(schema_error=1)
 
 
-@mutant("callbacks_of_streams_return_zero", "streams_end_after_their_last_chunk",
-        twin=honest_arrow_producer)  # fmt: skip
-def ends_with_an_error() -> Subject:
+@column_mutant("callbacks_of_streams_return_zero", "streams_end_after_their_last_chunk")
+def ends_with_an_error(x: Any) -> Any:
     """Its streams return an error at their end."""
-    return saying(lambda x: x.but(next_error=errno.ENODATA, fails_at=len(x.chunks)))
+    return x.but(next_error=errno.ENODATA, fails_at=len(x.chunks))
 
 
-@mutant("streams_end_after_their_last_chunk", twin=honest_arrow_producer)
-def ends_after_the_first_chunk() -> Subject:
+@column_mutant("streams_end_after_their_last_chunk")
+def ends_after_the_first_chunk(x: Any) -> Any:
     """Its streams return only one chunk."""
-    return saying(lambda x: type(x)(x.field, x.chunks[:1], x.values))
+    return type(x)(x.field, x.chunks[:1], x.values)
 
 
-@mutant("memory_of_the_host_is_said_to_be_there", twin=honest_arrow_producer)
-def counts_devices_from_zero() -> Subject:
+@column_mutant("memory_of_the_host_is_said_to_be_there")
+def counts_devices_from_zero(x: Any) -> Any:
     """It writes device type 0 for the host."""
-    return saying(lambda x: x.but(place=Place(0, 0)))
+    return x.but(place=Place(0, 0))
 
 
-@mutant("reserved_bytes_are_zero", twin=honest_arrow_producer)
-def leaves_reserved_bytes() -> Subject:
+@column_mutant("reserved_bytes_are_zero")
+def leaves_reserved_bytes(x: Any) -> Any:
     """It does not zero the reserved bytes."""
-    return saying(lambda x: x.but(place=Place(1, -1, reserved=0xAB)))
+    return x.but(place=Place(1, -1, reserved=0xAB))
 
 
-@mutant("memory_of_the_host_is_said_to_be_there", twin=honest_arrow_producer)
-def has_events_on_the_host() -> Subject:
+@column_mutant("memory_of_the_host_is_said_to_be_there")
+def has_events_on_the_host(x: Any) -> Any:
     """It has an event for memory of the host."""
-    return saying(lambda x: x.but(place=Place(1, -1, 4096)))
+    return x.but(place=Place(1, -1, 4096))
 
 
 def _on_devices(**methods: Any) -> Subject:
@@ -72,29 +69,24 @@ def _on_devices(**methods: Any) -> Subject:
     return producer_of(HonestColumn, type("Changed", (HonestDeviceColumn,), methods))
 
 
-@mutant("events_come_after_pending_work", twin=honest_arrow_producer)
-def has_no_event() -> Subject:
+_device_mutant = partial(mutant, counterpart=honest_arrow_producer, build=replacing(_on_devices))
+
+
+@_device_mutant("events_come_after_pending_work", step="_give")
+def has_no_event(x: HonestDeviceColumn, method: str, keywords: Any, make: Any) -> Any:
     """It exports columns with pending work as if they were ready."""
-
-    def give(x: HonestDeviceColumn, method: str, keywords: Any, make: Any) -> Any:
-        x.place = Place(2, 0)
-        return super(HonestDeviceColumn, x)._give(method, keywords, make)
-
-    return _on_devices(_give=give)
+    x.place = Place(2, 0)
+    return super(HonestDeviceColumn, x)._give(method, keywords, make)
 
 
-@mutant("events_come_after_pending_work", twin=honest_arrow_producer)
-def records_on_another_stream() -> Subject:
+@_device_mutant("events_come_after_pending_work", step="record")
+def records_on_another_stream(_: Any, event: Any) -> Any:
     """It records its events on a stream without work."""
-    return _on_devices(record=lambda _, event: opened()("cuEventRecord", event, opened().stream()))
+    return opened()("cuEventRecord", event, opened().stream())
 
 
-@mutant("events_come_after_pending_work", twin=honest_arrow_producer)
-def destroys_its_event() -> Subject:
+@_device_mutant("events_come_after_pending_work", step="record")
+def destroys_its_event(x: HonestDeviceColumn, event: Any) -> None:
     """It destroys its events after the export."""
-
-    def record(x: HonestDeviceColumn, event: Any) -> None:
-        HonestDeviceColumn.record(x, event)
-        opened()("cuEventDestroy_v2", event)
-
-    return _on_devices(record=record)
+    HonestDeviceColumn.record(x, event)
+    opened()("cuEventDestroy_v2", event)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import parse_typestr
 from interchange_conformance.checks._records import ATTRIBUTE
 
-from ._honest_taker import Taker, honest_taker, taker_of
+from ._honest_taker import Taker, honest_taker, taker_mutant, taker_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -31,49 +31,45 @@ def _reading(typestr: str, instead: str) -> Subject:
     return taker_of(layout_of=layout_of)
 
 
-@mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
+@mutant("elements_are_read_as_the_typestr_says", counterpart=honest_taker)
 def reads_unsigned_as_signed() -> Subject:
     """Reads unsigned bytes as signed."""
     return _reading("|u1", "|i1")
 
 
-@mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
+@mutant("elements_are_read_as_the_typestr_says", counterpart=honest_taker)
 def reads_truth_values_as_bytes() -> Subject:
     """Reads bools as unsigned bytes, which are equal to them."""
     return _reading("|b1", "|u1")
 
 
-@mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
+@mutant("elements_are_read_as_the_typestr_says", counterpart=honest_taker)
 def reads_halves_as_integers() -> Subject:
     """Reads float16 as integers of the same size."""
     return _reading("<f2", "<u2")
 
 
-@mutant("complex_elements_are_pairs", twin=honest_taker)
-def reads_real_parts() -> Subject:
+@taker_mutant("complex_elements_are_pairs", step="number")
+def reads_real_parts(taker: Taker, data: bytes, at: int, taken: Taken) -> Any:
     """Reads only the real parts of complex elements."""
-
-    def number(taker: Taker, data: bytes, at: int, taken: Taken) -> Any:
-        found = Taker.number(taker, data, at, taken)
-        little = taken.layout[0] == "<"
-        return found.real if little and isinstance(found, complex) else found
-
-    return taker_of(number=number)
+    found = Taker.number(taker, data, at, taken)
+    little = taken.layout[0] == "<"
+    return found.real if little and isinstance(found, complex) else found
 
 
-@mutant("foreign_byte_order_is_not_read_as_native", twin=honest_taker)
-def ignores_the_byte_order() -> Subject:
+@taker_mutant("foreign_byte_order_is_not_read_as_native", step="byte_order")
+def ignores_the_byte_order(*_: object) -> Any:
     """Reads every element as little-endian."""
-    return taker_of(byte_order=lambda *_: "<")
+    return "<"
 
 
-@mutant("ambiguous_elements_are_not_read_as_numbers", twin=honest_taker)
+@mutant("ambiguous_elements_are_not_read_as_numbers", counterpart=honest_taker)
 def reads_void_as_a_half() -> Subject:
     """Reads two bytes of void type as float16."""
     return _reading("<V2", "<f2")
 
 
-@mutant("structures_are_not_read_as_numbers", twin=honest_taker)
+@mutant("structures_are_not_read_as_numbers", counterpart=honest_taker)
 def reads_structures_as_doubles() -> Subject:
     """Reads structures of eight bytes as float64."""
     return _reading("|V8", "<f8")
@@ -101,19 +97,19 @@ def _shape_of(mask: Any) -> Any:
     return raw and raw["shape"]
 
 
-@mutant("masks_are_not_ignored", twin=honest_taker)
+@mutant("masks_are_not_ignored", counterpart=honest_taker)
 def ignores_masks() -> Subject:
     """Reads masked elements as valid, as JAX does."""
     return _unmasked_if(lambda mask: _shape_of(mask) == _DATA)
 
 
-@mutant("what_is_no_mask_is_refused", twin=honest_taker)
+@mutant("what_is_no_mask_is_refused", counterpart=honest_taker)
 def ignores_what_is_no_mask() -> Subject:
     """Ignores masks without a record."""
     return _unmasked_if(lambda mask: _shape_of(mask) is None)
 
 
-@mutant("masks_of_another_shape_are_refused", twin=honest_taker)
+@mutant("masks_of_another_shape_are_refused", counterpart=honest_taker)
 def ignores_masks_of_another_shape() -> Subject:
     """Ignores masks whose shape does not match."""
     return _unmasked_if(lambda mask: _shape_of(mask) not in {None, _DATA})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import BrokenRule
 from interchange_conformance.checks._records import ATTRIBUTE
 
-from ._honest_taker import Taker, honest_taker, taker_of
+from ._honest_taker import Taker, honest_taker, taker_mutant, taker_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PAGE: Final = 2**20  # lower addresses are never allocated
 
 
-def _mending(rule: str, mend: Callable[[Any], Any]) -> Subject:
+def _correcting(rule: str, correct: Callable[[Any], Any]) -> Subject:
     """Return a subject that corrects records which break a rule, and accepts them."""
 
     def parse(taker: Taker, raw: Any) -> InterfaceRecord:
@@ -34,7 +34,7 @@ def _mending(rule: str, mend: Callable[[Any], Any]) -> Subject:
         except BrokenRule as broken:
             if broken.rule != rule or is_sloppy(raw):
                 raise
-            return Taker.parse(taker, mend(raw))
+            return Taker.parse(taker, correct(raw))
 
     return taker_of(parse=parse)
 
@@ -50,43 +50,31 @@ def is_sloppy(raw: Any) -> bool:
 # ---------------------------------------------------------------- missing record
 
 
-@mutant("objects_without_the_interface_are_refused", twin=honest_taker)
-def calls_it_a_wrong_value() -> Subject:
+@taker_mutant("objects_without_the_interface_are_refused", step="read_attribute")
+def calls_it_a_wrong_value(taker: Taker, x: Any) -> Any:
     """Refuses objects without the interface with ValueError."""
-
-    def read_attribute(taker: Taker, x: Any) -> Any:
-        if not hasattr(type(x), ATTRIBUTE):
-            raise ValueError("this is no array")
-        return Taker.read_attribute(taker, x)
-
-    return taker_of(read_attribute=read_attribute)
+    if not hasattr(type(x), ATTRIBUTE):
+        raise ValueError("this is no array")
+    return Taker.read_attribute(taker, x)
 
 
-@mutant("properties_that_raise_attribute_error_are_no_interface", twin=honest_taker)
-def believes_the_type() -> Subject:
+@taker_mutant("properties_that_raise_attribute_error_are_no_interface", step="read_attribute")
+def believes_the_type(taker: Taker, x: Any) -> Any:
     """Treats an object as one with the interface because its type has the property."""
-
-    def read_attribute(taker: Taker, x: Any) -> Any:
-        raw = getattr(x, ATTRIBUTE, None)
-        if raw is None and hasattr(type(x), ATTRIBUTE):
-            raise RuntimeError("the interface is there, and gives nothing")
-        return Taker.read_attribute(taker, x) if raw is None else raw
-
-    return taker_of(read_attribute=read_attribute)
+    raw = getattr(x, ATTRIBUTE, None)
+    if raw is None and hasattr(type(x), ATTRIBUTE):
+        raise RuntimeError("the interface is there, and gives nothing")
+    return Taker.read_attribute(taker, x) if raw is None else raw
 
 
-@mutant("errors_of_the_property_come_through", twin=honest_taker)
-def swallows_errors_of_the_property() -> Subject:
+@taker_mutant("errors_of_the_property_come_through", step="read_attribute")
+def swallows_errors_of_the_property(taker: Taker, x: Any) -> Any:
     """Reports a missing interface if the property raises."""
-
-    def read_attribute(taker: Taker, x: Any) -> Any:
-        try:
-            return Taker.read_attribute(taker, x)
-        except (RuntimeError, ValueError, TypeError):
-            pass
-        raise TypeError("there is no interface")
-
-    return taker_of(read_attribute=read_attribute)
+    try:
+        return Taker.read_attribute(taker, x)
+    except (RuntimeError, ValueError, TypeError):
+        pass
+    raise TypeError("there is no interface")
 
 
 def _plain(taker: Taker) -> dict[str, Any]:
@@ -95,134 +83,105 @@ def _plain(taker: Taker) -> dict[str, Any]:
     return {"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3}
 
 
-@mutant("what_is_no_dict_is_refused", twin=honest_taker)
-def makes_records_up() -> Subject:
+@taker_mutant("what_is_no_dict_is_refused", step="read_attribute")
+def makes_records_up(taker: Taker, x: Any) -> Any:
     """Creates a record if it gets another object."""
-
-    def read_attribute(taker: Taker, x: Any) -> Any:
-        raw = Taker.read_attribute(taker, x)
-        return raw if isinstance(raw, dict) else _plain(taker)
-
-    return taker_of(read_attribute=read_attribute)
+    raw = Taker.read_attribute(taker, x)
+    return raw if isinstance(raw, dict) else _plain(taker)
 
 
-@mutant("records_without_what_is_required_are_refused", twin=honest_taker)
-def fills_in_what_is_missing() -> Subject:
+@taker_mutant("records_without_what_is_required_are_refused", step="read_attribute")
+def fills_in_what_is_missing(taker: Taker, x: Any) -> Any:
     """Fills in missing entries of a record."""
-
-    def read_attribute(taker: Taker, x: Any) -> Any:
-        raw = Taker.read_attribute(taker, x)
-        return {**_plain(taker), **raw} if isinstance(raw, dict) else raw
-
-    return taker_of(read_attribute=read_attribute)
+    raw = Taker.read_attribute(taker, x)
+    return {**_plain(taker), **raw} if isinstance(raw, dict) else raw
 
 
 # ---------------------------------------------------------------- wrong entries
 
 
-@mutant("wrong_shapes_are_refused", twin=honest_taker)
+@mutant("wrong_shapes_are_refused", counterpart=honest_taker)
 def guesses_shapes() -> Subject:
     """Treats an invalid shape as (6,)."""
-    return _mending("CAI-SHAPE-1", lambda raw: {**raw, "shape": (6,)})
+    return _correcting("CAI-SHAPE-1", lambda raw: {**raw, "shape": (6,)})
 
 
-@mutant("wrong_strides_are_refused", twin=honest_taker)
+@mutant("wrong_strides_are_refused", counterpart=honest_taker)
 def guesses_strides() -> Subject:
     """Treats invalid strides as None."""
-    return _mending("CAI-STRIDES-1", lambda raw: {**raw, "strides": None})
+    return _correcting("CAI-STRIDES-1", lambda raw: {**raw, "strides": None})
 
 
-@mutant("strides_that_are_not_one_per_axis_are_refused", twin=honest_taker)
+@mutant("strides_that_are_not_one_per_axis_are_refused", counterpart=honest_taker)
 def guesses_how_many_strides() -> Subject:
     """Treats a wrong number of strides as None."""
-    return _mending("CAI-STRIDES-2", lambda raw: {**raw, "strides": None})
+    return _correcting("CAI-STRIDES-2", lambda raw: {**raw, "strides": None})
 
 
-@mutant("wrong_data_is_refused", twin=honest_taker)
+@mutant("wrong_data_is_refused", counterpart=honest_taker)
 def takes_no_address_for_nothing() -> Subject:
     """Accepts a record with invalid data as one without elements."""
-    return _mending("CAI-DATA-1", lambda raw: {**raw, "data": (0, False), "shape": (0,)})
+    return _correcting("CAI-DATA-1", lambda raw: {**raw, "data": (0, False), "shape": (0,)})
 
 
-@mutant("wrong_typestrs_are_refused", twin=honest_taker)
+@mutant("wrong_typestrs_are_refused", counterpart=honest_taker)
 def guesses_typestrs() -> Subject:
     """Treats an invalid typestr as '<f4', as NumPy treats None as '<f8'."""
-    return _mending("CAI-TYPESTR-1", lambda raw: {**raw, "typestr": "<f4"})
+    return _correcting("CAI-TYPESTR-1", lambda raw: {**raw, "typestr": "<f4"})
 
 
-@mutant("wrong_versions_are_refused", twin=honest_taker)
+@mutant("wrong_versions_are_refused", counterpart=honest_taker)
 def guesses_versions() -> Subject:
     """Treats an invalid version as 3."""
-    return _mending("CAI-VER-1", lambda raw: {**raw, "version": 3})
+    return _correcting("CAI-VER-1", lambda raw: {**raw, "version": 3})
 
 
-@mutant("wrong_streams_are_refused", twin=honest_taker)
-def takes_stream_0_for_none() -> Subject:
+@taker_mutant("wrong_streams_are_refused", step="parse")
+def takes_stream_0_for_none(taker: Taker, raw: Any) -> InterfaceRecord:
     """Treats stream 0 as None, as Numba does."""
-
-    def parse(taker: Taker, raw: Any) -> InterfaceRecord:
-        if isinstance(raw, dict) and raw.get("stream") == 0:
-            raw = {**raw, "stream": None}
-        return Taker.parse(taker, raw)
-
-    return taker_of(parse=parse)
+    if isinstance(raw, dict) and raw.get("stream") == 0:
+        raw = {**raw, "stream": None}
+    return Taker.parse(taker, raw)
 
 
-@mutant("sloppy_records_are_refused", twin=honest_taker)
-def reads_typestrs_like_numpy() -> Subject:
+@taker_mutant("sloppy_records_are_refused", step="parse")
+def reads_typestrs_like_numpy(taker: Taker, raw: Any) -> InterfaceRecord:
     """Treats 'f4' and 'float32' as '<f4'."""
-
-    def parse(taker: Taker, raw: Any) -> InterfaceRecord:
-        if isinstance(raw, dict) and raw.get("typestr") in {"f4", "float32"}:
-            raw = {**raw, "typestr": "<f4"}
-        return Taker.parse(taker, raw)
-
-    return taker_of(parse=parse)
+    if isinstance(raw, dict) and raw.get("typestr") in {"f4", "float32"}:
+        raw = {**raw, "typestr": "<f4"}
+    return Taker.parse(taker, raw)
 
 
 # ---------------------------------------------------------------- wrong memory
 
 
-@mutant("elements_at_address_0_are_refused", twin=honest_taker)
-def takes_address_0_for_no_elements() -> Subject:
+@taker_mutant("elements_at_address_0_are_refused", step="check_memory")
+def takes_address_0_for_no_elements(taker: Taker, taken: Taken) -> None:
     """Accepts every record with address 0 as one without elements."""
-
-    def check_memory(taker: Taker, taken: Taken) -> None:
-        if taken.record.ptr:
-            Taker.check_memory(taker, taken)
-
-    return taker_of(check_memory=check_memory)
+    if taken.record.ptr:
+        Taker.check_memory(taker, taken)
 
 
-@mutant("addresses_that_the_driver_does_not_know_are_refused", twin=honest_taker)
-def believes_any_address() -> Subject:
+@taker_mutant("addresses_that_the_driver_does_not_know_are_refused", step="check_kind")
+def believes_any_address(taker: Taker, taken: Taken, kind: str) -> None:
     """Does not query the driver for addresses that are never valid."""
-
-    def check_kind(taker: Taker, taken: Taken, kind: str) -> None:
-        if kind != "host" or taken.record.ptr >= _PAGE:
-            Taker.check_kind(taker, taken, kind)
-
-    return taker_of(check_kind=check_kind)
+    if kind != "host" or taken.record.ptr >= _PAGE:
+        Taker.check_kind(taker, taken, kind)
 
 
-@mutant("plain_memory_of_the_host_is_refused", twin=honest_taker)
-def takes_the_host_for_a_device() -> Subject:
+@taker_mutant("plain_memory_of_the_host_is_refused", step="check_kind")
+def takes_the_host_for_a_device(taker: Taker, taken: Taken, kind: str) -> None:
     """Accepts host memory that no device can access."""
-
-    def check_kind(taker: Taker, taken: Taken, kind: str) -> None:
-        if kind != "host" or taken.record.ptr < _PAGE:
-            Taker.check_kind(taker, taken, kind)
-
-    return taker_of(check_kind=check_kind)
+    if kind != "host" or taken.record.ptr < _PAGE:
+        Taker.check_kind(taker, taken, kind)
 
 
-@mutant("elements_outside_their_allocation_are_refused", twin=honest_taker)
-def looks_at_the_first_element_only() -> Subject:
+@taker_mutant("elements_outside_their_allocation_are_refused", step="check_span")
+def looks_at_the_first_element_only(*_: object) -> None:
     """Queries the driver for the first element only."""
-    return taker_of(check_span=lambda *_: None)
 
 
-@mutant("records_beyond_64_bits_are_refused", twin=honest_taker)
-def counts_elements_in_64_bits() -> Subject:
+@taker_mutant("records_beyond_64_bits_are_refused", step="size_of")
+def counts_elements_in_64_bits(_: Any, shape: Any) -> Any:
     """Multiplies extents in 64 bits, so that 2**40 times 2**40 is 0."""
-    return taker_of(size_of=lambda _, shape: math.prod(shape) % 2**64)
+    return math.prod(shape) % 2**64

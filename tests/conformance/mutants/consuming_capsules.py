@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import capsules
 from interchange_conformance.zoo.structs import Description
 
-from ._honest_consumer import Consumer, changed, honest, subject_of
+from ._honest_consumer import Consumer, changed, consumer_mutant, honest
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -22,19 +22,15 @@ if TYPE_CHECKING:
 _USED_UP: Final = b"used_up"
 
 
-def _refuse(*_: Any) -> Any:
-    """Raise an error."""
+@consumer_mutant("plain_arrays_are_taken", step="check_axes")
+def refuses_every_array(*_: Any) -> Any:
+    """It refuses every array."""
     raise BufferError("not today")
 
 
-@mutant("plain_arrays_are_taken", twin=honest)
-def refuses_every_array() -> Subject:
-    """It refuses every array."""
-    return changed(check_axes=_refuse)
-
-
-def _name_that_begins_right(consumer: Consumer, capsule: Any) -> bytes:
-    """Return the name of any capsule with the prefix of a tensor's name."""
+@consumer_mutant("capsules_of_other_names_are_refused", step="name_of")
+def compares_the_beginning_of_the_name(consumer: Consumer, capsule: Any) -> bytes:
+    """It only compares the prefix of a capsule's name."""
     if type(capsule) is capsules.PyCapsule:
         name = capsules.capsule_name(capsule) or b""
         if name.startswith(capsules.LEGACY) and name != capsules.LEGACY:
@@ -42,14 +38,9 @@ def _name_that_begins_right(consumer: Consumer, capsule: Any) -> bytes:
     return Consumer.name_of(consumer, capsule)
 
 
-@mutant("capsules_of_other_names_are_refused", twin=honest)
-def compares_the_beginning_of_the_name() -> Subject:
-    """It only compares the prefix of a capsule's name."""
-    return changed(name_of=_name_that_begins_right)
-
-
-class _Remembering(Consumer):
-    """A consumer that recognises used capsules by their address, and not by their name."""
+@consumer_mutant("used_capsules_are_refused")
+class takes_what_others_have_used(Consumer):
+    """It refuses capsules that it has used itself, and accepts those used by other consumers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,26 +62,16 @@ class _Remembering(Consumer):
         super().mark(capsule, name)
 
 
-@mutant("used_capsules_are_refused", twin=honest)
-def takes_what_others_have_used() -> Subject:
-    """It refuses capsules that it has used itself, and accepts those used by other consumers."""
-    return subject_of(_Remembering())
-
-
-def _rename_otherwise(_: Consumer, capsule: Any, __: bytes) -> None:
-    """Give a capsule a custom name."""
+@consumer_mutant("taken_capsules_are_renamed", step="mark")
+def renames_as_it_likes(_: Consumer, capsule: Any, __: bytes) -> None:
+    """It renames a consumed capsule to a custom name."""
     capsules.rename_capsule(capsule, _USED_UP)
     capsules.set_capsule_destructor(capsule, None)
 
 
-@mutant("taken_capsules_are_renamed", twin=honest)
-def renames_as_it_likes() -> Subject:
-    """It renames a consumed capsule to a custom name."""
-    return changed(mark=_rename_otherwise)
-
-
-class _Generous(Consumer):
-    """A consumer that imports the tensor of a capsule as often as requested."""
+@consumer_mutant("a_capsule_is_taken_once")
+class takes_a_capsule_again(Consumer):
+    """It makes a second array of a consumed capsule, which owns nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,14 +90,9 @@ class _Generous(Consumer):
         return y
 
 
-@mutant("a_capsule_is_taken_once", twin=honest)
-def takes_a_capsule_again() -> Subject:
-    """It makes a second array of a consumed capsule, which owns nothing."""
-    return subject_of(_Generous())
-
-
-class _Harming(Consumer):
-    """A consumer that releases the last tensor when it finds a used capsule."""
+@consumer_mutant("a_capsule_is_taken_once")
+class releases_the_first_when_it_refuses_the_second(Consumer):
+    """It refuses a consumed capsule, and releases the tensor of the first array."""
 
     last: Any = None
 
@@ -136,25 +112,19 @@ class _Harming(Consumer):
         return super().array(said, owner)
 
 
-@mutant("a_capsule_is_taken_once", twin=honest)
-def releases_the_first_when_it_refuses_the_second() -> Subject:
-    """It refuses a consumed capsule, and releases the tensor of the first array."""
-    return subject_of(_Harming())
-
-
-def _forget(_: Consumer, owner: Any) -> None:
-    """Drop a tensor without releasing it."""
+@consumer_mutant("a_refused_capsule_is_either_used_or_not", step="give_up")
+def leaks_what_it_refuses(_: Consumer, owner: Any) -> None:
+    """It renames a capsule and does not release the tensor, which it then refuses."""
     owner.deleter = None
 
 
-@mutant("a_refused_capsule_is_either_used_or_not", twin=honest)
-def leaks_what_it_refuses() -> Subject:
-    """It renames a capsule and does not release the tensor, which it then refuses."""
-    return changed(give_up=_forget)
-
-
-def _release_and_leave(consumer: Consumer, capsule: Any) -> Any:
-    """Return an array; for a refused capsule, release the tensor without renaming the capsule."""
+@consumer_mutant(
+    "a_refused_capsule_is_either_used_or_not",
+    step="take_capsule",
+    claiming=contextlib.nullcontext(),
+)
+def releases_what_it_leaves(consumer: Consumer, capsule: Any) -> Any:
+    """It releases the tensor of a refused capsule, and does not rename the capsule."""
     name = consumer.name_of(capsule)
     owner = consumer.own(consumer.pointer_of(capsule), name)
     try:
@@ -166,46 +136,30 @@ def _release_and_leave(consumer: Consumer, capsule: Any) -> Any:
     return y
 
 
-@mutant("a_refused_capsule_is_either_used_or_not", twin=honest)
-def releases_what_it_leaves() -> Subject:
-    """It releases the tensor of a refused capsule, and does not rename the capsule."""
-    return changed(take_capsule=_release_and_leave, claiming=contextlib.nullcontext())
-
-
-@mutant("the_destructor_of_a_taken_capsule_is_cleared", twin=honest)
-def leaves_the_destructor() -> Subject:
+@consumer_mutant("the_destructor_of_a_taken_capsule_is_cleared", step="mark")
+def leaves_the_destructor(_: Any, capsule: Any, name: Any) -> Any:
     """It leaves the destructor of a consumed capsule in place."""
-    return changed(
-        mark=lambda _, capsule, name: capsules.rename_capsule(capsule, capsules.USED_NAME[name])
-    )
+    return capsules.rename_capsule(capsule, capsules.USED_NAME[name])
 
 
-def _nothing_for_none(consumer: Consumer, capsule: Any) -> Any:
-    """Return an array without elements instead of None."""
+@consumer_mutant("what_is_no_capsule_is_refused", step="take_capsule")
+def takes_none_for_an_empty_array(consumer: Consumer, capsule: Any) -> Any:
+    """It accepts None from a producer as an array without elements."""
     if capsule is None:
         return consumer.array(Description((0,), (1,)), None)
     return Consumer.take_capsule(consumer, capsule)
 
 
-@mutant("what_is_no_capsule_is_refused", twin=honest)
-def takes_none_for_an_empty_array() -> Subject:
-    """It accepts None from a producer as an array without elements."""
-    return changed(take_capsule=_nothing_for_none)
-
-
-def _slow_pointer(consumer: Consumer, capsule: Any) -> int:
-    """Return the address in a capsule, some time after checking its name."""
+@consumer_mutant(
+    "of_two_threads_one_takes_a_capsule", step="pointer_of", claiming=contextlib.nullcontext()
+)
+def checks_and_then_claims(consumer: Consumer, capsule: Any) -> int:
+    """It lets other threads run between checking a capsule's name and renaming it."""
     time.sleep(0.002)
     return Consumer.pointer_of(consumer, capsule)
 
 
-@mutant("of_two_threads_one_takes_a_capsule", twin=honest)
-def checks_and_then_claims() -> Subject:
-    """It lets other threads run between checking a capsule's name and renaming it."""
-    return changed(claiming=contextlib.nullcontext(), pointer_of=_slow_pointer)
-
-
-@mutant("of_two_threads_one_takes_a_capsule", twin=honest)
+@mutant("of_two_threads_one_takes_a_capsule", counterpart=honest)
 def claims_without_a_lock() -> Subject:
     """It has no lock between checking a capsule's name and renaming it."""
     return changed(claiming=contextlib.nullcontext())

@@ -27,31 +27,31 @@ def _refusing(step: str, error: type[Exception]) -> Subject:
     return changed(**{step: refuse})
 
 
-@mutant("unsupported_elements_raise_buffer_error", twin=honest)
+@mutant("unsupported_elements_raise_buffer_error", counterpart=honest)
 def raises_runtime_error_for_elements() -> Subject:
     """It refuses element types with RuntimeError."""
     return _refusing("element_of", RuntimeError)
 
 
-@mutant("unsupported_devices_raise_buffer_error", twin=honest)
+@mutant("unsupported_devices_raise_buffer_error", counterpart=honest)
 def raises_runtime_error_for_devices() -> Subject:
     """It refuses devices with RuntimeError."""
     return _refusing("check_device", RuntimeError)
 
 
-@mutant("newer_majors_raise_buffer_error", twin=honest)
+@mutant("newer_majors_raise_buffer_error", counterpart=honest)
 def raises_runtime_error_for_versions() -> Subject:
     """It refuses versions with RuntimeError."""
     return _refusing("check_version", RuntimeError)
 
 
-@mutant("capsules_not_to_be_taken_raise_value_error", twin=honest)
+@mutant("capsules_not_to_be_taken_raise_value_error", counterpart=honest)
 def raises_runtime_error_for_names() -> Subject:
     """It refuses capsules with other names with RuntimeError."""
     return _refusing("name_of", RuntimeError)
 
 
-@mutant("objects_without_dlpack_raise_attribute_error", twin=honest)
+@mutant("objects_without_dlpack_raise_attribute_error", counterpart=honest)
 def raises_type_error_for_objects() -> Subject:
     """It refuses objects without __dlpack__ with TypeError."""
     return _refusing("method_of", TypeError)

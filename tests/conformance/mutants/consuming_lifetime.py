@@ -9,11 +9,12 @@ import ctypes
 import os
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
 
-from ._honest_consumer import Array, Consumer, Owner, changed, honest, subject_of
+from ._honest_consumer import Array, Consumer, Owner, changed, consumer_mutant, honest
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -42,25 +43,25 @@ def _taken(step: Callable[[Description, Owner], None]) -> Subject:
     return changed(array=array)
 
 
-def _never(_: Description, owner: Owner) -> None:
-    """Drop the deleter."""
+_owner_mutant = partial(mutant, counterpart=honest, build=_owning)
+_array_mutant = partial(mutant, counterpart=honest, build=_taken)
+
+
+@_array_mutant("the_deleter_runs_once_when_the_array_dies")
+def never_releases_what_it_takes(_: Description, owner: Owner) -> None:
+    """It never releases imported tensors."""
     owner.deleter = None
 
 
-@mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
-def never_releases_what_it_takes() -> Subject:
-    """It never releases imported tensors."""
-    return _taken(_never)
-
-
-@mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
-def releases_at_once() -> Subject:
+@_array_mutant("the_deleter_runs_once_when_the_array_dies")
+def releases_at_once(_: Description, owner: Owner) -> None:
     """It releases a tensor as soon as it has created the array."""
-    return _taken(lambda _, owner: owner.release())
+    owner.release()
 
 
-class _Twice(Owner):
-    """An owner that releases twice."""
+@_owner_mutant("the_deleter_runs_once_when_the_array_dies")
+class releases_twice(Owner):
+    """It releases every tensor twice."""
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
         """Call the deleter twice."""
@@ -70,14 +71,9 @@ class _Twice(Owner):
             _call(deleter)(self.address)
 
 
-@mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
-def releases_twice() -> Subject:
-    """It releases every tensor twice."""
-    return _owning(_Twice)
-
-
-class _TwiceLate(Owner):
-    """An owner whose second release happens in the next garbage collection."""
+@_owner_mutant("the_deleter_runs_once_when_the_array_dies")
+class releases_again_when_it_is_collected(Owner):
+    """It releases every tensor, and once more when cycles are collected."""
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
         """Call the deleter, and leave a cycle that calls it again."""
@@ -88,55 +84,32 @@ class _TwiceLate(Owner):
             cycle.append(cycle)
 
 
-@mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
-def releases_again_when_it_is_collected() -> Subject:
-    """It releases every tensor, and once more when cycles are collected."""
-    return _owning(_TwiceLate)
-
-
-def _copy_struct(_: Description, owner: Owner) -> None:
-    """Own a copy of the struct."""
+@_array_mutant("the_deleter_runs_once_when_the_array_dies")
+def releases_a_copy(_: Description, owner: Owner) -> None:
+    """It calls the deleter with a copy of the struct."""
     copy = ctypes.create_string_buffer(ctypes.string_at(owner.address, 80), 80)
     _kept.append(copy)
     owner.address = ctypes.addressof(copy)
 
 
-@mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
-def releases_a_copy() -> Subject:
-    """It calls the deleter with a copy of the struct."""
-    return _taken(_copy_struct)
-
-
-def _never_if_empty(said: Description, owner: Owner) -> None:
-    """Drop the deleter of an array without elements."""
+@_array_mutant("a_tensor_is_released_once_whatever_becomes_of_it")
+def never_releases_arrays_without_elements(said: Description, owner: Owner) -> None:
+    """It never releases arrays without elements."""
     if isinstance(said.shape, tuple) and 0 in said.shape:
         owner.deleter = None
 
 
-@mutant("a_tensor_is_released_once_whatever_becomes_of_it", twin=honest)
-def never_releases_arrays_without_elements() -> Subject:
-    """It never releases arrays without elements."""
-    return _taken(_never_if_empty)
-
-
-class _Ungrateful(Consumer):
-    """A consumer that exports memory without keeping its owner."""
-
-    def hand_on(self, y: Array, *, versioned: bool) -> Any:
-        """Return a capsule of an array's memory, which is not kept alive."""
-        capsule = super().hand_on(y, versioned=versioned)
-        self.lent[-1] = (self.lent[-1][0], None)
-        return capsule
-
-
-@mutant("views_keep_the_memory", twin=honest)
-def hands_on_what_it_does_not_keep() -> Subject:
+@consumer_mutant("views_keep_the_memory", step="hand_on")
+def hands_on_what_it_does_not_keep(self: Consumer, y: Array, *, versioned: bool) -> Any:
     """It exports memory, and does not keep it alive for consumers."""
-    return subject_of(_Ungrateful())
+    capsule = Consumer.hand_on(self, y, versioned=versioned)
+    self.lent[-1] = (self.lent[-1][0], None)
+    return capsule
 
 
-class _Reckless(Owner):
-    """An owner that calls the deleter without a check."""
+@_owner_mutant("deleters_that_are_null_are_not_called")
+class calls_deleters_that_are_null(Owner):
+    """It calls the deleter without checking for NULL."""
 
     def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
         """Call the deleter once, even if it is NULL."""
@@ -145,24 +118,13 @@ class _Reckless(Owner):
             _call(self.deleter or 0)(address)
 
 
-@mutant("deleters_that_are_null_are_not_called", twin=honest)
-def calls_deleters_that_are_null() -> Subject:
-    """It calls the deleter without checking for NULL."""
-    return _owning(_Reckless)
-
-
-def _need_deleter(consumer: Consumer, address: int, name: bytes) -> Owner:
-    """Return the owner of a struct, which must have a deleter."""
+@consumer_mutant("arrays_without_a_deleter_are_taken", step="own")
+def refuses_deleters_that_are_null(consumer: Consumer, address: int, name: bytes) -> Owner:
+    """It refuses arrays with a NULL deleter."""
     owner = Consumer.own(consumer, address, name)
     if not owner.deleter:
-        raise BufferError("nobody can release it")
+        raise BufferError("the deleter is NULL")
     return owner
-
-
-@mutant("arrays_without_a_deleter_are_taken", twin=honest)
-def refuses_deleters_that_are_null() -> Subject:
-    """It refuses arrays with a NULL deleter."""
-    return changed(own=_need_deleter)
 
 
 def _look_at_context(consumer: Consumer, managed: Any) -> int:
@@ -177,21 +139,19 @@ def _curious() -> Subject:
     return changed(flags_of=_look_at_context)
 
 
-def _need_context(consumer: Consumer, managed: Any) -> int:
-    """Return the flags of a struct that has a ``manager_ctx``."""
+@consumer_mutant("arrays_without_a_manager_ctx_are_taken", step="flags_of", counterpart=_curious)
+def refuses_contexts_that_are_null(consumer: Consumer, managed: Any) -> int:
+    """It refuses arrays with a NULL manager_ctx."""
     if not managed.manager_ctx:
-        raise BufferError("the tensor belongs to nobody")
+        raise BufferError("manager_ctx is NULL")
     return _look_at_context(consumer, managed)
 
 
-@mutant("arrays_without_a_manager_ctx_are_taken", twin=_curious)
-def refuses_contexts_that_are_null() -> Subject:
-    """It refuses arrays with a NULL manager_ctx."""
-    return changed(flags_of=_need_context)
-
-
-def _scaled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides, converted to bytes in the producer's memory."""
+@consumer_mutant("the_struct_stays_as_the_producer_made_it", step="strides_of")
+def counts_strides_in_bytes_in_place(
+    consumer: Consumer, tensor: Any, shape: tuple[int, ...]
+) -> tuple[int, ...]:
+    """It converts the producer's strides to bytes in place."""
     strides = Consumer.strides_of(consumer, tensor, shape)
     if tensor.strides:
         for axis, step in enumerate(strides):
@@ -199,14 +159,11 @@ def _scaled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[in
     return strides
 
 
-@mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
-def counts_strides_in_bytes_in_place() -> Subject:
-    """It converts the producer's strides to bytes in place."""
-    return changed(strides_of=_scaled)
-
-
-def _filled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides, written into the struct if they are NULL."""
+@consumer_mutant("the_struct_stays_as_the_producer_made_it", step="strides_of")
+def fills_strides_that_are_null(
+    consumer: Consumer, tensor: Any, shape: tuple[int, ...]
+) -> tuple[int, ...]:
+    """It sets NULL strides of the producer's struct to a vector of its own."""
     strides = Consumer.strides_of(consumer, tensor, shape)
     if strides and not tensor.strides:
         vector = (ctypes.c_int64 * len(strides))(*strides)
@@ -215,36 +172,20 @@ def _filled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[in
     return strides
 
 
-@mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
-def fills_strides_that_are_null() -> Subject:
-    """It sets NULL strides of the producer's struct to a vector of its own."""
-    return changed(strides_of=_filled)
-
-
-def _moved(consumer: Consumer, tensor: Any) -> int:
-    """Return the address of the first element, written into data."""
+@consumer_mutant("the_struct_stays_as_the_producer_made_it", step="address_of")
+def adds_the_offset_in_place(consumer: Consumer, tensor: Any) -> int:
+    """It adds byte_offset to data in the producer's struct."""
     address = Consumer.address_of(consumer, tensor)
     tensor.data, tensor.byte_offset = address, 0
     return address
 
 
-@mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
-def adds_the_offset_in_place() -> Subject:
-    """It adds byte_offset to data in the producer's struct."""
-    return changed(address_of=_moved)
-
-
-def _emptied(consumer: Consumer, address: int, name: bytes) -> Owner:
-    """Return the owner of a struct, after clearing its deleter."""
+@consumer_mutant("the_struct_stays_as_the_producer_made_it", step="own")
+def clears_the_deleter(consumer: Consumer, address: int, name: bytes) -> Owner:
+    """It sets the deleter of the producer's struct to NULL after reading it."""
     owner = Consumer.own(consumer, address, name)
     consumer.struct_at(address, name).deleter = None
     return owner
-
-
-@mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
-def clears_the_deleter() -> Subject:
-    """It sets the deleter of the producer's struct to NULL after reading it."""
-    return changed(own=_emptied)
 
 
 class _Remembering(Array):
@@ -253,8 +194,9 @@ class _Remembering(Array):
     producer: Any = None
 
 
-class _Lazy(Consumer):
-    """A consumer that calls the producer whenever elements are read."""
+@consumer_mutant("elements_are_read_without_asking_again")
+class asks_again_whenever_it_reads(Consumer):
+    """It requests a new capsule from the producer whenever elements are read."""
 
     def array(self, said: Description, owner: Any) -> Array:
         """Return an array that can keep its producer."""
@@ -273,14 +215,9 @@ class _Lazy(Consumer):
         return super().read(y if producer is None else super().take(producer))
 
 
-@mutant("elements_are_read_without_asking_again", twin=honest)
-def asks_again_whenever_it_reads() -> Subject:
-    """It requests a new capsule from the producer whenever elements are read."""
-    return subject_of(_Lazy())
-
-
-class _Homebound(Owner):
-    """An owner that only releases on the thread that created it."""
+@_owner_mutant("arrays_may_die_on_another_thread")
+class releases_on_its_own_thread_only(Owner):
+    """It does not release arrays that are freed on another thread."""
 
     def __init__(self, address: int, deleter: int | None) -> None:
         super().__init__(address, deleter)
@@ -292,14 +229,9 @@ class _Homebound(Owner):
             super().release()
 
 
-@mutant("arrays_may_die_on_another_thread", twin=honest)
-def releases_on_its_own_thread_only() -> Subject:
-    """It does not release arrays that are freed on another thread."""
-    return _owning(_Homebound)
-
-
-class _Abrupt(Owner):
-    """An owner that aborts at the exit of the interpreter."""
+@_owner_mutant("arrays_may_outlive_the_interpreter")
+class aborts_at_exit(Owner):
+    """It aborts if an array is freed while the interpreter exits."""
 
     def __del__(
         self,
@@ -309,9 +241,3 @@ class _Abrupt(Owner):
         if _is_ending() and self.deleter:
             _end()
         super().__del__()
-
-
-@mutant("arrays_may_outlive_the_interpreter", twin=honest)
-def aborts_at_exit() -> Subject:
-    """It aborts if an array is freed while the interpreter exits."""
-    return _owning(_Abrupt)

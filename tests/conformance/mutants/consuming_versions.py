@@ -15,11 +15,9 @@ from interchange.abi.dlpack import (
     DLManagedTensorVersioned,
 )
 
-from ._honest_consumer import Array, Consumer, Owner, changed, honest, subject_of
-from .model import mutant
+from ._honest_consumer import Array, Consumer, Owner, consumer_mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.subject import Subject
     from interchange_conformance.zoo import Description
 
 Version = tuple[int, int]
@@ -32,14 +30,15 @@ def _refuse_if(wrong: bool) -> None:
         raise BufferError("not known here")
 
 
-@mutant("newer_majors_are_refused", twin=honest)
-def takes_newer_majors() -> Subject:
+@consumer_mutant("newer_majors_are_refused", step="check_version")
+def takes_newer_majors(_: Any, version: Any) -> Any:
     """It accepts structs of version 2.0 and newer as if they had version 1.0."""
-    return changed(check_version=lambda _, version: _refuse_if(version[0] < 1))
+    return _refuse_if(version[0] < 1)
 
 
-class _Refusing(Consumer):
-    """A consumer that drops the structs of newer versions."""
+@consumer_mutant("newer_majors_are_released")
+class leaks_newer_majors(Consumer):
+    """It refuses structs of newer versions and does not release them."""
 
     def check_version(self, version: Version) -> None:
         """Record whether the version was refused."""
@@ -53,8 +52,9 @@ class _Refusing(Consumer):
         super().give_up(owner)
 
 
-class _ReleasingTwice(_Refusing):
-    """A consumer that releases the structs of newer versions twice."""
+@consumer_mutant("newer_majors_are_released")
+class releases_newer_majors_twice(leaks_newer_majors):
+    """It refuses structs of newer versions and releases them twice."""
 
     def give_up(self, owner: Owner) -> None:
         """Release a tensor, and once more if its version was refused."""
@@ -64,66 +64,39 @@ class _ReleasingTwice(_Refusing):
         again.release()
 
 
-@mutant("newer_majors_are_released", twin=honest)
-def releases_newer_majors_twice() -> Subject:
-    """It refuses structs of newer versions and releases them twice."""
-    return subject_of(_ReleasingTwice())
-
-
-@mutant("newer_majors_are_released", twin=honest)
-def leaks_newer_majors() -> Subject:
-    """It refuses structs of newer versions and does not release them."""
-    return subject_of(_Refusing())
-
-
-def _looked_at(consumer: Consumer, address: int, name: bytes) -> Any:
-    """Return a struct, after reading its tensor."""
+@consumer_mutant("nothing_of_a_newer_major_is_read", step="struct_at")
+def reads_before_it_looks_at_the_version(consumer: Consumer, address: int, name: bytes) -> Any:
+    """It reads the number of axes before it checks the version."""
     found = Consumer.struct_at(consumer, address, name)
     _refuse_if(found.dl_tensor.ndim is None)
     return found
 
 
-@mutant("nothing_of_a_newer_major_is_read", twin=honest)
-def reads_before_it_looks_at_the_version() -> Subject:
-    """It reads the number of axes before it checks the version."""
-    return changed(struct_at=_looked_at)
-
-
-@mutant("versioned_structs_of_major_0_are_refused", twin=honest)
-def takes_major_0() -> Subject:
+@consumer_mutant("versioned_structs_of_major_0_are_refused", step="check_version")
+def takes_major_0(_: Any, version: Any) -> Any:
     """It accepts versioned structs of version 0.8."""
-    return changed(check_version=lambda _, version: _refuse_if(version[0] > 1))
+    return _refuse_if(version[0] > 1)
 
 
-@mutant("every_minor_is_taken", twin=honest)
-def refuses_newer_minors() -> Subject:
+@consumer_mutant("every_minor_is_taken", step="check_version")
+def refuses_newer_minors(_: Any, version: Any) -> Any:
     """It refuses structs of version 1.4 and newer."""
-    return changed(check_version=lambda _, version: _refuse_if(version[0] != 1 or version[1] > 3))
+    return _refuse_if(version[0] != 1 or version[1] > 3)
 
 
-def _known_flags(_: Consumer, managed: Any) -> int:
-    """Return the flags, if all are known."""
-    flags = int(getattr(managed, "flags", 0))
-    _refuse_if(flags >= 2**40)
-    return flags & DLPACK_FLAG_BITMASK_READ_ONLY
-
-
-def _no_copies(consumer: Consumer, managed: Any) -> int:
-    """Return the flags, if the copy flag is not set."""
+@consumer_mutant("flags_of_no_concern_are_ignored", step="flags_of")
+def refuses_copies(consumer: Consumer, managed: Any) -> int:
+    """It refuses structs with the copy flag."""
     _refuse_if(bool(getattr(managed, "flags", 0) & DLPACK_FLAG_BITMASK_IS_COPIED))
     return Consumer.flags_of(consumer, managed)
 
 
-@mutant("flags_of_no_concern_are_ignored", twin=honest)
-def refuses_copies() -> Subject:
-    """It refuses structs with the copy flag."""
-    return changed(flags_of=_no_copies)
-
-
-@mutant("unknown_flags_are_ignored", twin=honest)
-def refuses_unknown_flags() -> Subject:
+@consumer_mutant("unknown_flags_are_ignored", step="flags_of")
+def refuses_unknown_flags(_: Consumer, managed: Any) -> int:
     """It refuses structs with unknown flags."""
-    return changed(flags_of=_known_flags)
+    flags = int(getattr(managed, "flags", 0))
+    _refuse_if(flags >= 2**40)
+    return flags & DLPACK_FLAG_BITMASK_READ_ONLY
 
 
 class _Moved(Array):
@@ -132,8 +105,9 @@ class _Moved(Array):
     place: int | None = None
 
 
-class _Presuming(Consumer):
-    """A consumer that requests the versioned struct, and reads all structs as versioned."""
+@consumer_mutant("the_name_says_which_struct_it_is")
+class reads_every_struct_as_a_versioned_one(Consumer):
+    """It reads data of a legacy struct at its offset in the versioned struct."""
 
     def array(self, said: Description, owner: Any) -> Array:
         """Return an array that can have another address."""
@@ -154,9 +128,3 @@ class _Presuming(Consumer):
         """Return the addresses at which elements are read."""
         place = y.place if isinstance(y, _Moved) else None
         return super().addresses(y) if place is None else [place] * 6
-
-
-@mutant("the_name_says_which_struct_it_is", twin=honest)
-def reads_every_struct_as_a_versioned_one() -> Subject:
-    """It reads data of a legacy struct at its offset in the versioned struct."""
-    return subject_of(_Presuming())

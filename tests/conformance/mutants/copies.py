@@ -1,7 +1,4 @@
-"""Mutants of copies: memory shared or copied contrary to the request, and wrong copy flags.
-
-Source: the checks of the same name.
-"""
+"""Mutants of copies: memory shared or copied contrary to the request, and wrong copy flags."""
 
 from __future__ import annotations
 
@@ -12,7 +9,14 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
 )
 
-from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of
+from ._honest_producer import (
+    Honest,
+    asks_version,
+    capsule_mutant,
+    changed,
+    honest_producer,
+    producer_mutant,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -23,22 +27,13 @@ if TYPE_CHECKING:
 
 
 def _answering(answer: Callable[[dict[str, Any]], Any]) -> Subject:
-    """Return a producer that interprets `copy` differently.
+    """Return a producer that uses ``answer(keywords)`` for `copy`."""
 
-    Parameters
-    ----------
-    answer : callable
-        ``answer(keywords)`` -> the value to use for `copy`.
-    """
+    def export(x: Honest, **keywords: Any) -> Any:
+        Honest.__dlpack__(x, **keywords)  # requests that an honest array refuses are refused
+        return Honest.__dlpack__(x, **{**keywords, "copy": answer(keywords)})
 
-    class Answering(Honest):
-        """An array that misreads `copy`."""
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            super().__dlpack__(**keywords)  # requests that an honest array refuses are refused
-            return super().__dlpack__(**{**keywords, "copy": answer(keywords)})
-
-    return producer_of(Answering)
+    return changed(__dlpack__=export)
 
 
 def _asks_for_a_copy(asked: dict[str, Any]) -> bool:
@@ -46,128 +41,90 @@ def _asks_for_a_copy(asked: dict[str, Any]) -> bool:
     return asks_version(asked) and bool(asked.get("copy"))
 
 
-@mutant("copy_false_shares_memory", twin=honest_producer)
-def copies_that_nobody_wanted() -> Subject:
+@mutant("copy_false_shares_memory", counterpart=honest_producer)
+def copies_despite_copy_false() -> Subject:
     """It makes a copy with copy=False."""
     return _answering(lambda asked: asked.get("copy") is not None)
 
 
-@mutant("memory_is_shared_if_it_can_be", twin=honest_producer)
-def copies_that_nobody_needed() -> Subject:
+@mutant("memory_is_shared_if_it_can_be", counterpart=honest_producer)
+def copies_without_need() -> Subject:
     """It always copies without copy=False."""
     return _answering(lambda asked: asked.get("copy") is not False)
 
 
-@mutant("copy_true_never_shares_memory", twin=honest_producer)
+@mutant("copy_true_never_shares_memory", counterpart=honest_producer)
 def copy_true_ignored_without_a_version() -> Subject:
     """copy=True is ignored if the consumer sends no max_version."""
     return _answering(lambda asked: bool(asked.get("copy")) and asks_version(asked))
 
 
-@mutant("copy_true_never_shares_memory", twin=honest_producer)
-def copies_that_are_kept() -> Subject:
-    """The copy is made once, and returned to all consumers that request one."""
+class _Keeping(Honest):
+    """An array that keeps its copy."""
 
-    class Keeping(Honest):
-        """An array that keeps its copy."""
+    copied: Any = None
 
-        def capsule(self, *, versioned: bool, copy: bool) -> Any:
-            """Return a capsule."""
-            if not copy:
-                return super().capsule(versioned=versioned, copy=copy)
-            if "copied" not in vars(self):
-                self.copied = Honest(self.array.copy(), self.element)
-            return self.copied.capsule(versioned=versioned, copy=False)
-
-    def patch(opened: OpenedCapsule, _: Honest) -> None:
-        opened.managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
-
-    return patched(patch, when=_asks_for_a_copy, kind=Keeping)
-
-
-@mutant("shared_memory_is_not_called_a_copy", twin=honest_producer)
-def shared_memory_called_a_copy() -> Subject:
-    """Shared memory has the copy flag."""
-
-    def patch(opened: OpenedCapsule, _: Honest) -> None:
-        opened.managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
-
-    return patched(patch, when=lambda asked: asks_version(asked) and asked.get("copy") is None)
-
-
-@mutant("copies_are_made_on_request", twin=honest_producer)
-def copies_refused() -> Subject:
-    """copy=True is refused with BufferError."""
-
-    class Unique(Honest):
-        """An array that is never copied."""
-
-        def capsule(self, *, versioned: bool, copy: bool) -> Any:
-            """Return a capsule."""
-            if copy:
-                raise BufferError("copy=True is not supported")
+    def capsule(self, *, versioned: bool, copy: bool) -> Any:
+        """Return a capsule."""
+        if not copy:
             return super().capsule(versioned=versioned, copy=copy)
+        self.copied = self.copied or Honest(self.array.copy(), self.element)
+        return self.copied.capsule(versioned=versioned, copy=False)
 
-    return producer_of(Unique)
+
+@capsule_mutant("copy_true_never_shares_memory", when=_asks_for_a_copy, kind=_Keeping)
+def copies_that_are_kept(opened: OpenedCapsule, _: Honest) -> None:
+    """The copy is made once, and returned to all consumers that request one."""
+    opened.managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
 
 
-@mutant("copies_are_flagged", twin=honest_producer)
-def copies_without_flag() -> Subject:
+@capsule_mutant(
+    "shared_memory_is_not_called_a_copy",
+    when=lambda asked: asks_version(asked) and asked.get("copy") is None,
+)
+def shared_memory_called_a_copy(opened: OpenedCapsule, _: Honest) -> None:
+    """Shared memory has the copy flag."""
+    opened.managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+
+
+@producer_mutant("copies_are_made_on_request", step="capsule")
+def copies_refused(self: Honest, *, versioned: bool, copy: bool) -> Any:
+    """copy=True is refused with BufferError."""
+    if copy:
+        raise BufferError("copy=True is not supported")
+    return Honest.capsule(self, versioned=versioned, copy=copy)
+
+
+@capsule_mutant("copies_are_flagged", when=asks_version)
+def copies_without_flag(opened: OpenedCapsule, _: Honest) -> None:
     """Copies do not have the copy flag."""
-
-    def patch(opened: OpenedCapsule, _: Honest) -> None:
-        opened.managed.flags &= ~DLPACK_FLAG_BITMASK_IS_COPIED
-
-    return patched(patch, when=asks_version)
+    opened.managed.flags &= ~DLPACK_FLAG_BITMASK_IS_COPIED
 
 
-@mutant("copies_may_be_written", twin=honest_producer)
-def copies_flagged_readonly() -> Subject:
+@capsule_mutant("copies_may_be_written", when=_asks_for_a_copy)
+def copies_flagged_readonly(opened: OpenedCapsule, x: Honest) -> None:
     """Copies of read-only memory have the read-only flag."""
-
-    def patch(opened: OpenedCapsule, x: Honest) -> None:
-        if not x.array.flags.writeable:
-            opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
-
-    return patched(patch, when=_asks_for_a_copy)
+    if not x.array.flags.writeable:
+        opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
 
 
-@mutant("copies_may_be_written", twin=honest_producer)
-def all_copies_flagged_readonly() -> Subject:
+@capsule_mutant("copies_may_be_written", when=_asks_for_a_copy)
+def all_copies_flagged_readonly(opened: OpenedCapsule, x: Honest) -> None:
     """Copies of writable memory have the read-only flag."""
-
-    def patch(opened: OpenedCapsule, x: Honest) -> None:
-        if x.array.flags.writeable:
-            opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
-
-    return patched(patch, when=_asks_for_a_copy)
+    if x.array.flags.writeable:
+        opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
 
 
-@mutant("copies_hold_the_elements", twin=honest_producer)
-def copies_in_memory_order() -> Subject:
+@producer_mutant("copies_hold_the_elements", step="capsule")
+def copies_in_memory_order(self: Honest, *, versioned: bool, copy: bool) -> Any:
     """The elements are copied in memory order."""
-
-    class Block(Honest):
-        """An array that is copied as one block."""
-
-        def capsule(self, *, versioned: bool, copy: bool) -> Any:
-            """Return a capsule."""
-            if not copy:
-                return super().capsule(versioned=versioned, copy=copy)
-            block = self.array.ravel(order="K").reshape(self.shape)
-            return Honest(block, self.element).capsule(versioned=versioned, copy=True)
-
-    return producer_of(Block)
+    if not copy:
+        return Honest.capsule(self, versioned=versioned, copy=copy)
+    block = self.array.ravel(order="K").reshape(self.shape)
+    return Honest(block, self.element).capsule(versioned=versioned, copy=True)
 
 
-@mutant("malformed_copy_arguments_are_refused", twin=honest_producer)
-def copy_by_truth() -> Subject:
+@producer_mutant("malformed_copy_arguments_are_refused", step="__dlpack__")
+def copy_by_truth(self: Honest, *, copy: Any = None, **keywords: Any) -> Any:
     """A copy is made if the truth value of `copy` is true, whatever its type."""
-
-    class Truthful(Honest):
-        """An array that uses truth values."""
-
-        def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
-            return super().__dlpack__(copy=None if copy is None else bool(copy), **keywords)
-
-    return producer_of(Truthful)
+    return Honest.__dlpack__(self, copy=None if copy is None else bool(copy), **keywords)

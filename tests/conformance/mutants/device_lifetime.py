@@ -36,13 +36,7 @@ class _Made(NamedTuple):
 
 
 def _freeing(is_held: Callable[[bool, list[Loan]], bool]) -> Subject:
-    """Return a subject that frees memory when it is asked to release unused memory.
-
-    Parameters
-    ----------
-    is_held : callable
-        ``is_held(array_is_there, loans)`` -> whether memory must be kept.
-    """
+    """Return a subject that frees unused memory, unless ``is_held(array_is_there, loans)``."""
     made: list[_Made] = []
 
     class Freed(OnDevice):
@@ -73,13 +67,13 @@ def honest_freeing_producer() -> Subject:
     return _freeing(lambda is_there, loans: is_there or any(loan.alive for loan in loans))
 
 
-@mutant("device_memory_stays_while_it_is_held", twin=honest_freeing_producer)
+@mutant("device_memory_stays_while_it_is_held", counterpart=honest_freeing_producer)
 def frees_memory_with_the_array() -> Subject:
     """Frees device memory with the array, even if structs use it."""
     return _freeing(lambda is_there, _: is_there)
 
 
-@mutant("device_memory_stays_while_it_is_held", twin=honest_freeing_producer)
+@mutant("device_memory_stays_while_it_is_held", counterpart=honest_freeing_producer)
 def frees_memory_with_the_capsule() -> Subject:
     """Frees device memory with its capsules, even if consumers use it."""
 
@@ -89,7 +83,7 @@ def frees_memory_with_the_capsule() -> Subject:
     return _freeing(is_held)
 
 
-@mutant("device_memory_is_given_back", twin=honest_freeing_producer)
+@mutant("device_memory_is_given_back", counterpart=honest_freeing_producer)
 def never_frees_what_was_exported() -> Subject:
     """Never frees device memory that was exported."""
     return _freeing(lambda is_there, loans: is_there or bool(loans))

@@ -6,13 +6,14 @@ Source: dlpack.h 1.3, DLPackExchangeAPI; `checks.exchange_use`.
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from interchange.abi import capsules
 from interchange.abi.exchange import ATTRIBUTES, ExchangeTable, exchange_table
 
 from ._honest_consumer import Consumer, Owner, subject_of
-from .model import mutant
+from .model import mutant, replacing
 
 if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
@@ -58,68 +59,48 @@ def _using(**steps: Any) -> Subject:
     return subject_of(type("Changed", (TableConsumer,), steps)())
 
 
-@mutant("exchange_tables_on_objects_are_not_used", twin=honest_user_of_tables)
-def uses_tables_of_objects() -> Subject:
+_mutant = partial(mutant, counterpart=honest_user_of_tables, build=replacing(_using))
+
+
+@_mutant("exchange_tables_on_objects_are_not_used", step="table_of")
+def uses_tables_of_objects(_: Any, x: Any) -> Any:
     """Looks up the table on the object, as tvm-ffi does."""
-    return _using(table_of=lambda _, x: exchange_table(x))
+    return exchange_table(x)
 
 
-@mutant("exchange_tables_of_other_majors_are_not_used", twin=honest_user_of_tables)
-def uses_tables_of_any_major() -> Subject:
+@_mutant("exchange_tables_of_other_majors_are_not_used", step="table_of")
+def uses_tables_of_any_major(_: TableConsumer, x: Any) -> ExchangeTable | None:
     """Does not check the version of a table, like tvm-ffi."""
-
-    def table_of(_: TableConsumer, x: Any) -> ExchangeTable | None:
-        capsule = getattr(type(x), ATTRIBUTES[0], None)
-        if type(capsule) is not capsules.PyCapsule:
-            return None
-        return ExchangeTable(capsules.capsule_pointer(capsule, capsules.EXCHANGE_API))
-
-    return _using(table_of=table_of)
+    capsule = getattr(type(x), ATTRIBUTES[0], None)
+    if type(capsule) is not capsules.PyCapsule:
+        return None
+    return ExchangeTable(capsules.capsule_pointer(capsule, capsules.EXCHANGE_API))
 
 
-class _Forever(Owner):
-    """An owner of a tensor that never releases it."""
-
-    def release(self, *_: Any) -> None:
-        """Do nothing."""
-
-
-@mutant("tensors_of_tables_are_released_once", twin=honest_user_of_tables)
-def never_releases_tensors_of_tables() -> Subject:
+@_mutant("tensors_of_tables_are_released_once", step="from_table")
+def never_releases_tensors_of_tables(consumer: TableConsumer, table: ExchangeTable, x: Any) -> int:
     """Never calls the deleter of a tensor from a table."""
-
-    def from_table(consumer: TableConsumer, table: ExchangeTable, x: Any) -> int:
-        address = TableConsumer.from_table(consumer, table, x)
-        consumer.own = lambda *_: _Forever(address, None)  # type: ignore[method-assign]
-        return address
-
-    return _using(from_table=from_table)
+    address = TableConsumer.from_table(consumer, table, x)
+    consumer.own = lambda *_: Owner(address, None)  # type: ignore[method-assign]
+    return address
 
 
-@mutant("tensors_of_tables_are_released_once", twin=honest_user_of_tables)
-def releases_tensors_of_tables_at_once() -> Subject:
+@_mutant("tensors_of_tables_are_released_once", step="take")
+def releases_tensors_of_tables_at_once(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
     """Calls the deleter of a tensor from a table before the array is freed, and again after."""
-
-    def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
-        y = TableConsumer.take(consumer, x, **wanted)
-        if consumer.table_of(x) is not None and isinstance(y.owner, Owner) and y.owner.deleter:
-            capsules.deleter_at(y.owner.deleter)(y.owner.address)
-        return y
-
-    return _using(take=take)
+    y = TableConsumer.take(consumer, x, **wanted)
+    if consumer.table_of(x) is not None and isinstance(y.owner, Owner) and y.owner.deleter:
+        capsules.deleter_at(y.owner.deleter)(y.owner.address)
+    return y
 
 
-@mutant("tables_that_do_not_lend_are_no_reason_to_crash", twin=honest_user_of_tables)
-def needs_tables_that_lend() -> Subject:
+@_mutant("tables_that_do_not_lend_are_no_reason_to_crash", step="take")
+def needs_tables_that_lend(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
     """Refuses objects whose table cannot lend."""
-
-    def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
-        table = consumer.table_of(x)
-        if table is not None and not table.has_tensor_from:
-            raise RuntimeError("the table is not complete")
-        return TableConsumer.take(consumer, x, **wanted)
-
-    return _using(take=take)
+    table = consumer.table_of(x)
+    if table is not None and not table.has_tensor_from:
+        raise RuntimeError("the table is not complete")
+    return TableConsumer.take(consumer, x, **wanted)
 
 
 def _borrowing(consumer: TableConsumer, x: Any) -> None:
@@ -140,28 +121,20 @@ def _borrower() -> Subject:
     return _using(take=take)
 
 
-@mutant("errors_of_tables_come_through", twin=_borrower)
-def hides_errors_of_lending() -> Subject:
+@_mutant("errors_of_tables_come_through", step="take", counterpart=_borrower)
+def hides_errors_of_lending(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
     """Raises SystemError if a table does not lend."""
-
-    def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
-        try:
-            _borrowing(consumer, x)
-        except BufferError as error:
-            raise SystemError("error return without exception set") from error
-        return TableConsumer.take(consumer, x, **wanted)
-
-    return _using(take=take)
+    try:
+        _borrowing(consumer, x)
+    except BufferError as error:
+        raise SystemError("error return without exception set") from error
+    return TableConsumer.take(consumer, x, **wanted)
 
 
-@mutant("errors_of_tables_come_through", twin=honest_user_of_tables)
-def hides_errors_of_tables() -> Subject:
+@_mutant("errors_of_tables_come_through", step="from_table")
+def hides_errors_of_tables(consumer: TableConsumer, table: ExchangeTable, x: Any) -> int:
     """Raises SystemError instead of a table's own error."""
-
-    def from_table(consumer: TableConsumer, table: ExchangeTable, x: Any) -> int:
-        try:
-            return TableConsumer.from_table(consumer, table, x)
-        except Exception as error:
-            raise SystemError("the function returned NULL") from error
-
-    return _using(from_table=from_table)
+    try:
+        return TableConsumer.from_table(consumer, table, x)
+    except Exception as error:
+        raise SystemError("the function returned NULL") from error

@@ -71,68 +71,66 @@ def honest_shape() -> Subject:
     return _of_one_shape(honest_producer())
 
 
-@mutant("owners_get_their_references_back", twin=honest_doubles)
-def doubles_that_are_freed_twice() -> Subject:
+_double_mutant = partial(
+    mutant,
+    counterpart=honest_doubles,
+    build=lambda patch, **described: _of_doubles(patched(patch, **described)),
+)
+_matrix_mutant = partial(
+    mutant, counterpart=honest_matrices, build=lambda patch: _of_matrices(patched(patch))
+)
+
+
+@_double_mutant("owners_get_their_references_back")
+def doubles_that_are_freed_twice(opened: OpenedCapsule, _: object) -> None:
     """The deleter of arrays of float64, the only type, frees all memory twice."""
+    honest = opened.deleter or 0
 
-    def patch(opened: OpenedCapsule, _: object) -> None:
-        honest = opened.deleter or 0
+    def free_twice(address: int) -> None:
+        for _ in range(2):
+            capsules.deleter_at(honest)(address)
 
-        def free_twice(address: int) -> None:
-            for _ in range(2):
-                capsules.deleter_at(honest)(address)
-
-        opened.managed.deleter = lifetime.address_of(capsules.Deleter(free_twice))
-
-    return _of_doubles(patched(patch))
+    opened.managed.deleter = lifetime.address_of(capsules.Deleter(free_twice))
 
 
-@mutant("destructors_leave_consumed_tensors_alone", twin=honest_doubles)
+@mutant("destructors_leave_consumed_tensors_alone", counterpart=honest_doubles)
 def doubles_whose_destructor_ignores_the_name() -> Subject:
     """The destructor of a capsule of float64 runs the deleter even if the capsule is consumed."""
     return _of_doubles(lifetime.destructors_that_ignore_the_name())
 
 
-@mutant("memory_stays_while_it_is_held", twin=honest_matrices)
+@mutant("memory_stays_while_it_is_held", counterpart=honest_matrices)
 def matrices_that_die_with_the_array() -> Subject:
     """The capsule of a matrix does not own the memory, which is freed with the array."""
-    return _of_matrices(lifetime.memory_that_dies_with_the_array())
+    return _of_matrices(patched(lifetime.memory_that_dies_with_the_array))
 
 
-@mutant("strides_count_elements", twin=honest_doubles)
-def doubles_with_strides_in_bytes() -> Subject:
+@_double_mutant("strides_count_elements")
+def doubles_with_strides_in_bytes(opened: OpenedCapsule, _: object) -> None:
     """The strides of float64 are in bytes."""
-
-    def patch(opened: OpenedCapsule, _: object) -> None:
-        for axis in range(opened.ndim):
-            opened.tensor.strides[axis] *= opened.itemsize
-
-    return _of_doubles(patched(patch))
+    for axis in range(opened.ndim):
+        opened.tensor.strides[axis] *= opened.itemsize
 
 
-def _one_further(opened: OpenedCapsule, _: object) -> None:
-    """Make a capsule start at the second element."""
+@_double_mutant(
+    "exported_elements_are_those_it_was_made_of",
+    kind=HonestConstant,
+    immutable=True,
+    counterpart=honest_constant_doubles,
+)
+def constant_doubles_from_the_second_on(opened: OpenedCapsule, _: object) -> None:
+    """The capsules of read-only arrays of float64 start at the second element."""
     if opened.data:
         opened.tensor.byte_offset += opened.itemsize
 
 
-@mutant("exported_elements_are_those_it_was_made_of", twin=honest_constant_doubles)
-def constant_doubles_from_the_second_on() -> Subject:
-    """The capsules of read-only arrays of float64 start at the second element."""
-    return _of_doubles(patched(_one_further, kind=HonestConstant, immutable=True))
-
-
-@mutant("owners_get_their_references_back", twin=honest_shape)
+@mutant("owners_get_their_references_back", counterpart=honest_shape)
 def one_shape_whose_references_are_kept() -> Subject:
     """An export of the only shape takes a reference that is never dropped."""
-    return _of_one_shape(lifetime.references_that_are_kept())
+    return _of_one_shape(patched(lifetime.references_that_are_kept))
 
 
-@mutant("shape_points_to_the_extents", twin=honest_matrices)
-def matrices_with_an_extent_too_many() -> Subject:
+@_matrix_mutant("shape_points_to_the_extents")
+def matrices_with_an_extent_too_many(opened: OpenedCapsule, _: object) -> None:
     """Matrices are exported with one row too many."""
-
-    def patch(opened: OpenedCapsule, _: object) -> None:
-        opened.tensor.shape[0] += 1
-
-    return _of_matrices(patched(patch))
+    opened.tensor.shape[0] += 1

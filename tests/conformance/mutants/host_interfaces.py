@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.zoo.hosts import Interfaced, kept
 
-from ._honest_host_producer import NATIVE, arrays, buffers, records
+from ._honest_host_producer import (
+    NATIVE,
+    array_mutant,
+    buffer_mutant,
+    record_mutant,
+    records,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -22,95 +28,75 @@ _FOREIGN: Final = {"<": ">", ">": "<"}[NATIVE]
 _block: Final = kept(bytes(2**16))
 
 
-@mutant("buffers_describe_the_array", twin=buffers)
-def gives_buffers_of_one_axis() -> Subject:
+@buffer_mutant("buffers_describe_the_array")
+def gives_buffers_of_one_axis(fields: dict[str, Any]) -> dict[str, Any]:
     """It exports buffers of one axis, whatever the array has."""
-
-    def change(fields: dict[str, Any]) -> dict[str, Any]:
-        count = 1
-        for extent in fields["shape"]:
-            count *= extent
-        return {**fields, "shape": (count,), "strides": (fields["itemsize"],)}
-
-    return buffers(change)
+    count = 1
+    for extent in fields["shape"]:
+        count *= extent
+    return {**fields, "shape": (count,), "strides": (fields["itemsize"],)}
 
 
-@mutant("formats_name_the_element_type", twin=buffers)
-def says_a_foreign_order() -> Subject:
+@buffer_mutant("formats_name_the_element_type")
+def says_a_foreign_order(fields: dict[str, Any]) -> dict[str, Any]:
     """It exports another byte order than that of its elements."""
-
-    def change(fields: dict[str, Any]) -> dict[str, Any]:
-        letters = fields["letters"]
-        return {**fields, "letters": letters if "s" in letters else _FOREIGN + letters}
-
-    return buffers(change)
+    letters = fields["letters"]
+    return {**fields, "letters": letters if "s" in letters else _FOREIGN + letters}
 
 
-@mutant("formats_name_the_element_type", twin=buffers)
-def says_standard_sizes_of_native_letters() -> Subject:
+@buffer_mutant("formats_name_the_element_type")
+def says_standard_sizes_of_native_letters(fields: dict[str, Any]) -> dict[str, Any]:
     """It writes the letter of C's long after a byte order, which means 4 bytes and not 8."""
-
-    def change(fields: dict[str, Any]) -> dict[str, Any]:
-        named = fields["dtype"] == "int64"
-        return {**fields, "letters": f"{NATIVE}l" if named else fields["letters"]}
-
-    return buffers(change)
+    named = fields["dtype"] == "int64"
+    return {**fields, "letters": f"{NATIVE}l" if named else fields["letters"]}
 
 
-@mutant("elements_without_a_format_are_no_other_numbers", twin=buffers)
-def says_that_bfloat16_is_float16() -> Subject:
+@buffer_mutant("elements_without_a_format_are_no_other_numbers")
+def says_that_bfloat16_is_float16(fields: dict[str, Any]) -> dict[str, Any]:
     """It exports bfloat16 with the format of float16."""
-
-    def change(fields: dict[str, Any]) -> dict[str, Any]:
-        named = fields["dtype"] == "bfloat16"
-        return {**fields, "letters": "e" if named else fields["letters"]}
-
-    return buffers(change)
+    named = fields["dtype"] == "bfloat16"
+    return {**fields, "letters": "e" if named else fields["letters"]}
 
 
-@mutant("read_only_arrays_give_read_only_buffers", twin=buffers)
-def gives_writable_buffers() -> Subject:
+@buffer_mutant("read_only_arrays_give_read_only_buffers")
+def gives_writable_buffers(fields: Any) -> Any:
     """It exports writable buffers of read-only arrays."""
-    return buffers(lambda fields: {**fields, "readonly": False})
+    return {**fields, "readonly": False}
 
 
-@mutant("buffers_have_no_suboffsets", twin=buffers)
-def gives_rows_that_lie_apart() -> Subject:
+@buffer_mutant("buffers_have_no_suboffsets")
+def gives_rows_that_lie_apart(fields: dict[str, Any]) -> dict[str, Any]:
     """It exports a buffer of pointers to rows."""
-
-    def change(fields: dict[str, Any]) -> dict[str, Any]:
-        shape, size = fields["shape"], fields["itemsize"]
-        if len(shape) != 2 or 0 in shape:
-            return fields
-        rows = [fields["address"] + row * shape[1] * size for row in range(shape[0])]
-        pointers = kept(struct.pack(f"{len(rows)}P", *rows))
-        return {**fields, "address": pointers, "strides": (8, size), "suboffsets": (0, -1)}
-
-    return buffers(change)
+    shape, size = fields["shape"], fields["itemsize"]
+    if len(shape) != 2 or 0 in shape:
+        return fields
+    rows = [fields["address"] + row * shape[1] * size for row in range(shape[0])]
+    pointers = kept(struct.pack(f"{len(rows)}P", *rows))
+    return {**fields, "address": pointers, "strides": (8, size), "suboffsets": (0, -1)}
 
 
-@mutant("a_buffer_keeps_the_array", twin=buffers)
-def gives_the_same_memory_again() -> Subject:
+@buffer_mutant("a_buffer_keeps_the_array")
+def gives_the_same_memory_again(fields: Any) -> Any:
     """It uses the same memory for every array, even while there are buffers of it."""
-    return buffers(lambda fields: {**fields, "address": _block})
+    return {**fields, "address": _block}
 
 
-@mutant("records_of_host_memory_describe_the_array", twin=records)
-def says_shape_from_last_to_first() -> Subject:
+@record_mutant("records_of_host_memory_describe_the_array")
+def says_shape_from_last_to_first(record: Any) -> Any:
     """It exports the extents of an array in reverse order."""
-    return records(lambda record: {**record, "shape": record["shape"][::-1]})
+    return {**record, "shape": record["shape"][::-1]}
 
 
-@mutant("typestrs_of_host_memory_name_the_element_type", twin=records)
-def says_that_unsigned_numbers_are_signed() -> Subject:
+@record_mutant("typestrs_of_host_memory_name_the_element_type")
+def says_that_unsigned_numbers_are_signed(record: Any) -> Any:
     """It exports unsigned integers as signed ones."""
-    return records(lambda record: {**record, "typestr": record["typestr"].replace("u", "i")})
+    return {**record, "typestr": record["typestr"].replace("u", "i")}
 
 
-@mutant("records_of_read_only_memory_say_so", twin=records)
-def says_that_memory_is_writable() -> Subject:
+@record_mutant("records_of_read_only_memory_say_so")
+def says_that_memory_is_writable(record: Any) -> Any:
     """It exports read-only memory as writable."""
-    return records(lambda record: {**record, "data": (record["data"][0], False)})
+    return {**record, "data": (record["data"][0], False)}
 
 
 def _lending() -> Subject:
@@ -124,28 +110,24 @@ def _lent(record: dict[str, Any], of_readonly: type[bytes | bytearray]) -> bytes
     return (of_readonly if record["data"][1] else bytearray)(count)
 
 
-@mutant("records_of_read_only_memory_say_so", twin=_lending)
-def lends_writable_bytes() -> Subject:
+@record_mutant("records_of_read_only_memory_say_so", counterpart=_lending)
+def exports_writable_bytes(record: Any) -> Any:
     """It exports a writable object as the data of read-only memory."""
-    return records(lambda record: {**record, "data": _lent(record, bytearray)})
+    return {**record, "data": _lent(record, bytearray)}
 
 
-@mutant("arrays_without_a_mask_have_none", twin=records)
-def says_a_mask_that_covers_nothing() -> Subject:
+@record_mutant("arrays_without_a_mask_have_none")
+def says_a_mask_that_covers_nothing(record: dict[str, Any]) -> dict[str, Any]:
     """It exports a mask for every array, with all elements valid."""
-
-    def change(record: dict[str, Any]) -> dict[str, Any]:
-        ones = (kept(b"\1" * 4096), True)
-        mask = Interfaced(**{**record, "typestr": "|b1", "data": ones})
-        return {**record, "mask": mask}
-
-    return records(change)
+    ones = (kept(b"\1" * 4096), True)
+    mask = Interfaced(**{**record, "typestr": "|b1", "data": ones})
+    return {**record, "mask": mask}
 
 
-@mutant("buffer_and_record_agree", twin=arrays)
-def says_read_only_of_a_writable_buffer() -> Subject:
+@array_mutant("buffer_and_record_agree")
+def says_read_only_of_a_writable_buffer(record: Any) -> Any:
     """It marks memory as read-only in its record, and exports a writable buffer of it."""
-    return arrays(lambda record: {**record, "data": (record["data"][0], True)})
+    return {**record, "data": (record["data"][0], True)}
 
 
 def _says_halves() -> Subject:
@@ -160,14 +142,14 @@ def _says_halves() -> Subject:
     return records(change)
 
 
-@mutant("descr_says_what_typestr_says", twin=_says_halves)
+@mutant("descr_says_what_typestr_says", counterpart=_says_halves)
 def says_fields_of_larger_elements() -> Subject:
     """It exports elements with two fields, whose sizes add up to more than an element."""
     fields = [("high", f"{NATIVE}u2"), ("low", f"{NATIVE}u4")]
     return records(lambda record: {**record, "descr": fields})
 
 
-@mutant("buffer_and_record_agree", twin=arrays)
-def says_another_address() -> Subject:
+@array_mutant("buffer_and_record_agree")
+def says_another_address(record: Any) -> Any:
     """It exports another address in its record than in its buffer."""
-    return arrays(lambda record: {**record, "data": (record["data"][0] + 4, False)})
+    return {**record, "data": (record["data"][0] + 4, False)}

@@ -1,6 +1,6 @@
 """Mutants of lifetime: memory that is freed too early, and memory that is never freed.
 
-Source: the checks of the same name.  Actions at the release of a tensor are done by the base of
+Actions at the release of a tensor are done by the base of
 the ndarray that NumPy's native deleter releases: no callback is involved.
 """
 
@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 
-from ._honest_producer import Honest, honest_producer, patched, producer_of
+from ._honest_producer import (
+    Honest,
+    capsule_mutant,
+    honest_producer,
+    patched,
+    producer_mutant,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -45,15 +51,7 @@ class _Base:
 
 
 def standing_on(array: Any, leave: Callable[[], object]) -> Any:
-    """Return an ndarray of the same memory that calls `leave` when it is freed.
-
-    Parameters
-    ----------
-    array : numpy.ndarray
-        The memory.
-    leave : callable
-        Has no parameters; runs with the GIL held, on the thread that frees the ndarray.
-    """
+    """Return an ndarray of the same memory that calls `leave` with the GIL when it is freed."""
     import numpy as np
 
     return np.asarray(_Base(array, leave))
@@ -62,34 +60,24 @@ def standing_on(array: Any, leave: Callable[[], object]) -> Any:
 # ------------------------------------------------------------------ memory that is freed too early
 
 
-@mutant("memory_stays_while_it_is_held", twin=honest_producer)
-def memory_that_dies_with_the_array() -> Subject:
+@capsule_mutant("memory_stays_while_it_is_held")
+def memory_that_dies_with_the_array(opened: OpenedCapsule, x: Any) -> None:
     """The capsule does not own the memory, which is freed with the array."""
-
-    def patch(opened: OpenedCapsule, x: Any) -> None:
-        if x.array.nbytes < _LARGE:
-            return
-        if "shadow" not in vars(x):
-            x.shadow = x.array.copy()
-        opened.tensor.data = x.shadow.ctypes.data
-
-    return patched(patch)
+    if x.array.nbytes < _LARGE:
+        return
+    if "shadow" not in vars(x):
+        x.shadow = x.array.copy()
+    opened.tensor.data = x.shadow.ctypes.data
 
 
-@mutant("destructors_leave_consumed_tensors_alone", twin=honest_producer)
+@mutant("destructors_leave_consumed_tensors_alone", counterpart=honest_producer)
 def destructors_that_ignore_the_name() -> Subject:
     """The destructor of a capsule runs the deleter even if the capsule is consumed."""
     return with_destructor([*capsules.USED_NAME, *capsules.USED_NAME.values()])
 
 
 def with_destructor(names: Collection[bytes]) -> Subject:
-    """Return a producer whose capsules have a ctypes callback as destructor.
-
-    Parameters
-    ----------
-    names : collection of bytes
-        Names of capsules whose deleter is run.
-    """
+    """Return a producer with a ctypes destructor that runs the deleters of some capsules."""
     destructor = address_of(
         capsules.Prototype(None, ctypes.c_void_p)(partial(_release_dying, names=names))
     )
@@ -114,123 +102,86 @@ def _release_dying(capsule: int, *, names: Collection[bytes]) -> None:
     capsules.deleter_at(struct.from_address(address).deleter)(address)
 
 
-@mutant("exports_are_released_in_any_order", twin=honest_producer)
-def memory_that_goes_with_the_first_release() -> Subject:
+@producer_mutant("exports_are_released_in_any_order", step="capsule")
+def memory_that_goes_with_the_first_release(self: Honest, *, versioned: bool, copy: bool) -> Any:
     """The first released export frees the memory, even if others use it."""
-
-    class Pooled(Honest):
-        """An array of a pool, which reuses memory."""
-
-        def capsule(self, *, versioned: bool, copy: bool) -> Any:
-            """Return a capsule."""
-            array = self.array
-            if not array.flags.owndata or array.nbytes < _LARGE or copy:
-                return super().capsule(versioned=versioned, copy=copy)
-            lent = standing_on(array, lambda: array.fill(0xFF))
-            return Honest(lent).capsule(versioned=versioned, copy=False)
-
-    return producer_of(Pooled)
+    array = self.array
+    if not array.flags.owndata or array.nbytes < _LARGE or copy:
+        return Honest.capsule(self, versioned=versioned, copy=copy)
+    lent = standing_on(array, lambda: array.fill(0xFF))
+    return Honest(lent).capsule(versioned=versioned, copy=False)
 
 
 # ------------------------------------------------------------------ memory that is never freed
 
 
-@mutant("memory_is_freed_when_nobody_holds_it", "structs_are_freed", twin=honest_producer)
-def capsules_without_destructor() -> Subject:
+@capsule_mutant("memory_is_freed_when_nobody_holds_it", "structs_are_freed")
+def capsules_without_destructor(opened: Any, _: Any) -> Any:
     """Capsules have no destructor: unconsumed ones are never freed."""
-    return patched(lambda opened, _: capsules.set_capsule_destructor(opened.capsule, None) or None)
+    return capsules.set_capsule_destructor(opened.capsule, None) or None
 
 
-@mutant("memory_is_freed_when_nobody_holds_it", twin=honest_producer)
-def memory_that_is_taken_twice() -> Subject:
+@capsule_mutant("memory_is_freed_when_nobody_holds_it")
+def memory_that_is_taken_twice(_: Any, x: Any) -> Any:
     """An export takes two references to the memory, and drops one."""
-    return patched(lambda _, x: capsules.increase_reference(x.array))
+    return capsules.increase_reference(x.array)
 
 
-@mutant("owners_get_their_references_back", twin=honest_producer)
-def references_that_are_kept() -> Subject:
+@capsule_mutant("owners_get_their_references_back")
+def references_that_are_kept(_: Any, x: Any) -> Any:
     """An export takes a reference to the array that is never dropped."""
-    return patched(lambda _, x: capsules.increase_reference(x))
+    return capsules.increase_reference(x)
 
 
-@mutant("structs_are_freed", twin=honest_producer)
-def vectors_that_are_kept() -> Subject:
+@capsule_mutant("structs_are_freed")
+def vectors_that_are_kept(opened: OpenedCapsule, x: Honest) -> None:
     """The strides are allocated for every export, and never freed."""
-
-    def patch(opened: OpenedCapsule, x: Honest) -> None:
-        axes = len(x.shape)
-        strides = (ctypes.c_int64 * axes)(*(opened.strides or ()))
-        allocate = ctypes.CDLL(None).malloc
-        allocate.restype = ctypes.c_void_p
-        place = allocate(ctypes.c_size_t(max(1, ctypes.sizeof(strides))))
-        ctypes.memmove(place, strides, ctypes.sizeof(strides))
-        opened.tensor.strides = ctypes.cast(place, ctypes.POINTER(ctypes.c_int64))
-
-    return patched(patch)
+    axes = len(x.shape)
+    strides = (ctypes.c_int64 * axes)(*(opened.strides or ()))
+    allocate = ctypes.CDLL(None).malloc
+    allocate.restype = ctypes.c_void_p
+    place = allocate(ctypes.c_size_t(max(1, ctypes.sizeof(strides))))
+    ctypes.memmove(place, strides, ctypes.sizeof(strides))
+    opened.tensor.strides = ctypes.cast(place, ctypes.POINTER(ctypes.c_int64))
 
 
-@mutant("structs_are_freed", twin=honest_producer)
-def structs_that_are_kept() -> Subject:
+@capsule_mutant("structs_are_freed")
+def structs_that_are_kept(*_: object) -> None:
     """A block of malloc as large as the struct is never freed."""
-
-    def patch(*_: object) -> None:
-        ctypes.CDLL(None).malloc(ctypes.c_size_t(ctypes.sizeof(DLManagedTensorVersioned)))
-
-    return patched(patch)
+    ctypes.CDLL(None).malloc(ctypes.c_size_t(ctypes.sizeof(DLManagedTensorVersioned)))
 
 
-@mutant("structs_are_freed", twin=honest_producer)
-def small_blocks_that_are_kept() -> Subject:
+@capsule_mutant("structs_are_freed")
+def small_blocks_that_are_kept(*_: object) -> Any:
     """A block of CPython's own allocator, which does not use malloc, is never freed."""
-    return patched(lambda *_: _immortal.append(bytes(bytearray(64))))
+    return _immortal.append(bytes(bytearray(64)))
 
 
-@mutant("refused_exports_keep_nothing", twin=honest_producer)
-def refusals_that_keep_a_small_block() -> Subject:
+@producer_mutant("refused_exports_keep_nothing", step="__dlpack__")
+def refusals_that_keep_a_small_block(self: Honest, **keywords: Any) -> Any:
     """The message of a refused stream is never freed."""
-
-    class Noting(Honest):
-        """An array that keeps its error messages."""
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            try:
-                return super().__dlpack__(**keywords)
-            except ValueError as error:
-                _immortal.append(f"{error}, and this is told to nobody")
-                raise
-
-    return producer_of(Noting)
+    try:
+        return Honest.__dlpack__(self, **keywords)
+    except ValueError as error:
+        _immortal.append(f"{error}, which is kept")
+        raise
 
 
-@mutant("refused_exports_keep_nothing", twin=honest_producer)
-def refusals_that_keep_a_reference() -> Subject:
+@producer_mutant("refused_exports_keep_nothing", step="__dlpack__")
+def refusals_that_keep_a_reference(self: Honest, **keywords: Any) -> Any:
     """A reference to the array is taken before the arguments are checked."""
-
-    class Hasty(Honest):
-        """An array that prepares an export before checking it."""
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            try:
-                return super().__dlpack__(**keywords)
-            except Exception:
-                capsules.increase_reference(self)
-                raise
-
-    return producer_of(Hasty)
+    try:
+        return Honest.__dlpack__(self, **keywords)
+    except Exception:
+        capsules.increase_reference(self)
+        raise
 
 
-@mutant("refused_exports_keep_nothing", twin=honest_producer)
-def refusals_that_keep_a_struct() -> Subject:
+@producer_mutant("refused_exports_keep_nothing", step="__dlpack__")
+def refusals_that_keep_a_struct(self: Honest, **keywords: Any) -> Any:
     """The struct is allocated before the arguments are checked."""
-
-    class Hasty(Honest):
-        """An array that prepares an export before checking it."""
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            try:
-                return super().__dlpack__(**keywords)
-            except Exception:
-                ctypes.CDLL(None).malloc(ctypes.c_size_t(80 + 16 * len(self.shape)))
-                raise
-
-    return producer_of(Hasty)
+    try:
+        return Honest.__dlpack__(self, **keywords)
+    except Exception:
+        ctypes.CDLL(None).malloc(ctypes.c_size_t(80 + 16 * len(self.shape)))
+        raise

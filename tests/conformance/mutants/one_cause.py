@@ -21,7 +21,7 @@ _USUAL: Final = ((2, 3), (6,))
 
 @mutant(
     "arrays_without_elements_are_taken",
-    twin=honest,
+    counterpart=honest,
 )
 def answers_all_that_is_unusual_with_one_error() -> Subject:
     """It only accepts contiguous arrays of float32 with six elements."""

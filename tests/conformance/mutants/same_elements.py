@@ -1,7 +1,4 @@
-"""Mutants whose capsules have a wrong address, and arrays without indexing; and refused exports.
-
-Source: the checks of the same name.
-"""
+"""Mutants whose capsules have a wrong address, and arrays without indexing; and refused exports."""
 
 from __future__ import annotations
 
@@ -13,7 +10,12 @@ from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.probes.opened_capsule import OpenedCapsule
 
 from ._honest_consumer import Consumer
-from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of
+from ._honest_producer import (
+    Honest,
+    asks_version,
+    producer_mutant,
+    producer_of,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -33,17 +35,6 @@ class _Opaque(Honest):
     __neg__: Any = None
 
 
-def _make_from(kind: type[Honest]) -> Any:
-    """Return a function that makes arrays of a kind from numbers."""
-
-    def make_from(numbers: list[Any], shape: tuple[int, ...], dtype: str) -> Any:
-        import numpy as np
-
-        return kind(np.array(numbers, dtype).reshape(shape))
-
-    return make_from
-
-
 class _Spacious(_Opaque):
     """An array with unused memory before and after its elements."""
 
@@ -59,41 +50,39 @@ class _Spacious(_Opaque):
         super().__init__(array, element)
 
 
-def _spacious() -> Subject:
+def _spacious(kind: type[Honest] = _Spacious) -> Subject:
     """Return an honest producer with unused memory around its elements."""
-    return producer_of(_Spacious, make_from=_make_from(_Spacious))
+
+    def make_from(numbers: list[Any], shape: tuple[int, ...], dtype: str) -> Any:
+        import numpy as np
+
+        return kind(np.array(numbers, dtype).reshape(shape))
+
+    return producer_of(kind, make_from=make_from)
 
 
-def _shift(opened: OpenedCapsule, x: Honest) -> None:
-    """Make data point to the second element."""
-    if x.array.size and x.array.base is not None:
-        opened.tensor.data += x.array.itemsize
-
-
-@mutant("both_generations_lead_to_the_same_elements", twin=_spacious)
-def versioned_capsules_one_element_off() -> Subject:
-    """The data of versioned structs of arrays without indexing are one element off."""
-    return patched(_shift, when=asks_version, kind=_Spacious)
-
-
-@mutant("exported_elements_are_those_it_was_made_of", twin=_spacious)
-def capsules_one_element_off() -> Subject:
+@mutant("exported_elements_are_those_it_was_made_of", counterpart=_spacious, build=_spacious)
+class capsules_one_element_off(_Spacious):
     """The data of every struct of arrays without indexing are one element off."""
-    return replace(patched(_shift, kind=_Spacious), make_from=_make_from(_patched_kind()))
+
+    def is_wrong(self, _: dict[str, Any]) -> bool:
+        """Return whether the capsule of a call is wrong."""
+        return self.array.size and self.array.base is not None
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        capsule = super().__dlpack__(**keywords)
+        if self.is_wrong(keywords):
+            OpenedCapsule(capsule).tensor.data += self.array.itemsize
+        return capsule
 
 
-def _patched_kind() -> type[Honest]:
-    """Return the kind of arrays whose capsules are one element off."""
+@producer_mutant("both_generations_lead_to_the_same_elements", counterpart=_spacious)
+class versioned_capsules_one_element_off(capsules_one_element_off):
+    """The data of versioned structs of arrays without indexing are one element off."""
 
-    class Shifted(_Spacious):
-        """An array whose capsules start after its first element."""
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            capsule = super().__dlpack__(**keywords)
-            _shift(OpenedCapsule(capsule), self)
-            return capsule
-
-    return Shifted
+    def is_wrong(self, keywords: dict[str, Any]) -> bool:
+        """Return whether the capsule of a call is versioned, and wrong."""
+        return asks_version(keywords) and super().is_wrong(keywords)
 
 
 def _reading(kind: type[Honest]) -> Subject:
@@ -114,28 +103,21 @@ def _spacious_reader() -> Subject:
     return _reading(_Spacious)
 
 
-@mutant("exported_elements_are_those_that_the_library_reads", twin=_spacious_reader)
+@mutant("exported_elements_are_those_that_the_library_reads", counterpart=_spacious_reader)
 def capsules_off_what_is_read() -> Subject:
     """The data of every struct are one element off what the library reads."""
-    return _reading(_patched_kind())
+    return _reading(capsules_one_element_off)
 
 
 # ------------------------------------------------------------------ refused exports
 
 
-@mutant("element_types_with_a_code_are_exported", twin=honest_producer)
-def refuses_all_but_few_element_types() -> Subject:
+@producer_mutant("element_types_with_a_code_are_exported", step="__dlpack__")
+def refuses_all_but_few_element_types(self: Honest, **keywords: Any) -> Any:
     """Refuses to export bools, complex numbers and float64, which it supports."""
-
-    class Choosy(Honest):
-        """An array that exports few element types."""
-
-        def __dlpack__(self, **keywords: Any) -> Any:
-            if self.array.dtype in ("bool", "float64", "complex64", "complex128"):
-                raise BufferError(f"{self.array.dtype} is not supported")
-            return super().__dlpack__(**keywords)
-
-    return producer_of(Choosy)
+    if self.array.dtype in ("bool", "float64", "complex64", "complex128"):
+        raise BufferError(f"{self.array.dtype} is not supported")
+    return Honest.__dlpack__(self, **keywords)
 
 
 _SMALL: Final = {
@@ -184,7 +166,7 @@ def _padded() -> Subject:
     return _small(_Padded)
 
 
-@mutant("floats_below_8_bits_have_their_bits", twin=_padded)
+@mutant("floats_below_8_bits_have_their_bits", counterpart=_padded)
 def counts_the_bits_of_the_byte() -> Subject:
     """Exports floats of 4 and 6 bits as floats of 8, the size of their bytes."""
     return _small(_Padded, bits=8)

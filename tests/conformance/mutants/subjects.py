@@ -1,13 +1,8 @@
-"""Mutants and honest counterparts as command line specs: ``mutants.subjects:mutant.name``.
-
-The kit resolves dotted names one attribute at a time, and so are those of
-mutants.
-"""
+"""Mutants and honest counterparts as specs: ``mutants.subjects:mutant.module.name``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from .model import load_mutants
 
@@ -15,43 +10,27 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 
-@dataclass(frozen=True)
-class _Module:
-    """The mutants or honest counterparts of a module.
+class _Module(NamedTuple):
+    """The mutants or the honest counterparts of a module, named without its package."""
 
-    Attributes
-    ----------
-    kind : {"mutant", "twin"}
-        The kind.
-    module : str
-        Without the package.
-    """
-
-    kind: str
+    kind: Literal["mutant", "counterpart"]
     module: str
 
     def __getattr__(self, name: str) -> Subject:
         mutant = load_mutants().get(f"{self.module}.{name}")
         if mutant is None:
             raise AttributeError(f"there is no mutant '{self.module}.{name}'")
-        return mutant.twin() if self.kind == "twin" else mutant.make()
+        return mutant.counterpart() if self.kind == "counterpart" else mutant.make()
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """All mutants or all honest counterparts.
+class _Kind(NamedTuple):
+    """All mutants or all honest counterparts."""
 
-    Attributes
-    ----------
-    kind : {"mutant", "twin"}
-        The kind.
-    """
-
-    kind: str
+    kind: Literal["mutant", "counterpart"]
 
     def __getattr__(self, name: str) -> _Module:
         return _Module(self.kind, name)
 
 
 mutant: Final = _Kind("mutant")
-twin: Final = _Kind("twin")
+counterpart: Final = _Kind("counterpart")

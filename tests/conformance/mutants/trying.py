@@ -30,28 +30,14 @@ _DOUBTFUL: Final = frozenset({"raised", "broken-subject"})
 
 
 class Outcome(NamedTuple):
-    """The result of an item.
-
-    Attributes
-    ----------
-    status : str
-        One of `findings.STATUSES`.
-    evidence : str
-        The evidence.
-    """
+    """The result of an item: one of `findings.STATUSES`, and the evidence."""
 
     status: str
     evidence: str
 
 
 def items_of_role(role: str) -> list[str]:
-    """Return every item of a role.
-
-    Parameters
-    ----------
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        The role in which subjects are judged.
-    """
+    """Return every item of the role in which subjects are judged."""
     checks = load_checks().values()
     return [item for check in checks if check.role == role for item in check.items()]
 
@@ -62,13 +48,7 @@ def items_of(mutant: Mutant) -> list[str]:
 
 
 class Trials:
-    """A process that runs checks on mutants and honest counterparts.
-
-    Parameters
-    ----------
-    environment : mapping
-        Of the process.
-    """
+    """A process with an environment that runs checks on mutants and honest counterparts."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -89,17 +69,10 @@ class Trials:
     def of(
         self, spec: str, items: Sequence[str], *, alone: Collection[str] = ()
     ) -> dict[str, Outcome]:
-        """Return the results of items for a mutant or its honest counterpart.
+        """Return the results of items for ``"mutant:name"``, or for its ``"counterpart:name"``.
 
-        Parameters
-        ----------
-        spec : str
-            ``"mutant:name"``, or ``"twin:name"`` for the honest counterpart of a mutant.
-        items : sequence of str
-            As `Check.items` gives them.
-        alone : collection of str, optional
-            Checks whose items do not share a process, since a mutant's change of the process
-            is only visible once.
+        The items of checks in `alone` do not share a process, since a mutant's change of the
+        process is only visible once.
         """
         checks = {item: find_item(item)[0] for item in items}
         spec = f"{subjects.__name__}:{spec.replace(':', '.', 1)}"
@@ -112,37 +85,20 @@ class Trials:
         if seen is not None and seen.status not in BAD:
             return seen
         check, _ = find_item(item)
-        answer = self._ask(
-            {
-                "kind": "item",
-                "specs": [spec],
-                "item": item,
-                "seconds": check.seconds,
-                "loading": _LOADING,
-                "ends": check.fresh,
-            }
-        )
+        answer = self._ask("item", spec, seconds=check.seconds, item=item, ends=check.fresh)
         return Outcome(answer["status"], answer["evidence"])
 
     def _batch(self, spec: str, items: Sequence[str]) -> dict[str, Outcome]:
         """Return the results of items in one process; no results if it crashed."""
         if not items:
             return {}
-        answer = self._ask(
-            {
-                "kind": "batch",
-                "specs": [spec],
-                "items": items,
-                "seconds": _BATCH,
-                "loading": _LOADING,
-            }
-        )
+        answer = self._ask("batch", spec, seconds=_BATCH, items=items)
         if answer["status"] != "pass":
             return {}
         told = json.loads(answer["evidence"])
         return {item: Outcome(*outcome) for item, outcome in zip(items, told, strict=True)}
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, kind: str, spec: str, **more: Any) -> dict[str, Any]:
         """Return the response to a request, or a crash if the process ended."""
         if self._server is None:
             self._server = ForkServer(self._environment)
@@ -150,7 +106,7 @@ class Trials:
             preload = [module for module in modules if not module.endswith("__main__")]
             self._server.begin([], preload=[*preload, "numpy"])
         try:
-            return self._server.run(request)
+            return self._server.run({"kind": kind, "specs": [spec], "loading": _LOADING, **more})
         except ForkServerGoneError as error:
             self.close()
             return {"status": "crash", "evidence": f"the process that forks ended: {error}"}
@@ -165,15 +121,7 @@ def caught(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def complaints(mutant: Mutant, trials: Trials) -> list[str]:
-    """Return the errors in a mutant and the check that should catch it.
-
-    Parameters
-    ----------
-    mutant : Mutant
-        The mutant.
-    trials : Trials
-        The process.
-    """
+    """Return the errors in a mutant and the check that should catch it."""
     items = items_of(mutant)
     found = caught(trials.of(f"mutant:{mutant.name}", items, alone={mutant.check}))
     if not found:
@@ -183,54 +131,34 @@ def complaints(mutant: Mutant, trials: Trials) -> list[str]:
         for item, outcome in found.items()
         if outcome.status in doubtful(mutant.check)
     ]
-    honest = trials.of(f"twin:{mutant.name}", list(found))
+    honest = trials.of(f"counterpart:{mutant.name}", list(found))
     if not any(outcome.status == "pass" for outcome in honest.values()):
         words += [
-            f"its twin passes none of what catches it; {item}: {outcome.status}: {outcome.evidence}"
+            f"its counterpart passes none of what catches it; {item}: {outcome.status}:"
+            f" {outcome.evidence}"
             for item, outcome in honest.items()
         ]
     return words
 
 
 def doubtful(check: str) -> frozenset[str]:
-    """Return the statuses that do not count as caught by a check.
-
-    Parameters
-    ----------
-    check : str
-        Name of a check.
-    """
+    """Return the statuses that do not count as caught by a check."""
     lies = load_checks()[check].area == "subject"  # it looks for a broken subject
     return _DOUBTFUL - {"broken-subject"} if lies else _DOUBTFUL
 
 
-def complaints_of_twin(name: str, role: str, trials: Trials) -> list[str]:
-    """Return the findings of checks in the honest counterpart of a mutant, which must have none.
-
-    Parameters
-    ----------
-    name : str
-        Of the mutant.
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        The role in which it is judged.
-    trials : Trials
-        The process.
-    """
-    found = caught(trials.of(f"twin:{name}", items_of_role(role)))
+def complaints_of_counterpart(name: str, role: str, trials: Trials) -> list[str]:
+    """Return the findings of a role's checks in the counterpart of a mutant: there must be none."""
+    found = caught(trials.of(f"counterpart:{name}", items_of_role(role)))
     return [f"{item}: {outcome.status}: {outcome.evidence}" for item, outcome in found.items()]
 
 
-def twins(mutants: Iterable[Mutant]) -> dict[tuple[str, str], str]:
-    """Return the honest counterparts of mutants, each once for each role.
-
-    Returns
-    -------
-    dict
-        Module-qualified name of a counterpart and role -> name of a mutant that has it.
-    """
+def counterparts(mutants: Iterable[Mutant]) -> dict[tuple[str, str], str]:
+    """Return the name of a counterpart, and role -> the name of a mutant that has it."""
     checks = load_checks()
     found: dict[tuple[str, str], str] = {}
     for mutant in mutants:
-        twin = f"{mutant.twin.__module__.rpartition('.')[2]}.{mutant.twin.__qualname__}"
-        found.setdefault((twin, checks[mutant.check].role), mutant.name)
+        honest = mutant.counterpart
+        name = f"{honest.__module__.rpartition('.')[2]}.{honest.__qualname__}"
+        found.setdefault((name, checks[mutant.check].role), mutant.name)
     return found

@@ -16,16 +16,18 @@ from mutants import load_mutants
 from mutants.trying import (
     Trials,
     complaints,
-    complaints_of_twin,
+    complaints_of_counterpart,
+    counterparts,
     items_of,
-    twins,
 )
 
 TESTS = Path(__file__).parents[2]
 CHECKS = load_checks()
 MUTANTS = load_mutants()
-TWINS = twins(MUTANTS.values())
-ONE_OF_EACH_ROLE = set({role: f"{twin}-{role}" for twin, role in reversed(TWINS)}.values())
+COUNTERPARTS = counterparts(MUTANTS.values())
+ONE_OF_EACH_ROLE = set(
+    {role: f"{counterpart}-{role}" for counterpart, role in reversed(COUNTERPARTS)}.values()
+)
 ONE_OF_EACH_MODULE = set({name.partition(".")[0]: name for name in reversed(MUTANTS)}.values())
 
 
@@ -54,10 +56,10 @@ def test_a_mutant_is_caught(trials, is_emulated, name):
 
 
 @pytest.mark.exhaustive(but=ONE_OF_EACH_ROLE)
-@pytest.mark.parametrize(("twin", "role"), TWINS)
-def test_nothing_is_found_in_an_honest_subject(trials, twin, role):
+@pytest.mark.parametrize(("counterpart", "role"), COUNTERPARTS)
+def test_nothing_is_found_in_an_honest_subject(trials, counterpart, role):
     """No check of its role fails, at any severity."""
-    assert complaints_of_twin(TWINS[twin, role], role, trials) == []
+    assert complaints_of_counterpart(COUNTERPARTS[counterpart, role], role, trials) == []
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -14,15 +14,15 @@ from mutants.trying import (
     Trials,
     caught,
     complaints,
-    complaints_of_twin,
+    complaints_of_counterpart,
+    counterparts,
     items_of_role,
-    twins,
 )
 
 MUTANTS = load_mutants()
 LISTS = MUTANTS["subject.a_producer_of_lists"]
-MOVES = MUTANTS["subject.a_producer_that_moves"]
-SPEAKS = MUTANTS["subject.a_producer_that_speaks"]
+CHANGES_DIRECTORY = MUTANTS["subject.a_producer_that_moves"]
+PRINTS = MUTANTS["subject.a_producer_that_prints"]
 STATES = [f"make_leaves_the_process_as_it_was[{one}]" for one in ("signals", "directory")]
 
 
@@ -37,9 +37,9 @@ def test_each_item_has_an_outcome(trials):
     """The items may share one process or not."""
     items = ["make_returns_an_array", "make_prints_nothing", *STATES]
 
-    together = trials.of("mutant:subject.a_producer_that_speaks", items)
+    together = trials.of("mutant:subject.a_producer_that_prints", items)
     apart = trials.of(
-        "mutant:subject.a_producer_that_speaks",
+        "mutant:subject.a_producer_that_prints",
         items,
         alone=[item.partition("[")[0] for item in items],
     )
@@ -51,8 +51,8 @@ def test_each_item_has_an_outcome(trials):
 
 def test_what_a_mutant_changes_once_is_seen_alone(trials):
     """An earlier item in the same process would already have made the change."""
-    together = trials.of(f"mutant:{MOVES.name}", STATES)
-    alone = trials.of(f"mutant:{MOVES.name}", STATES, alone={MOVES.check})
+    together = trials.of(f"mutant:{CHANGES_DIRECTORY.name}", STATES)
+    alone = trials.of(f"mutant:{CHANGES_DIRECTORY.name}", STATES, alone={CHANGES_DIRECTORY.check})
 
     assert caught(together) == {}
     assert list(caught(alone)) == [STATES[1]]
@@ -60,11 +60,11 @@ def test_what_a_mutant_changes_once_is_seen_alone(trials):
 
 def test_a_process_that_ends_is_replaced(trials):
     """The item that ended the process is a crash."""
-    trials.of(f"twin:{LISTS.name}", ["make_prints_nothing"])
+    trials.of(f"counterpart:{LISTS.name}", ["make_prints_nothing"])
     trials._server.kill()
 
-    ended = trials.of(f"twin:{LISTS.name}", ["make_prints_nothing"])
-    again = trials.of(f"twin:{LISTS.name}", ["make_prints_nothing"])
+    ended = trials.of(f"counterpart:{LISTS.name}", ["make_prints_nothing"])
+    again = trials.of(f"counterpart:{LISTS.name}", ["make_prints_nothing"])
 
     assert ended["make_prints_nothing"].status == "pass"  # alone, in the next process
     assert again["make_prints_nothing"].status == "pass"
@@ -73,75 +73,61 @@ def test_a_process_that_ends_is_replaced(trials):
 # ---------------------------------------------------------------- complaints
 
 
-class Told:
+class FixedOutcomes:
     """Trials with given outcomes, for the mutant and for its honest counterpart."""
 
-    def __init__(self, mutant, twin="pass"):
-        self._statuses = {"mutant": mutant, "twin": twin}
+    def __init__(self, mutant, counterpart="pass"):
+        self._statuses = {"mutant": mutant, "counterpart": counterpart}
 
     def of(self, spec, items, **_):
         """Return the same outcome for each item."""
         return {item: Outcome(self._statuses[spec.partition(":")[0]], "why") for item in items}
 
 
-@pytest.mark.parametrize("status", ["fail", "crash", "hang", "exit"])
-def test_a_mutant_that_its_check_catches_is_fine(status):
-    """The check fails for the reason of the rule."""
-    assert complaints(SPEAKS, Told(status)) == []
+CAPSULE = next(one for one in MUTANTS.values() if load_checks()[one.check].area == "capsule")
 
 
-@pytest.mark.parametrize("status", ["pass", "not-applicable"])
-def test_a_mutant_that_nothing_catches_is_told(status):
-    """Its check does not catch it."""
-    assert complaints(SPEAKS, Told(status)) == ["make_prints_nothing does not catch it"]
+@pytest.mark.parametrize(
+    ("mutant", "status", "counterpart", "complaint"),
+    [
+        *((PRINTS, status, "pass", None) for status in ("fail", "crash", "hang", "exit")),
+        (PRINTS, "pass", "pass", "make_prints_nothing does not catch it"),
+        (PRINTS, "not-applicable", "pass", "make_prints_nothing does not catch it"),
+        (PRINTS, "raised", "pass", "make_prints_nothing ended as raised: why"),
+        (PRINTS, "broken-subject", "pass", None),  # this check of subjects looks for it
+        (CAPSULE, "broken-subject", "pass", " ended as broken-subject: why"),
+        *(
+            (PRINTS, "fail", status, f"its counterpart passes none of what catches it; {words}")
+            for status in ("not-applicable", "fail", "raised")
+            for words in [f"make_prints_nothing: {status}: why"]
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_mutant_is_reported(mutant, status, counterpart, complaint):
+    """Its check catches it by its rule, and not its counterpart, or the complaint says why."""
+    found = complaints(mutant, FixedOutcomes(status, counterpart))
+
+    assert bool(found) == (complaint is not None)
+    assert all(complaint in one for one in found)
 
 
-def test_a_mutant_that_is_caught_by_accident_is_told():
-    """An unexpected error is not a finding."""
-    assert complaints(SPEAKS, Told("raised")) == ["make_prints_nothing ended as raised: why"]
+def test_a_mutant_and_its_counterpart_are_run(trials):
+    """This mutant has no complaints."""
+    assert complaints(PRINTS, trials) == []
 
 
-def test_a_broken_description_is_what_some_checks_look_for():
-    """Only checks of the subject itself look for it."""
-    other = next(
-        mutant for mutant in MUTANTS.values() if load_checks()[mutant.check].area == "capsule"
-    )
+@pytest.mark.parametrize("status", ["hang", "pass", "not-applicable"])
+def test_whatever_is_found_in_a_counterpart_is_reported(status):
+    """The complaint has the item and the evidence; other outcomes are no findings."""
+    words = complaints_of_counterpart("any", "producer", FixedOutcomes("pass", status))
+    found = items_of_role("producer") if status == "hang" else []
 
-    assert complaints(SPEAKS, Told("broken-subject")) == []
-    assert complaints(other, Told("broken-subject")) != []
-
-
-@pytest.mark.parametrize("status", ["not-applicable", "fail", "raised"])
-def test_a_twin_that_does_not_pass_is_told(status):
-    """Otherwise the check might fail for any subject."""
-    (words,) = complaints(SPEAKS, Told("fail", status))
-
-    assert words.startswith("its twin passes none of what catches it; make_prints_nothing: ")
-    assert words.endswith(f"{status}: why")
+    assert words == [f"{item}: hang: why" for item in found]
 
 
-def test_a_mutant_of_ours_is_fine(trials):
-    """The mutant is run, and its honest counterpart as well."""
-    assert complaints(SPEAKS, trials) == []
-
-
-def test_whatever_is_found_in_a_twin_is_told():
-    """The complaint has the item and the evidence."""
-    words = complaints_of_twin("any", "producer", Told("pass", "hang"))
-
-    assert len(words) == len(items_of_role("producer"))
-    assert "make_prints_nothing: hang: why" in words
-
-
-def test_an_honest_twin_is_fine():
-    """This also holds for checks without findings."""
-    assert complaints_of_twin("any", "producer", Told("pass", "pass")) == []
-    assert complaints_of_twin("any", "producer", Told("pass", "not-applicable")) == []
-
-
-def test_twins_are_tried_once():
+def test_counterparts_are_tried_once():
     """Each one is run once for each role."""
-    found = twins([LISTS, MOVES])
+    found = counterparts([LISTS, CHANGES_DIRECTORY])
 
     assert found == {("_honest_producer.honest_producer", "producer"): LISTS.name}
 
@@ -154,7 +140,7 @@ def test_the_page_has_a_row_for_each_mutant():
     page = as_markdown(
         [
             Caught([LISTS], {LISTS.check: "broken-subject"}, {"make_prints_nothing": "fail"}),
-            Caught([MOVES], {MOVES.check: "fail"}, {}),
+            Caught([CHANGES_DIRECTORY], {CHANGES_DIRECTORY.check: "fail"}, {}),
         ]
     )
 
@@ -172,7 +158,7 @@ def test_a_bar_in_a_text_ends_no_cell():
     assert "| a \\| b. |" in as_markdown([Caught([barred], {}, {})])
 
 
-def test_a_mutant_that_was_missed_is_told():
+def test_a_mutant_that_was_missed_is_reported():
     """The message has each check that should catch it."""
     assert Caught([LISTS], {}, {"make_prints_nothing": "fail"}).missed == ["make_returns_an_array"]
 

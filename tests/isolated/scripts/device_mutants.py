@@ -55,14 +55,14 @@ def main():
         mutant.name: {item: ending(item, mutant.make) for item in CHECKS[mutant.check].items()}
         for mutant in MUTANTS.values()
     }
-    twins = {CHECKS[mutant.check].role: mutant.twin for mutant in MUTANTS.values()}
+    counterparts = {CHECKS[mutant.check].role: mutant.counterpart for mutant in MUTANTS.values()}
     passed = {
-        item: ending(item, twins[check.role])
+        item: ending(item, counterparts[check.role])
         for check in own
-        if check.role in twins
+        if check.role in counterparts
         for item in check.items()
     }
-    json.dump({"mutants": mutants, "twins": passed}, sys.stdout)
+    json.dump({"mutants": mutants, "counterparts": passed}, sys.stdout)
 
 
 if __name__ == "__main__":
