@@ -26,7 +26,7 @@ def made(request, tmp_path):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_nobody_else_may_write_there(made, mode):
+def test_files_that_others_can_write_are_refused(made, mode):
     """A file that the group or other users can write is refused."""
     path, is_own = made
     path.chmod(mode)

@@ -207,7 +207,7 @@ def test_a_refusal_within_a_refusal_names_one_rule():
 
 
 @needs_buffer
-def test_an_array_without_a_format_is_told_how_its_bits_pass():
+def test_an_array_without_a_format_is_refused_with_the_export_of_its_bits():
     """The error for a type that has a letter in NumPy but no dtype says how to export its bits."""
     array = ix.from_buffer(bytearray(4), dtype="bfloat16")
 

@@ -220,7 +220,7 @@ def test_what_selects_nothing_within_the_shape_is_an_index():
     assert array[..., np.array([2])].shape == (2, 0, 1)
 
 
-def test_the_refusal_of_a_truth_speaks_of_masks():
+def test_the_error_for_a_truth_value_names_masks():
     """The error for a truth value names masks, and no arrays of libraries that were not passed."""
     with pytest.raises(
         IndexError, match=r"index True is not a mask.*xp\.asarray\(True\)"
@@ -268,7 +268,7 @@ NO_STEP = slice(None, None, 0)
 
 
 @pytest.mark.parametrize(("shape", "key"), [((), (NO_STEP, ...)), ((1,), (0, NO_STEP))])
-def test_too_many_slices_are_told_before_a_step_of_0(shape, key):
+def test_too_many_slices_are_refused_before_a_step_of_0(shape, key):
     """A key with more parts than axes is an IndexError, whatever the steps of its slices."""
     x = ix.asarray(np.zeros(shape))
     for use in (lambda: x[key], lambda: x.__setitem__(key, 1.0)):

@@ -203,7 +203,7 @@ def test_a_read_only_buffer_makes_a_read_only_array(generation):
     [("metal:0", "DLP-DEV-6"), ("cuda:0", "IX-DRIVER-1"), ("rocm", "IX-DRIVER-1")],
 )
 @pytest.mark.usefixtures("no_driver")
-def test_memory_that_nobody_here_fetches_is_not_pickled(protocol, device, rule):
+def test_unreadable_memory_is_not_pickled(protocol, device, rule):
     """Memory that the host cannot read, and for which there is no driver, cannot be pickled."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device=device)
 

@@ -94,7 +94,7 @@ CASTS = {
 
 
 @pytest.mark.parametrize("call", CASTS)
-def test_an_unknown_element_type_is_told_with_the_nearest_name(call):
+def test_an_unknown_element_type_is_refused_with_the_nearest_name(call):
     """An unknown element type is refused with the nearest name, in the name of the call."""
     with pytest.raises(
         ix.ViewError, match=r"the nearest name is `'float32'`, or pass a dtype of xp \[IX-XP-7\]"

@@ -163,7 +163,7 @@ def test_an_invalid_contract_is_a_wrong_argument(contract, error):
     assert type(caught.value) is error
 
 
-def test_memory_that_nobody_owns_is_told_as_such():
+def test_memory_without_an_owner_is_reported_as_such():
     """Memory of a capsule or an address has no known owner, and the error names no type."""
     block = (ctypes.c_float * 2)()
     of_address = ix.from_pointer(ctypes.addressof(block), (2,), "float32")
@@ -175,7 +175,7 @@ def test_memory_that_nobody_owns_is_told_as_such():
 
 
 @pytest.mark.parametrize("name", ["array", "x"])
-def test_a_refused_array_is_let_go_with_its_error(name):
+def test_a_refused_array_is_released_with_its_error(name):
     """The memory waits for no run of the collector of cycles."""
 
     class Memory(bytearray):
@@ -196,7 +196,7 @@ def test_a_refused_array_is_let_go_with_its_error(name):
         gc.enable()
 
 
-def test_extents_that_are_made_anew_are_read_anew():
+def test_extents_of_equal_tuples_are_read_each_time():
     """NumPy integers are stored as ints, and no equal cached tuple is used instead."""
     for extent in range(600):
         shape = (np.int64(extent % 3), 3)

@@ -285,7 +285,7 @@ def test_axes_and_shapes_are_made_of_ints(method, argument):
     assert refusal(ix.ArgumentError, call, argument) == "IX-ARGUMENT-1"
 
 
-def test_reshaping_refuses_to_copy_unless_told():
+def test_reshaping_refuses_to_copy_by_default():
     """By default a reshape that needs a copy is refused."""
     array = ix.asarray(numbered(4, 6)).T
 

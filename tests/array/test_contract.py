@@ -288,7 +288,7 @@ def test_shapes_fit_as_the_model_says(pairs):
 
 
 @given(PAIRS)
-def test_what_does_not_fit_is_told(pairs):
+def test_what_does_not_fit_is_reported(pairs):
     """An error names an argument if and only if the model refuses the shapes."""
     error = contract_error(held_of(pairs), "f()")
 
@@ -414,7 +414,7 @@ def test_a_contract_is_checked_for_memory_of_every_kind(array, words, said):
 # ---------------------------------------------------------------- caching between calls
 
 
-def test_a_contract_is_held_against_each_array_anew():
+def test_a_contract_is_checked_for_each_array():
     """An array that met the contract has no effect on the check of the next one."""
     contract = ix.Contract(dtype="float32", writable=True, align=4)
     frozen = HOST.__array__().copy()
@@ -436,7 +436,7 @@ def test_words_that_change_between_calls_are_read_again():
         HOST.require(dtype=wanted)
 
 
-def test_words_that_only_compare_equal_are_told_apart():
+def test_arguments_that_only_compare_equal_are_distinguished():
     """True is not accepted as an extent, even after an equal 1 was."""
     one = ix.asarray(np.zeros((1, 3)))
     one.require(shape=(1, 3))

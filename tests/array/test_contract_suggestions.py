@@ -96,7 +96,7 @@ def test_the_calls_of_the_error_meet_the_contract(x, words, calls):
     ("words", "is_told"),
     [({"writable": True}, True), ({"writable": True, "order": "F"}, True), ({"order": "F"}, False)],
 )
-def test_who_writes_to_a_copy_is_told_so(words, is_told):
+def test_the_error_says_that_a_copy_is_written(words, is_told):
     """The error says that a copy is written to and the caller's own memory is unchanged."""
     hint = refusal(FROZEN, ix.Contract(**words), "out").hint
 
@@ -122,12 +122,12 @@ def test_who_writes_to_a_copy_is_told_so(words, is_told):
     ],
     ids=lambda value: f"{value!r:.60}" if isinstance(value, dict) else "",
 )
-def test_no_call_is_named_where_none_mends(x, words, said):
+def test_no_call_is_suggested_where_none_helps(x, words, said):
     """If no call helps, the error states the requirement, without the properties already met."""
     assert refusal(x, ix.Contract(**words)).hint == said
 
 
-def test_each_argument_is_mended():
+def test_each_argument_gets_a_fix():
     """Each argument gets its own fix, or a statement that none exists."""
     contract = ix.Contract(dtype="float64", shape=("n",))
 
@@ -147,7 +147,7 @@ def test_each_argument_is_mended():
     )
 
 
-def test_names_hold_for_what_was_mended():
+def test_names_hold_for_fixed_arguments():
     """A suggested shape is not taken from another argument that is only suggested itself."""
 
     @ix.viewable(x=ix.Contract(shape=("n", 4)), y=ix.Contract(shape=("n",)))
@@ -161,7 +161,7 @@ def test_names_hold_for_what_was_mended():
     assert function(**suggested(caught.value.hint, **arguments)) == ((5, 4), (5,))
 
 
-def test_values_of_starred_parameters_are_mended():
+def test_values_of_starred_parameters_get_a_fix():
     """Values of starred parameters are fixed under the names of the error."""
 
     @ix.viewable(rest=ix.Contract(order="C"), named=ix.Contract(ndim=1))
@@ -217,7 +217,7 @@ CONTRACTS = st.fixed_dictionaries(
 
 
 @given(st.tuples(arrays(), arrays()), st.tuples(CONTRACTS, CONTRACTS))
-def test_whatever_is_named_mends(values, contracts):
+def test_whatever_is_suggested_helps(values, contracts):
     """If the error names only calls, the argument meets the contract after them."""
     names = dict(zip("xy", values, strict=True))
 

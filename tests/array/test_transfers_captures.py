@@ -168,7 +168,7 @@ def test_a_copy_by_a_stream_of_another_device_may_be_dropped(machine, emulator, 
     assert emulator.pending(stream) == 0
 
 
-def test_what_devices_wait_for_is_in_nobodys_way(machine, emulator):
+def test_default_streams_continue_during_a_copy(machine, emulator):
     """Default streams of the source's device continue while the copy runs on another stream."""
     source = ix.asarray(bytes([7]) * SIZE).to_device("cuda:0", stream=machine.stream())
     other, stream = machine.memory(np.zeros(SIZE, np.uint8)), machine.stream(1)

@@ -127,7 +127,7 @@ def test_the_next_touch_lets_a_source_go(machine, emulator, copied, touch):
     del touched
 
 
-def test_a_copy_that_has_run_is_waited_for_by_nobody(machine, emulator, copied):
+def test_a_completed_copy_has_no_pending_work(machine, emulator, copied):
     """A completed copy has no pending work and is published without an order."""
     copy, _, _ = copied()
     machine.synchronize()

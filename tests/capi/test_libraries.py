@@ -198,7 +198,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize("library", MAKERS)
-def test_arrays_of_others_are_told_as_by_asarray(c_api, need, library):
+def test_arrays_of_others_have_the_values_of_asarray(c_api, need, library):
     """Other arrays give the view of `asarray`, at the first call and after the type is known."""
     need(library)
     make, readonly = MAKERS[library]
@@ -214,7 +214,7 @@ def test_arrays_of_others_are_told_as_by_asarray(c_api, need, library):
     assert readonly in {None, array.readonly}
 
 
-def test_ml_dtypes_are_told(c_api, need):
+def test_ml_dtypes_are_reported(c_api, need):
     """ml_dtypes are reported by DLPack's codes."""
     need("ml_dtypes")
     import ml_dtypes

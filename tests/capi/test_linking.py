@@ -87,7 +87,7 @@ def test_a_program_with_python_in_it_links_to_it(library, compile_with, tmp_path
 
 
 @pytest.mark.isolated
-def test_the_readable_core_has_none(run_isolated):
+def test_the_ctypes_core_has_no_library(run_isolated):
     """With the ctypes core the library is not initialised, even if it is built (IX-CAPI-2)."""
     script = """
 import interchange as ix

@@ -31,7 +31,7 @@ import probe
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told(run_isolated, probe, mistake):
+def test_a_mistake_is_refused(run_isolated, probe, mistake):
     """An error is interchange's own, and cites the rule."""
     script = f"{START}\nprint(probe.mistake(sys.argv[2], ix.asarray(b'abc')))"
     told = run_isolated(script, probe.parent, mistake)
@@ -40,7 +40,7 @@ def test_a_mistake_is_told(run_isolated, probe, mistake):
     assert told.endswith("[IX-CAPI-1]\n")
 
 
-def test_an_object_that_is_no_array_is_told(run_isolated, probe):
+def test_an_object_that_is_no_array_is_refused(run_isolated, probe):
     """An object that is no array raises the error of asarray."""
     script = f"{START}\nprint(probe.mistake('view of no array', None))"
 

@@ -167,7 +167,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_arrays_are_told_as_they_say_themselves(c_api, kind):
+def test_arrays_are_reported_with_their_attributes(c_api, kind):
     """A view has the Array's attributes, for any device and elements."""
     x = ARRAYS[kind]()
 

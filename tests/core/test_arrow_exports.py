@@ -138,7 +138,7 @@ def chunk_of(native, kind, keep):
     ],
     ids=["array", "schema", "stream"],
 )
-def test_the_readable_core_says_what_to_install(act):
+def test_the_ctypes_core_says_what_to_install(act):
     """Release callbacks are native code (ARROW-CORE-1)."""
     from interchange._core import _ctypes
 

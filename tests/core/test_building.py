@@ -321,7 +321,7 @@ def test_the_sources_compile_without_the_gil(version):
 
 
 @pytest.mark.slow
-def test_without_a_compiler_the_readable_core_is_installed(checkout, tmp_path):
+def test_without_a_compiler_the_ctypes_core_is_installed(checkout, tmp_path):
     """Without a compiler a pure wheel is built, which prints one line and says so on import."""
     done, made = build(checkout, **NO_COMPILER)
     wheel = wheel_in(made, done)
@@ -364,7 +364,7 @@ def test_what_is_said_of_a_missing_core_builds_it(checkout, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_python_without_the_limited_api_gets_the_readable_core(checkout):
+def test_a_python_without_the_limited_api_gets_the_ctypes_core(checkout):
     """A Python without the limited API gets the ctypes core.
 
     Requiring the native core is an error.

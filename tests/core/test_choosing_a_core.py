@@ -51,7 +51,7 @@ def choose(run_isolated):
     return choose_core
 
 
-def test_the_readable_core_can_be_forced(choose):
+def test_the_ctypes_core_can_be_forced(choose):
     """``INTERCHANGE_CORE=ctypes`` selects the ctypes core."""
     assert choose("ctypes") == "ctypes {}"
 
@@ -101,6 +101,6 @@ def test_a_broken_core_is_not_done_without(choose, wanted, error, said):
     assert choose(wanted, BREAK.format(error=error)) == said
 
 
-def test_the_readable_core_does_not_ask_for_the_other(choose):
+def test_the_ctypes_core_does_not_ask_for_the_other(choose):
     """A broken native core does not prevent the ctypes core from being used."""
     assert choose("ctypes", BREAK.format(error="OSError()")) == "ctypes {}"

@@ -298,7 +298,7 @@ def test_a_capsule_has_a_native_destructor_and_deleter(array, max_version):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("end", ["dropped", "consumed", "released"])
-def test_the_owner_is_let_go(dtype, end, max_version):
+def test_the_owner_is_released(dtype, end, max_version):
     """The reference count of the owner is restored, however a capsule ends."""
     owner = np.zeros(6)
     before = sys.getrefcount(owner)

@@ -108,7 +108,7 @@ def test_a_struct_is_read_alike(cores, said):
 
 
 @given(said=structs())
-def test_a_struct_that_nobody_has_met_is_read_alike(cores, said):
+def test_a_struct_is_read_alike_with_empty_caches(cores, said):
     """Both cores start with an empty cache, and repeat their result."""
     _parsing.kinds.clear()
     _parsing._padded_kinds.clear()

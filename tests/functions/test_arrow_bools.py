@@ -38,7 +38,7 @@ def test_of_several_chunks_a_copy_makes_ones_too():
 
 
 @pytest.mark.parametrize("copy", [None, False])
-def test_nobody_shares_them(copy):
+def test_packed_bools_are_not_shared(copy):
     """The fix is the copy."""
     source = arrow.bytes_of_bool(ODD)
     with pytest.raises(ix.ExchangeError, match=r"pass `copy=True`") as caught:

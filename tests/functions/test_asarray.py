@@ -302,7 +302,7 @@ def test_a_producer_that_does_not_copy_is_copied():
     assert found.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 
 
-def test_copy_false_asks_nobody_who_may_copy():
+def test_copy_false_calls_no_producer_that_may_copy():
     """With ``copy=False``, ``__array__`` without a `copy` parameter is not called."""
 
     class Silent:
@@ -380,7 +380,7 @@ def test_writable_memory_stays_writable_and_copies_are(make, keywords):
     [None, 5, 2.5, 1j, "text", [1, 2], (1, 2), {}, {"shape": (1,)}, int, len],
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
-def test_what_speaks_nothing_is_refused(value):
+def test_objects_without_a_protocol_are_refused(value):
     """Objects without a protocol are refused, Python's own containers among them."""
     assert refusal(ix.NoProtocolError, value) == "IX-PROTOCOL-1"
 

@@ -279,7 +279,7 @@ class Silent:
 @pytest.mark.parametrize(
     "x", [None, 1, "text", [1, 2], (1, 2), np.ones(3), Silent(), arrow.ArraySource, Silent]
 )
-def test_what_speaks_no_arrow_is_refused(x):
+def test_objects_without_arrow_are_refused(x):
     """An object without Arrow is refused, also with a protocol that `asarray` supports."""
     assert refusal(ix.NoProtocolError, x) == "IX-PROTOCOL-1"
 
@@ -351,7 +351,7 @@ def test_callbacks_that_do_not_mark_what_they_released(method, asked):
     assert source.counts == source.due
 
 
-def test_memory_can_be_written_by_nobody():
+def test_memory_of_arrow_is_read_only():
     """Arrow's memory is immutable, also in NumPy."""
     array = ix.from_arrow(arrow.numbers())
 

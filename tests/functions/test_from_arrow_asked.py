@@ -226,7 +226,7 @@ def test_asarray_is_as_strict(make, rule):
     assert str(caught.value).startswith("asarray(): ")
 
 
-def test_asarray_copies_bits_for_nobody_who_forbids_it():
+def test_asarray_copies_no_bits_if_a_copy_is_forbidden():
     """`asarray` refuses to copy bits with copy=False, and joins chunks with copy=True."""
     with pytest.raises(ix.CopyNeededError):
         ix.asarray(arrow.bools(), copy=False)

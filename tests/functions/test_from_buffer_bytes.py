@@ -268,14 +268,14 @@ def test_bytes_are_not_swapped_for_types_that_are_not_known(dtype):
 
 
 @pytest.mark.parametrize("keywords", [{"dtype": "u1"}, {"shape": 2}, {"offset": 1}], ids=str)
-def test_bytes_that_do_not_lie_side_by_side_are_not_read_anew(keywords):
+def test_bytes_that_are_not_contiguous_are_not_reinterpreted(keywords):
     """Gaps, another order; the fix copies them."""
     for block in (memoryview(b"abcdef")[::2], np.zeros((2, 3), "u1").T):
         assert refusal(block, **keywords) == (ix.ExchangeError, "IX-BUFFER-2")
         assert ix.from_buffer(bytes(block), **keywords).readonly is True
 
 
-def test_elements_are_aligned_where_bytes_are_read_anew():
+def test_reinterpreted_elements_are_aligned():
     """Reinterpreted elements must be aligned; a buffer's own elements need not be."""
     odd = memoryview(bytearray(struct.pack("<x2f", 1, 2)))[1:].cast("f")
 

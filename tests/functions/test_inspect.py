@@ -58,7 +58,7 @@ def test_every_field_of_a_capsule_is_reported(max_version, version):
     ("flags", "words"),
     [(0, "none"), (1, "read-only"), (2, "copied"), (3, "read-only, copied"), (4, "padded")],
 )
-def test_flags_are_told_in_words(flags, words):
+def test_flags_are_reported_by_name(flags, words):
     """The flags of a versioned struct are reported by name."""
     source = producers.host().but(flags=flags, generation="versioned")
 
@@ -78,7 +78,7 @@ def test_a_capsule_is_left_as_it_was(max_version):
     assert ix.from_dlpack(capsule).tolist() == [97, 98, 99]
 
 
-def test_a_consumed_capsule_is_told():
+def test_a_consumed_capsule_is_reported():
     """A consumed capsule is reported, and its contents are not read."""
     capsule = ix.to_capsule(bytearray(3))
     array = ix.from_dlpack(capsule)
@@ -90,7 +90,7 @@ def test_a_consumed_capsule_is_told():
 
 
 @pytest.mark.parametrize("name", [None, b"", b"tensor", b"numpy_dltensor", b"dltensor_versione"])
-def test_a_capsule_of_another_kind_is_told(name):
+def test_a_capsule_of_another_kind_is_reported(name):
     """A capsule of another kind is reported, and its pointer is not read."""
     report = ix.inspect(new_capsule(8, name, None))
 
@@ -107,7 +107,7 @@ STRUCT_LIES = [
 
 
 @pytest.mark.parametrize("name", STRUCT_LIES)
-def test_whatever_is_wrong_with_a_producer_is_told_with_its_rule(name):
+def test_each_violation_of_a_producer_is_reported_with_its_rule(name):
     """All violations that an import refuses are reported, and the deleter runs once."""
     case = ZOO[name]
     source = case.make()
@@ -134,7 +134,7 @@ def test_whatever_is_legal_breaks_no_rule(name):
     assert [rule for rule in found if not tolerated.get(rule)] == []
 
 
-def test_all_that_is_wrong_is_told_at_once():
+def test_all_that_is_wrong_is_reported_at_once():
     """An import stops at the first broken rule, a report does not."""
     source = producers.host().but(
         generation="versioned",
@@ -152,7 +152,7 @@ def test_all_that_is_wrong_is_told_at_once():
 
 
 @pytest.mark.parametrize("generation", ["versioned", "legacy"])
-def test_a_capsule_that_would_leak_is_told(generation):
+def test_a_capsule_that_would_leak_is_reported(generation):
     """A capsule without a destructor is reported, since it leaks if it is not consumed."""
     source = producers.host().but(generation=generation, destructor=None)
 
@@ -205,7 +205,7 @@ def test_an_error_of_a_producer_is_reported(error, where):
         if name.startswith(("device-a", "device-none", "device-without", "device-of"))
     ],
 )
-def test_nonsense_about_the_device_is_told(name):
+def test_nonsense_about_the_device_is_reported(name):
     """An invalid device is reported, and the capsule is inspected nevertheless."""
     report = ix.inspect(ZOO[name].make())
 
@@ -229,7 +229,7 @@ class Interface:
 GOOD = {"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}
 
 
-def test_a_record_is_told():
+def test_a_record_is_reported():
     """A dict, or the attribute of an object."""
     for report in (ix.inspect(GOOD), part(ix.inspect(Interface(GOOD)), "__cuda_array_interface__")):
         assert report.fields == {
@@ -247,7 +247,7 @@ def test_a_record_is_told():
     ("data", "readonly"),
     [(bytes(24), True), (bytearray(24), False), (array.array("f", [0] * 6), False)],
 )
-def test_a_buffer_in_a_record_is_told_by_its_address(data, readonly):
+def test_a_buffer_in_a_record_is_reported_by_its_address(data, readonly):
     """NumPy's record may hold an object in place of an address."""
     report = ix.inspect({"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3})
 
@@ -318,7 +318,7 @@ def test_what_is_no_record_is_reported(value):
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, TypeError, KeyError])
 @pytest.mark.parametrize("name", ["__cuda_array_interface__", "__array_interface__"])
-def test_a_record_that_raises_is_told(name, error):
+def test_a_record_that_raises_is_reported(name, error):
     """An error for a record, as torch raises for gradients, is reported next to other protocols."""
 
     def get(_):
@@ -348,7 +348,7 @@ def test_a_buffer_is_reported():
     assert "BUF-FORMAT-1" in rules(ix.inspect(np.zeros(3, ">i4")))
 
 
-def test_every_protocol_of_an_object_is_told():
+def test_every_protocol_of_an_object_is_reported():
     """Every protocol of an object is reported; NumPy supports three."""
     report = ix.inspect(np.zeros(3))
 
@@ -363,7 +363,7 @@ def test_every_protocol_of_an_object_is_told():
 @pytest.mark.parametrize(
     "value", [None, 5, "text", [1], object], ids=lambda x: repr(x).partition(" at 0x")[0]
 )
-def test_what_speaks_nothing_is_refused(value):
+def test_objects_without_a_protocol_are_refused(value):
     """An object without protocols is refused."""
     with pytest.raises(ix.NoProtocolError) as caught:
         ix.inspect(value)
@@ -371,7 +371,7 @@ def test_what_speaks_nothing_is_refused(value):
     assert (caught.value.call, caught.value.rule) == ("inspect()", "IX-PROTOCOL-1")
 
 
-def test_a_class_is_told_without_a_crash():
+def test_a_class_is_reported_without_a_crash():
     """A class is reported as such, since its methods need an instance."""
     assert "needs an argument" in str(ix.inspect(np.ndarray))
 
@@ -410,7 +410,7 @@ def test_a_report_prints_its_parts_indented():
 
 @pytest.mark.parametrize("shape", [(4.0,), (True,)])
 @pytest.mark.parametrize("attribute", ["__cuda_array_interface__", "__array_interface__"])
-def test_numbers_that_only_equal_ints_are_told(attribute, shape):
+def test_numbers_that_only_equal_ints_are_reported(attribute, shape):
     """Numbers that only equal ints are reported, also after an equal record of ints."""
     good = {"shape": (4,), "strides": None, "typestr": "|u1", "data": (4096, False)}
     good |= {"version": 3, "stream": None}

@@ -35,7 +35,7 @@ ATTRIBUTES = ("__dlpack__", "__cuda_array_interface__", "__array_interface__")
 
 @KINDS
 @pytest.mark.parametrize("name", ATTRIBUTES)
-def test_a_property_that_raises_is_told(kind, name):
+def test_a_property_that_raises_is_reported(kind, name):
     """A property that raises is reported under its name, next to the other protocols."""
     good = np.zeros(2).__array_interface__
     others = {} if name == "__array_interface__" else {"__array_interface__": good}
@@ -59,7 +59,7 @@ def test_other_properties_that_raise_hide_nothing(kind, name):
 
 
 @KINDS
-def test_a_method_that_raises_is_told(kind):
+def test_a_method_that_raises_is_reported(kind):
     """A method that raises is reported, also if the error has no text."""
     x = an_object(__dlpack__=raising(kind, "theirs"), __dlpack_device__=lambda _: (1, 0))
     report = ix.inspect(x)
@@ -68,7 +68,7 @@ def test_a_method_that_raises_is_told(kind):
 
 
 @pytest.mark.parametrize("how", ["alone", "of an object"])
-def test_a_record_whose_methods_raise_is_told(how):
+def test_a_record_whose_methods_raise_is_reported(how):
     """A dict-like class whose methods raise is reported."""
 
     class Record(dict):
@@ -81,7 +81,7 @@ def test_a_record_whose_methods_raise_is_told(how):
     assert part.fields == {"record": "raised RuntimeError('theirs')"}
 
 
-def test_an_object_that_answers_nothing_is_told_of():
+def test_an_object_that_raises_for_each_attribute_is_reported():
     """Each attribute is read, and each error reported."""
 
     class Mute:

@@ -109,7 +109,7 @@ def test_a_class_is_no_element_type_by_equality(meta):
     ],
     ids=["+", "==", "[]=", "[]", "zeros", "full", "repeat", "astype"],
 )
-def test_an_operand_is_told_by_what_it_is(meta, use):
+def test_an_operand_is_judged_by_its_type(meta, use):
     """An object that claims to be a number is refused as any other object."""
     thing = meta("Odd", (), {})()
     plain = type("Plain", (), {})()

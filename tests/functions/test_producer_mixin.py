@@ -142,7 +142,7 @@ def test_a_wrong_answer_is_not_taken_for_an_old_producer():
 
 
 @pytest.mark.parametrize("call", [ix.asarray, np.from_dlpack])
-def test_a_class_without_the_method_is_told(call):
+def test_a_class_without_the_method_is_refused(call):
     """The one method must be defined."""
 
     class Unfinished(ix.Producer):

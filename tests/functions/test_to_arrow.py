@@ -213,7 +213,7 @@ def owned():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_capsules_that_nobody_takes_let_go(method):
+def test_capsules_that_are_not_consumed_release_the_memory(method):
     """A capsule keeps the memory until it is collected."""
     array, watched, _ = owned()
     exported = ix.to_arrow(array)

@@ -125,7 +125,7 @@ def test_the_body_never_runs_and_the_error_can_be_pickled():
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_an_import_that_fails_is_told_first():
+def test_a_failed_import_is_reported_first():
     """An argument that cannot be imported is reported before any contract is checked."""
     with pytest.raises(ix.NoProtocolError) as caught:
         centre(np.ones(3), [1.0, 2.0])
@@ -155,7 +155,7 @@ def test_a_capsule_is_asked_once():
     assert released == [1]
 
 
-def test_what_the_body_requires_is_told_apart():
+def test_what_the_body_requires_is_distinguished():
     """`require` in the body raises an error with the user's call and the argument's name."""
 
     @ix.viewable(x=ix.Contract(ndim=1))
@@ -247,7 +247,7 @@ def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said
 
 
 @pytest.mark.parametrize("name", ["stream", "borrow", "writable"])
-def test_a_parameter_called_as_an_option_is_named_and_held_as_told(name):
+def test_the_fix_works_for_a_parameter_that_is_named_like_an_option(name):
     """The fix works verbatim for a parameter that is named like an option."""
     with pytest.raises(ix.ArgumentError) as caught:
         ix.viewable(**{name: WEIGHTS})
@@ -261,7 +261,7 @@ def test_a_parameter_called_as_an_option_is_named_and_held_as_told(name):
 
 
 @pytest.mark.parametrize("how", ["name", "contract", "stream"])
-def test_a_name_that_is_mistyped_is_told_the_nearest_parameter(how):
+def test_a_mistyped_name_is_refused_with_the_nearest_parameter(how):
     """A mistyped name is refused at decoration with the nearest parameter."""
     decorate = {
         "name": lambda: ix.viewable("wieghts"),

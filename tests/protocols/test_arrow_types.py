@@ -41,7 +41,7 @@ def test_a_level_says_what_it_is():
     assert found.title == "arrow.fixed_shape_tensor of fixed_size_list[6]"
 
 
-def test_a_dictionary_is_told_by_its_indices():
+def test_a_dictionary_is_reported_by_its_indices():
     """A dictionary type is described by its indices, whatever its values are."""
     found, _keep = level(arrow.dictionary())
 

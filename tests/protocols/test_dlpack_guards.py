@@ -46,7 +46,7 @@ def test_a_copy_of_an_immutable_array_may_be_written(need):
     assert ix.from_dlpack(pa.array([1.0, 2.0]), copy=True).readonly is False
 
 
-def test_a_class_without_a_module_is_a_stranger():
+def test_a_class_without_a_module_is_unknown():
     """A class without a module is an unknown class, and no error."""
     cls = type("Nameless", (), {"__dlpack__": lambda _: producers.host((3,)).__dlpack__()})
     cls.__dlpack_device__ = lambda _: (1, 0)
@@ -111,7 +111,7 @@ def test_an_invalid_device_is_refused(value, error):
         ix.Device.of(value)
 
 
-def test_devices_that_nobody_holds_are_forgotten():
+def test_devices_without_references_are_dropped():
     """Devices without references are dropped: ordinals of foreign structs must not accumulate."""
     for ordinal in range(5000, 6000):
         ix.Device(2, ordinal)

@@ -199,7 +199,7 @@ def test_what_fits_is_no_problem(drawn):
         ((3,), (-(2**62),), 4, "DLP-STRIDES-2"),
     ],
 )
-def test_a_problem_is_told_with_its_rule(shape, strides, itemsize, rule):
+def test_a_problem_is_reported_with_its_rule(shape, strides, itemsize, rule):
     """Each of axes, extents, size and span has its own rule."""
     what, found = problem(shape, strides, itemsize)
 

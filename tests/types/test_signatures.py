@@ -82,7 +82,7 @@ def test_what_has_no_signature_raises_as_inspect_does(read):
 
 
 @pytest.mark.parametrize("times", [0, 1, 7])
-def test_threads_that_parse_at_once_disturb_nobody(monkeypatch, times):
+def test_parsing_is_repeated_if_another_thread_parses(monkeypatch, times):
     """Parsing is repeated if CPython 3.11 fails because another thread parses, too."""
     read, calls = inspect.signature, []
 

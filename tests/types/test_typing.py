@@ -45,7 +45,7 @@ class OnDevice:
         ("SupportsInterchange", Holder()),
     ],
 )
-def test_what_speaks_a_protocol_is_an_instance(name, value):
+def test_objects_with_a_protocol_are_instances(name, value):
     """isinstance checks the methods."""
     assert isinstance(value, getattr(ix_typing, name))
 
@@ -54,6 +54,6 @@ PROTOCOLS = [name for name in ix_typing.__all__ if name.startswith("Supports")]
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_what_speaks_none_is_no_instance(name):
+def test_objects_without_a_protocol_are_no_instances(name):
     """Bytes have none of these methods and are no instance."""
     assert not isinstance(b"abc", getattr(ix_typing, name))

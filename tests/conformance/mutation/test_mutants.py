@@ -91,7 +91,7 @@ TESTED = {
         "ARROW-DEVICE-2": "test_a_consumer_sees_what_was_written_before_the_event",
     },
     "functions/test_arrow_bools.py": {
-        "ARROW-BOOL-1": "test_nobody_shares_them",
+        "ARROW-BOOL-1": "test_packed_bools_are_not_shared",
     },
     "functions/test_asarray.py": {
         "IX-CAST-1": "test_nothing_is_cast",
@@ -114,7 +114,7 @@ TESTED = {
     },
     "functions/test_from_buffer_bytes.py": {
         "IX-BUFFER-1": "test_each_argument_is_refused_by_its_rule",
-        "IX-BUFFER-2": "test_bytes_that_do_not_lie_side_by_side_are_not_read_anew",
+        "IX-BUFFER-2": "test_bytes_that_are_not_contiguous_are_not_reinterpreted",
     },
     "functions/test_from_pointer.py": {
         "IX-POINTER-1": "test_each_argument_is_refused_by_its_rule",
