@@ -26,14 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHAPE = (2, 3, 4)
-AOTI_GETTERS = (
-    "aoti_torch_get_data_ptr",
-    "aoti_torch_get_dim",
-    "aoti_torch_get_sizes",
-    "aoti_torch_get_strides",
-    "aoti_torch_get_device_type",
-    "aoti_torch_get_device_index",
-    "aoti_torch_get_dtype",
+AOTI_GETTERS = tuple(
+    f"aoti_torch_get_{name}"
+    for name in ("data_ptr", "dim", "sizes", "strides", "device_type", "device_index", "dtype")
 )
 
 

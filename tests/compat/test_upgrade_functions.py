@@ -233,7 +233,7 @@ _numbers = st.one_of(st.booleans(), st.integers(-9, 9), st.floats(-9, 9), st.com
 
 
 @given(st.one_of(_numbers, st.lists(st.lists(_numbers, min_size=2, max_size=2), max_size=3)))
-def test_scalars_and_sequences_are_the_library_s_business(obj):
+def test_scalars_and_sequences_are_converted_by_the_library(obj):
     """The result is the library's own, to the type."""
     found, wanted = NUMPY.asarray(obj), np.asarray(obj)
 

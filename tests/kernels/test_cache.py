@@ -200,7 +200,7 @@ def test_checks_are_another_kernel(count):
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_other_versions_compile_anew(place, count, monkeypatch):
+def test_other_versions_compile_again(place, count, monkeypatch):
     """The versions are those of the format, interchange, llvmlite and LLVM."""
     now = cache.versions()
     changed = (*now[:place], now[place] + ".1", *now[place + 1 :])
@@ -211,7 +211,7 @@ def test_other_versions_compile_anew(place, count, monkeypatch):
     assert len(count) == 2
 
 
-def test_another_cpu_compiles_anew(count, monkeypatch):
+def test_another_cpu_compiles_again(count, monkeypatch):
     """Several machines may share a cache on one disk."""
     run()
     lesser = compiled.this_host()._replace(features="")

@@ -132,7 +132,7 @@ def test_a_kernel_that_is_called_by_another_is_the_text_that_it_has(module):
     assert result(kernel) == 20
 
 
-def test_code_that_was_put_into_a_function_is_read_anew():
+def test_code_that_was_put_into_a_function_is_read_again():
     """Tools that reload modules in place replace the code of functions."""
     one, other = (
         defined(f"def factor(x):\n    return x * {number}\n", "factor") for number in (2, 3)

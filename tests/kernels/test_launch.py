@@ -222,7 +222,7 @@ def test_a_number_is_rounded_to_the_float_of_a_signature(number):
         assert (out == np.float32(number)).all()
 
 
-def test_writability_that_nobody_knows_is_refused():
+def test_an_array_of_unknown_writability_is_refused():
     """A capsule before 1.0 has no flag; a caller that knows passes it."""
     block = np.zeros(3)
     unknown = ix.from_dlpack(block.__dlpack__())

@@ -166,7 +166,7 @@ WORK = {
 
 
 @pytest.mark.parametrize("kind", WORK)
-def test_the_core_launches_where_nobody_has_to_wait(again, kind):
+def test_the_core_launches_if_no_stream_has_to_wait(again, kind):
     """`is_settled` decides this; the test has its table."""
     work, is_settled = WORK[kind]
     x, out = ones(), ones()

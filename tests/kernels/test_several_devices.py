@@ -258,7 +258,7 @@ def test_the_context_is_chosen_before_a_launch_over_arrays_of_another_gpu(
     assert emulator.unexpected_reports() == []
 
 
-def test_a_handle_that_was_used_again_for_another_gpu_is_asked_for_anew(two, monkeypatch):
+def test_a_reused_handle_of_another_gpu_is_queried_again(two, monkeypatch):
     """The cached device belongs to a stream that was destroyed."""
     x, stream = two
     unchecked[1, SIZE](x)

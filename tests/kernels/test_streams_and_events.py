@@ -57,7 +57,7 @@ def test_what_is_no_stream_is_refused(where, call, stream):  # noqa: ARG001 - as
         getattr(cuda.event(), call)(stream)
 
 
-def test_a_stream_is_taken_by_whoever_takes_streams(cuda_driver):  # noqa: ARG001 - it is loaded
+def test_a_stream_implements_the_stream_protocol(cuda_driver):  # noqa: ARG001 - it is loaded
     """The stream implements ``__cuda_stream__`` as in cuda.core."""
     stream = cuda.stream()
 

@@ -28,23 +28,12 @@ from interchange.cuda.types import SCALARS, ArrayType
 from .test_sources import defined
 
 BASIC = {
-    (int8, int8): int8,
-    (int8, int16): int16,
-    (int16, int16): int16,
-    (int32, int32): int32,
-    (int32, int64): int64,
-    (uint8, int8): uint8,
-    (int32, uint32): uint32,
-    (uint32, int64): int64,
-    (int64, uint64): uint64,
-    (bool_, int8): int8,
-    (bool_, bool_): int32,
-    (int16, float32): float32,
-    (int64, float32): float32,
-    (float32, float64): float64,
-    (complex64, complex64): complex64,
+    (int8, int8): int8, (int8, int16): int16, (int16, int16): int16, (int32, int32): int32,
+    (int32, int64): int64, (uint8, int8): uint8, (int32, uint32): uint32, (uint32, int64): int64,
+    (int64, uint64): uint64, (bool_, int8): int8, (bool_, bool_): int32, (int16, float32): float32,
+    (int64, float32): float32, (float32, float64): float64, (complex64, complex64): complex64,
     (complex128, complex128): complex128,
-}
+}  # fmt: skip
 
 
 def types_of(text, **arguments):

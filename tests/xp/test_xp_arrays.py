@@ -54,7 +54,7 @@ def test_computing_shares_the_memory():
     assert xp.sum(x).item() == 12.0
 
 
-def test_a_result_is_described_when_somebody_asks():
+def test_a_result_is_described_on_demand():
     """The memory is described on demand: a chain of computations describes nothing in between."""
     x = three() + 1
     before = is_described(x)
@@ -193,7 +193,7 @@ def test_views_of_read_only_memory_are_read_only():
         x[1:][0] = 5.0
 
 
-def test_memory_that_nobody_called_writable_is_not_written():
+def test_memory_of_unknown_writability_is_not_written():
     """Memory of a legacy capsule is writable only if the caller says so."""
     memory = np.arange(3.0)
     x = ix.from_dlpack(memory.__dlpack__())

@@ -188,7 +188,7 @@ def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
     assert asked == ["jax", "cupy", "torch"]
 
 
-def test_who_would_compute_is_told_without_asking_anybody(monkeypatch):
+def test_the_order_of_backends_is_known_without_creating_one(monkeypatch):
     """The order is: `set_backend`, environment, imported libraries, installed libraries."""
     cuda = ix.Device.of("cuda").type
     monkeypatch.setattr(selection, "find_spec", lambda name: None if name == "cupy" else object())

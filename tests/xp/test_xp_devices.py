@@ -69,7 +69,7 @@ def test_devices_are_not_mixed(ext, compute):
     "compute",
     [lambda x, y: x + y, xp.add, lambda x, y: x.__iadd__(y), lambda x, y: x.__setitem__(0, y)],
 )
-def test_a_device_where_nobody_computes_is_another_one(device, compute):
+def test_a_device_without_a_backend_is_another_device(device, compute):
     """An array of the host is not combined with it, since no library supports both."""
     there = ix.from_pointer(4096, (), "float64", device=device)
 

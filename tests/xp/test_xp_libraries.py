@@ -111,7 +111,7 @@ def test_types_that_torch_only_exchanges_are_not_listed(computing_with):
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32"])
-def test_integers_are_places_whoever_computes(computing_with, library, dtype):
+def test_integers_are_indices_with_every_backend(computing_with, library, dtype):
     """PyTorch reads its uint8 as a mask, and would select other elements."""
     computing_with(library)
     x = xp.asarray([10.0, 20.0, 30.0], dtype=xp.float32)
@@ -122,7 +122,7 @@ def test_integers_are_places_whoever_computes(computing_with, library, dtype):
     assert x[[1, 0, 1]].tolist() == [20.0, 10.0, 20.0]
 
 
-def test_integers_are_places_in_assignments_whoever_computes(computing_with):
+def test_integers_are_indices_in_assignments_with_torch(computing_with):
     """Each position is written once; PyTorch would read uint8 as a mask."""
     computing_with("torch")
     x = xp.zeros(3)
@@ -134,7 +134,7 @@ def test_integers_are_places_in_assignments_whoever_computes(computing_with):
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
 @pytest.mark.parametrize("key", [[0, 3], np.array([-4]), [True] * 4, ([0], [0])], ids=repr)
-def test_an_index_out_of_bounds_is_refused_whoever_computes(computing_with, library, key):
+def test_an_index_out_of_bounds_is_refused_with_every_backend(computing_with, library, key):
     """An index out of bounds is refused; JAX would use the last element."""
     computing_with(library)
 

@@ -119,7 +119,7 @@ def test_numpy_raises_where_it_was_told_to(what: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["call", "log"])
-def test_who_is_told_by_numpy_is_told(mode: str) -> None:
+def test_numpys_callback_and_log_are_used(mode: str) -> None:
     """NumPy's modes call and log are honoured: the function or log is called, without a warning."""
     told: list[Any] = []
 
