@@ -169,15 +169,16 @@ def test_version_2_is_synchronised_first(cuda, produce):
     assert cuda("cuStreamQuery", producer.published) == []
 
 
-INVALID = [{"version": version} for version in (0, 1, 4, True, "3", None)]
+INVALID = [{"version": version} for version in (-1, 0, 1, 4, True, "3", None)]
 INVALID += [{"stream": stream} for stream in (0, -2, True, "7", 2.0)]
 
 
 @pytest.mark.parametrize("argument", INVALID, ids=str)
 def test_an_invalid_argument_is_refused(array, argument):
     """Versions 0 and 1 have fewer keys than 2, and version 4 does not exist."""
-    with pytest.raises(ix.StreamError if "stream" in argument else ix.ArgumentError):
+    with pytest.raises(ix.StreamError if "stream" in argument else ix.ArgumentError) as caught:
         ix.to_cai(array, **argument)
+    assert "version" not in argument or caught.value.rule == "IX-ARGUMENT-1"
 
 
 @pytest.mark.parametrize("x", [b"abc", [1, 2]], ids=["host", "list"])
