@@ -31,9 +31,9 @@ def _borrow(x, *, stream=1, **keywords):
     return ix.borrow(x, stream=stream, **keywords).__enter__()
 
 
-def _viewable(x, **keywords):
+def _accepts_arrays(x, **keywords):
     names = {"stream": "stream"} if keywords else {}
-    return ix.viewable("x", **names)(lambda x, stream=None: (x, stream)[0])(x, **keywords)
+    return ix.accepts_arrays("x", **names)(lambda x, stream=None: (x, stream)[0])(x, **keywords)
 
 
 CALLS = {
@@ -46,7 +46,7 @@ CALLS = {
     "from_arrow": lambda x, **keywords: ix.from_arrow(ix.to_arrow(x), **keywords),
     "like": lambda x, **keywords: ix.like(x, np.ones(1)[:0].view(Subclass), **keywords),
     "to_capsule": lambda x, **keywords: ix.to_capsule(x, **{"max_version": (1, 1), **keywords}),
-    "viewable": _viewable,
+    "accepts_arrays": _accepts_arrays,
 }
 """Functions that one array alone does not call, or that return something to be called."""
 ELSEWHERE = {
@@ -101,7 +101,7 @@ class Taking:
 
 def _functions() -> dict[str, tuple[Any, inspect.Signature]]:
     """Return the public functions by name, and `borrow`, which is one by its case."""
-    found = {name: getattr(ix, name) for name in ix.__all__}
+    found = {name: getattr(ix, name) for name in ix.__all__ if name != "viewable"}  # an alias
     found |= {f"cuda.{name}": getattr(cuda, name) for name in cuda.__all__}
     functions = {
         name: value

@@ -26,7 +26,7 @@ class Axpy:
         self.module = checked(driver.cuModuleLoadData(image))
         self.function = checked(driver.cuModuleGetFunction(self.module, b"axpy"))
 
-    @ix.viewable(
+    @ix.accepts_arrays(
         x=ix.Contract(**VECTOR),
         y=ix.Contract(**VECTOR, writable=True),
         stream="stream",

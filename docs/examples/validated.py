@@ -14,7 +14,7 @@ swab.argtypes, swab.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_
 SAMPLES = {"dtype": ("int16", "uint16"), "shape": ("n",), "order": "C", "device": "cpu"}
 
 
-@ix.viewable(samples=ix.Contract(**SAMPLES), out=ix.Contract(**SAMPLES, writable=True))
+@ix.accepts_arrays(samples=ix.Contract(**SAMPLES), out=ix.Contract(**SAMPLES, writable=True))
 def swap_bytes(samples, out):
     """Write samples of 16 bits in the other byte order."""
     swab(samples.ptr, out.ptr, samples.nbytes)

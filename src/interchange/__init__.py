@@ -50,6 +50,7 @@ from ._types.errors import (
 if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from . import compat as compat, typing as typing, xp as xp
     from ._array.contract import Contract
+    from ._functions.accepts_arrays import accepts_arrays, viewable
     from ._functions.arrow_in import from_arrow
     from ._functions.arrow_out import ArrowExport, to_arrow
     from ._functions.borrow import borrow
@@ -61,7 +62,6 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from ._functions.like import like
     from ._functions.namespaces import array_namespace
     from ._functions.targets import TARGETS
-    from ._functions.viewable import viewable
     from ._libraries.target import Target
 
     __version__: str
@@ -102,6 +102,7 @@ __all__ = [
     "VersionError",
     "ViewError",
     "__version__",
+    "accepts_arrays",
     "array_namespace",
     "asarray",
     "borrow",
@@ -126,6 +127,7 @@ __all__ = [
 
 _LATER = {
     "_array.contract": ("Contract",),
+    "_functions.accepts_arrays": ("accepts_arrays", "viewable"),
     "_functions.arrow_in": ("from_arrow",),
     "_functions.arrow_out": ("ArrowExport", "to_arrow"),
     "_functions.borrow": ("borrow",),
@@ -138,7 +140,6 @@ _LATER = {
     "_functions.namespaces": ("array_namespace",),
     "_functions.targets": ("TARGETS",),
     "_libraries.target": ("Target",),
-    "_functions.viewable": ("viewable",),
 }
 """Module that is imported when one of its names is first used -> those names."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names}

@@ -59,10 +59,10 @@ def test_memory_of_a_class_without_a_module_is_shown(make):
     [
         lambda x: str(ix.inspect(x)),
         lambda x: ix.convert(x, "numpy").tolist(),
-        ix.viewable("x")(lambda x: x.tolist()),
+        ix.accepts_arrays("x")(lambda x: x.tolist()),
         lambda x: ix.asarray(x).require(dtype="float32", shape=(_SIZE,)).tolist(),
     ],
-    ids=["inspect", "convert", "viewable", "require"],
+    ids=["inspect", "convert", "accepts_arrays", "require"],
 )
 def test_memory_of_a_class_without_a_module_is_taken(do):
     """Every function accepts memory of a class without a module."""

@@ -400,7 +400,7 @@ def test_every_word_holds_as_numpy_says(x, words):
 def test_a_contract_is_checked_for_memory_of_every_kind(array, words, said):
     """Packed, device, handle and empty memory is checked without reading it."""
     contract = ix.Contract(**words)
-    function = ix.viewable(x=contract)(lambda x: x is array)
+    function = ix.accepts_arrays(x=contract)(lambda x: x is array)
 
     assert are_met([CheckedArgument("x", array, contract, is_ours=True)]) is (said is None)
     if said is None:

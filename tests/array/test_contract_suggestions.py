@@ -14,7 +14,7 @@ from interchange.testing import producers
 
 def refusal(x, contract, name="x"):
     """Return the error of an argument that violates a contract."""
-    function = ix.viewable(**{name: contract})(eval(f"lambda {name}: {name}"))  # noqa: S307 - ours
+    function = ix.accepts_arrays(**{name: contract})(eval(f"lambda {name}: {name}"))  # noqa: S307 - ours
     with pytest.raises(ix.ContractError) as caught:
         function(x)
     return caught.value
@@ -34,7 +34,7 @@ def check_suggestion(x, contract):
     found = suggested(hint, x=x)["x"]
 
     assert "pass x" not in hint
-    assert ix.viewable(x=contract)(lambda x: x)(found) is found
+    assert ix.accepts_arrays(x=contract)(lambda x: x)(found) is found
     return hint
 
 
@@ -131,7 +131,7 @@ def test_each_argument_gets_a_fix():
     """Each argument gets its own fix, or a statement that none exists."""
     contract = ix.Contract(dtype="float64", shape=("n",))
 
-    @ix.viewable(x=contract, y=contract, z=contract)
+    @ix.accepts_arrays(x=contract, y=contract, z=contract)
     def function(x, y, z):
         return x, y, z
 
@@ -150,7 +150,7 @@ def test_each_argument_gets_a_fix():
 def test_names_hold_for_fixed_arguments():
     """A suggested shape is not taken from another argument that is only suggested itself."""
 
-    @ix.viewable(x=ix.Contract(shape=("n", 4)), y=ix.Contract(shape=("n",)))
+    @ix.accepts_arrays(x=ix.Contract(shape=("n", 4)), y=ix.Contract(shape=("n",)))
     def function(x, y):
         return x.shape, y.shape
 
@@ -164,7 +164,7 @@ def test_names_hold_for_fixed_arguments():
 def test_values_of_starred_parameters_get_a_fix():
     """Values of starred parameters are fixed under the names of the error."""
 
-    @ix.viewable(rest=ix.Contract(order="C"), named=ix.Contract(ndim=1))
+    @ix.accepts_arrays(rest=ix.Contract(order="C"), named=ix.Contract(ndim=1))
     def function(*rest, **named):
         return rest, named
 
@@ -221,7 +221,7 @@ def test_whatever_is_suggested_helps(values, contracts):
     """If the error names only calls, the argument meets the contract after them."""
     names = dict(zip("xy", values, strict=True))
 
-    @ix.viewable(**dict(zip("xy", contracts, strict=True)))
+    @ix.accepts_arrays(**dict(zip("xy", contracts, strict=True)))
     def function(x, y):
         return x, y
 

@@ -224,9 +224,9 @@ def contracts() -> dict[str, Any]:
         "x": np.zeros((4, 3), "f4"),
         "y": np.zeros(4, "f4"),
         "plain": plain,
-        "imported": ix.viewable("x", "y")(function),
-        "checked": ix.viewable(x=pair[0], y=pair[1])(function),
-        "strict": ix.viewable(x=strict[0], y=strict[1])(function),
+        "imported": ix.accepts_arrays("x", "y")(function),
+        "checked": ix.accepts_arrays(x=pair[0], y=pair[1])(function),
+        "strict": ix.accepts_arrays(x=strict[0], y=strict[1])(function),
     }
 
 

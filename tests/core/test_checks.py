@@ -66,7 +66,7 @@ def test_an_error_of_python_comes_through():
 @pytest.mark.parametrize("extent", [2**63, 2**80, 10**5000], ids=["2**63", "2**80", "10**5000"])
 def test_extents_beyond_all_memory_fit_nothing(extent):
     """Extents beyond all memory match no array and are no error of the contract, on both cores."""
-    function = ix.viewable(x=ix.Contract(shape=(extent, 3)))(lambda x: x)
+    function = ix.accepts_arrays(x=ix.Contract(shape=(extent, 3)))(lambda x: x)
 
     with pytest.raises(ix.ContractError) as caught:
         function(X)
@@ -78,7 +78,7 @@ def test_extents_beyond_all_memory_fit_nothing(extent):
 def test_more_names_than_the_core_counts():
     """Python handles the names that the core cannot count."""
     names = [f"n{place}" for place in range(40)]
-    function = ix.viewable(x=ix.Contract(shape=tuple(names)))(lambda x: x.ndim)
+    function = ix.accepts_arrays(x=ix.Contract(shape=tuple(names)))(lambda x: x.ndim)
 
     assert function(np.zeros((1,) * 40)) == 40
 
@@ -86,7 +86,7 @@ def test_more_names_than_the_core_counts():
 def test_as_many_axes_as_there_can_be():
     """Axes count from both ends, with names at each."""
     pattern = ("a", *(1,) * 31, ..., *(1,) * 31, "a")
-    function = ix.viewable(x=ix.Contract(shape=pattern))(lambda x: x.ndim)
+    function = ix.accepts_arrays(x=ix.Contract(shape=pattern))(lambda x: x.ndim)
 
     assert function(np.zeros((1,) * 64)) == 64
     assert function(np.zeros((5, *(1,) * 62, 5), "u1")) == 64

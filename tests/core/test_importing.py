@@ -35,7 +35,7 @@ SELDOM = (  # what few need, or only those who see an error
         f"interchange._functions.{name}"
         for name in (
             *("borrow", "cai", "dask", "exporting", "host_importing", "inspect", "like"),
-            *("namespaces", "viewable"),
+            *("namespaces", "accepts_arrays"),
         )
     ),
     *("interchange._array.contract", "interchange.abi.rules._book"),

@@ -225,7 +225,7 @@ def test_memory_that_is_found_to_be_read_only_does_not_meet_a_contract():
     found = warm([1.0]) + 1
     found._library[1].flags.writeable = False
 
-    @ix.viewable(x=ix.Contract(writable=True))
+    @ix.accepts_arrays(x=ix.Contract(writable=True))
     def write(x):
         return x.readonly
 

@@ -156,12 +156,12 @@ def test_default_streams_of_managed_memory_are_the_current_devices(cuda, produce
     assert taken is not None
 
 
-def test_viewable_orders_page_locked_memory_too(cuda, produce):
+def test_accepts_arrays_orders_page_locked_memory_too(cuda, produce):
     """Streams use page-locked memory, although DLPack sends no stream for it."""
     producer, stream, target = produce(cuda.stream()), cuda.stream(), cuda.memory()
     producer.ptr = cuda.pinned()
 
-    @ix.viewable("x", stream="stream")
+    @ix.accepts_arrays("x", stream="stream")
     def read(x, stream):
         cuda.copy(target, x.ptr, stream)
 
@@ -172,7 +172,7 @@ def test_viewable_orders_page_locked_memory_too(cuda, produce):
     assert cuda.read(target) == {5}
 
 
-def test_viewable_orders_the_per_thread_stream_of_another_thread(cuda):
+def test_accepts_arrays_orders_the_per_thread_stream_of_another_thread(cuda):
     """Stream 2 is a different stream in each thread."""
     import threading
 
@@ -180,7 +180,7 @@ def test_viewable_orders_the_per_thread_stream_of_another_thread(cuda):
     array = ix.from_pointer(ptr, (SIZE,), "uint8", device="cuda:0", stream=2)
     cuda.fill(ptr, 8, 2)
 
-    @ix.viewable("x", stream="stream")
+    @ix.accepts_arrays("x", stream="stream")
     def read(x, stream):
         cuda.copy(target, x.ptr, stream)
         cuda("cuStreamSynchronize", stream)

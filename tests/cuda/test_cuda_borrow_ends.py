@@ -136,7 +136,7 @@ def test_what_runs_later_is_not_lent_to(kind):
 
     function = {"coroutine": coroutine, "generator": generator}.get(kind, asynchronous)
     with pytest.raises(ix.ArgumentError, match="after it returned"):
-        ix.viewable("x", stream="s", borrow=True)(function)
+        ix.accepts_arrays("x", stream="s", borrow=True)(function)
 
 
 def test_a_record_that_cannot_be_read_leaves_dlpack(cuda):

@@ -191,12 +191,12 @@ def test_where_streams_do_not_count_they_are_as_if_not_named(
     ]
 
 
-def test_viewable_borrows(cuda, produce):
+def test_accepts_arrays_borrows(cuda, produce):
     """The decorator returns borrowed arguments when the function returns."""
     producer, out = produce(cuda.stream()), produce(cuda.stream())
     stream = cuda.stream()
 
-    @ix.viewable("x", "out", stream="stream", borrow=True, writable=["out"])
+    @ix.accepts_arrays("x", "out", stream="stream", borrow=True, writable=["out"])
     def twice(x, out, stream):
         cuda.copy(out.ptr, x.ptr, stream)
         return x.readonly, out.readonly

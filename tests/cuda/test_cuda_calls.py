@@ -50,7 +50,7 @@ def test_different_streams_need_one_record_and_one_wait(emulator, warm):
     del capsule
 
 
-@pytest.mark.parametrize("way", ["from_cai", "to_cai", "borrow", "capsule", "viewable"])
+@pytest.mark.parametrize("way", ["from_cai", "to_cai", "borrow", "capsule", "accepts_arrays"])
 def test_the_host_never_waits(emulator, warm, way):
     """No import or export on another stream makes the host wait."""
     producer, stream = warm
@@ -59,9 +59,9 @@ def test_the_host_never_waits(emulator, warm, way):
         "to_cai": lambda: ix.to_cai(ix.from_cai(producer), stream=stream),
         "borrow": lambda: ix.borrow(producer, stream=stream).__enter__().ptr,
         "capsule": lambda: ix.from_dlpack(ix.to_capsule(producer, stream=stream), stream=stream),
-        "viewable": lambda: ix.viewable("x", stream="s", borrow=True)(lambda x, s: (x.ptr, s))(
-            producer, stream
-        ),
+        "accepts_arrays": lambda: ix.accepts_arrays("x", stream="s", borrow=True)(
+            lambda x, s: (x.ptr, s)
+        )(producer, stream),
     }
     with emulator.trace() as trace:
         ways[way]()

@@ -51,7 +51,7 @@ def on_device(*, frozen=False):
 )
 def test_the_calls_of_the_error_mend_it(cuda, make, words, call):
     """The recommended calls move, copy and view device memory."""
-    function = ix.viewable(x=ix.Contract(**words))(lambda x: x)
+    function = ix.accepts_arrays(x=ix.Contract(**words))(lambda x: x)
     x = make()
     with pytest.raises(ix.ContractError) as caught:
         function(x)
@@ -77,7 +77,7 @@ def test_the_calls_of_the_error_mend_it(cuda, make, words, call):
 )
 def test_a_contract_is_held_against_device_memory(cuda, make, words, met):
     """Both cores check contracts without reading device memory."""
-    function = ix.viewable("x", x=ix.Contract(**words))(lambda x: x is not None)
+    function = ix.accepts_arrays("x", x=ix.Contract(**words))(lambda x: x is not None)
 
     def is_met():
         """Return whether the call succeeds."""
@@ -93,7 +93,7 @@ def test_a_contract_is_held_against_device_memory(cuda, make, words, met):
 def test_a_contract_that_says_writable_borrows_so(cuda):
     """`writable` of a contract applies to `borrow` and need not be repeated."""
 
-    @ix.viewable("x", stream="stream", borrow=True, out=ix.Contract(writable=True, ndim=2))
+    @ix.accepts_arrays("x", stream="stream", borrow=True, out=ix.Contract(writable=True, ndim=2))
     def function(x, out, stream):
         return x.readonly, out.readonly, stream > 0
 
@@ -104,7 +104,7 @@ def test_memory_is_handed_back_where_a_contract_is_not_met(cuda, produce):
     """The body does not run, and the producer does not wait."""
     producer = produce(cuda.stream(), published=cuda.stream())
 
-    @ix.viewable(x=ix.Contract(ndim=7), stream="stream", borrow=True)
+    @ix.accepts_arrays(x=ix.Contract(ndim=7), stream="stream", borrow=True)
     def function(x, stream):
         raise RuntimeError(x, stream)
 

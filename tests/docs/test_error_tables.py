@@ -26,7 +26,7 @@ OTHER_LIBRARIES = {"ml_dtypes", *all_names()} - {"interchange", "numpy"}
 LOOKS_LIKE_CODE = re.compile(r"\w\(|\b[a-z_]+=")
 WORDED_BY_CONTRACTS = {  # whose fixes are run by test_contract_suggestions.py
     *(f"_array/contract{part}.py" for part in ("", "_errors", "_mending", "_words")),
-    "_functions/viewable.py",
+    "_functions/accepts_arrays.py",
 }
 OUT_OF_REACH = {
     ("_functions/exporting.py", "IX-CONVERT-3"): "a library that copies unasked: test_convert.py",

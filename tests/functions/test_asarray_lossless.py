@@ -183,10 +183,10 @@ def handles(*, capsule, max_version=(1, 3)):
         ix.asarray,
         xp.asarray,
         ix.to_capsule,
-        lambda x: ix.viewable("x", stream="stream")(lambda x, stream: (x, stream))(x, 7),
+        lambda x: ix.accepts_arrays("x", stream="stream")(lambda x, stream: (x, stream))(x, 7),
         lambda x: ix.from_dlpack(x, copy=True),
     ],
-    ids=["from_dlpack", "asarray", "xp.asarray", "to_capsule", "viewable", "copy"],
+    ids=["from_dlpack", "asarray", "xp.asarray", "to_capsule", "accepts_arrays", "copy"],
 )
 def test_opaque_handles_are_refused_unless_asked_for(take, capsule):
     """Opaque handles are refused: no consumer keeps the objects they refer to (DLP-DTYPE-7)."""

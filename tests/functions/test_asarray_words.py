@@ -94,7 +94,7 @@ CALLS = {
     "convert()": lambda x: ix.convert(x, "interchange"),
     "to_capsule()": ix.to_capsule,
     "like()": lambda x: ix.like(x, b""),
-    "f(), argument 'x'": ix.viewable("x")(lambda x: x),
+    "f(), argument 'x'": ix.accepts_arrays("x")(lambda x: x),
 }
 CALLS["f(), argument 'x'"].__wrapped__.__name__ = "f"
 

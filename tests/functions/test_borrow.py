@@ -13,7 +13,7 @@ def _lend():
 
 
 @pytest.mark.parametrize(
-    "call", [_lend, lambda: ix.viewable("x", borrow=True)], ids=["borrow", "viewable"]
+    "call", [_lend, lambda: ix.accepts_arrays("x", borrow=True)], ids=["borrow", "accepts_arrays"]
 )
 def test_device_memory_is_borrowed_for_a_stream(call):
     """Device memory needs a stream: a missing one is an argument error (IX-BORROW-1)."""

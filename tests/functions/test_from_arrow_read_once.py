@@ -196,7 +196,7 @@ def test_what_was_taken_of_an_error_is_not_kept_by_the_next(importer):
 def test_an_argument_that_is_refused_is_kept():
     """An argument of a function without `copy` is kept; the error names a call for the copy."""
 
-    @ix.viewable("x")
+    @ix.accepts_arrays("x")
     def total(x):
         return sum(x.tolist())
 
@@ -211,7 +211,7 @@ def test_an_argument_that_is_refused_is_kept():
 def test_an_argument_that_does_not_meet_its_contract_is_kept(borrow):
     """An argument that violates its contract is kept, so that `asarray(x)` can be retried."""
 
-    @ix.viewable("other", borrow=borrow, stream="on", x=ix.Contract(dtype="float64"))
+    @ix.accepts_arrays("other", borrow=borrow, stream="on", x=ix.Contract(dtype="float64"))
     def total(x, other=None, on=None):
         return sum(x.tolist()), other, on
 
@@ -228,7 +228,7 @@ def test_a_stream_is_kept_beside_the_capsule_of_another_argument():
     """A stream is kept next to another argument's capsule, which was read before."""
     source = stream(2, 3)
     capsule = ix.asarray(bytes(3)).__dlpack__(max_version=(1, 0))
-    error = refused(ix.viewable("x", "y")(lambda x, y: (x, y)), capsule, y=Once(source))
+    error = refused(ix.accepts_arrays("x", "y")(lambda x, y: (x, y)), capsule, y=Once(source))
 
     assert error.taken["x"].tolist() == [0, 0, 0]
     assert tuple(ix.asarray(error.taken["y"], copy=True).tolist()) == source.values

@@ -48,7 +48,7 @@ WAYS = {
     "__array__": lambda x: x.__array__(),
     "__buffer__": lambda x: x.__buffer__(0),
     "convert": lambda x: ix.convert(x, "numpy"),
-    "viewable": ix.viewable("x")(lambda x: x),
+    "accepts_arrays": ix.accepts_arrays("x")(lambda x: x),
 }
 if sys.version_info >= (3, 12):
     WAYS["memoryview"] = memoryview

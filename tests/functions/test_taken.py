@@ -19,17 +19,17 @@ def _first(a, b):
     a[0] = b[0]
 
 
-@ix.viewable("x", y=ix.Contract(dtype="uint8"))
+@ix.accepts_arrays("x", y=ix.Contract(dtype="uint8"))
 def _both(x, y):
     return x, y
 
 
-@ix.viewable("y", "x", "rest", stream="stream")
+@ix.accepts_arrays("y", "x", "rest", stream="stream")
 def _on_stream(x, y, *rest, stream=1):
     return x, y, rest, stream
 
 
-@ix.viewable("x", "y", stream="stream", borrow=True, writable=["y"])
+@ix.accepts_arrays("x", "y", stream="stream", borrow=True, writable=["y"])
 def _lent(x, y, stream=1):
     return x, y, stream
 
@@ -41,11 +41,11 @@ SEVERAL = {
     "kernel, elements": (_first[1, 1], np.zeros(1, "float16")),
     "kernel, read-only": (_first[1, 1], np.zeros(1)),
     "kernel, count": (lambda x, y: _first[1, 1](x, y, y), np.zeros(1)),
-    "viewable, what is no array": (_both, object()),
-    "viewable, contract": (_both, np.zeros(2)),
-    "viewable, stream": (_on_stream, object()),
-    "viewable, star": (lambda x, y: _on_stream(x, np.zeros(1), y), object()),
-    "viewable, borrow": (_lent, b"abc"),
+    "accepts_arrays, what is no array": (_both, object()),
+    "accepts_arrays, contract": (_both, np.zeros(2)),
+    "accepts_arrays, stream": (_on_stream, object()),
+    "accepts_arrays, star": (lambda x, y: _on_stream(x, np.zeros(1), y), object()),
+    "accepts_arrays, borrow": (_lent, b"abc"),
 }
 
 

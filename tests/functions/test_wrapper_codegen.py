@@ -132,7 +132,7 @@ def test_lines_use_what_they_are_given_under_free_names():
 def test_a_wrong_call_is_refused_in_the_words_of_python(call, said):
     """A wrong call raises Python's error in the name of the function."""
 
-    @ix.viewable("x")
+    @ix.accepts_arrays("x")
     def total(x, y=0):
         return x, y
 
@@ -152,4 +152,4 @@ def test_callable_objects_are_wrapped():
         def __call__(self, x, by=2):
             return x.tolist(), by
 
-    assert ix.viewable("x")(Scale())(b"ab", by=3) == ([97, 98], 3)
+    assert ix.accepts_arrays("x")(Scale())(b"ab", by=3) == ([97, 98], 3)

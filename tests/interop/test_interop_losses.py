@@ -60,11 +60,11 @@ def _strict():
 
 
 @every_column
-@pytest.mark.parametrize("way", [*WAYS_IN, "viewable", "array_namespace"])
+@pytest.mark.parametrize("way", [*WAYS_IN, "accepts_arrays", "array_namespace"])
 def test_nulls_do_not_become_nan_silently(need, library, kind, way):
     """Nulls are refused with their number and the fix (AI-MASK-1)."""
     others = {
-        "viewable": ix.viewable("x")(lambda x: x),
+        "accepts_arrays": ix.accepts_arrays("x")(lambda x: x),
         "array_namespace": lambda x: ix.array_namespace(x, b"").asarray(x),
     }
     x = column(need, library, kind)

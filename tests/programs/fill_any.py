@@ -11,7 +11,7 @@ wmemset = ctypes.CDLL(None).wmemset  # of the C library: fills numbers of 32 bit
 wmemset.argtypes = (ctypes.c_void_p, ctypes.c_int32, ctypes.c_size_t)
 
 
-@ix.viewable(out=ix.Contract(dtype="int32", order="C", device="cpu", writable=True))
+@ix.accepts_arrays(out=ix.Contract(dtype="int32", order="C", device="cpu", writable=True))
 def fill(out, value):
     """Set every element of an array of int32 to a value."""
     wmemset(out.ptr, value, out.size)

@@ -50,8 +50,8 @@ def test_a_producer_whose_annotations_mean_nothing_is_taken(later):
 
 
 def test_a_function_whose_annotations_mean_nothing_is_decorated(later):
-    """viewable() binds arguments by name alone."""
-    decorated = ix.viewable("x", stream="stream")(later["function"])
+    """accepts_arrays() binds arguments by name alone."""
+    decorated = ix.accepts_arrays("x", stream="stream")(later["function"])
 
     assert decorated(b"abc") == (3,)
 

@@ -55,7 +55,7 @@ def make_wrapper(
     lines = [f"{define} wrapper({parameters}):"]
     lines += [_INDENT + line.format(**words) for line in body]
     what = getattr(function, "__qualname__", type(function).__qualname__)
-    exec(compile("\n".join(lines), f"<viewable {what}>", "exec"), space)  # noqa: S102 - see above
+    exec(compile("\n".join(lines), f"<accepts_arrays {what}>", "exec"), space)  # noqa: S102 - see above
     return functools.wraps(function)(space["wrapper"])
 
 

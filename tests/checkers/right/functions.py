@@ -8,7 +8,7 @@ from typing_extensions import assert_type
 import interchange as ix
 
 
-@ix.viewable("x", "out")
+@ix.accepts_arrays("x", "out")
 def scale(x: ix.Array, factor: float, *, out: ix.Array | None = None) -> ix.Array:
     """Return the product."""
     assert_type(x.require(ndim=1), ix.Array)
@@ -22,7 +22,9 @@ assert_type(scale(np.ones(3), 2.0), ix.Array)
 assert_type(scale(x=memoryview(b"abc"), factor=2.0, out=np.ones(3)), ix.Array)
 
 
-@ix.viewable(points=ix.Contract(dtype="real floating", shape=("n", 3)), weights=ix.Contract(ndim=1))
+@ix.accepts_arrays(
+    points=ix.Contract(dtype="real floating", shape=("n", 3)), weights=ix.Contract(ndim=1)
+)
 def centre(points: ix.Array, weights: ix.Array | None = None) -> tuple[int, ...]:
     """Return the shape of points that meet a contract."""
     assert_type(points, ix.Array)
@@ -36,7 +38,7 @@ assert_type(centre(np.ones((4, 3)), weights=b"abcd"), tuple[int, ...])
 class Filter:
     """Methods are decorated, too."""
 
-    @ix.viewable("x")
+    @ix.accepts_arrays("x")
     def apply(self, x: ix.Array) -> float:
         """Return the first element."""
         return float(x[0])

@@ -16,7 +16,7 @@ assert_type(ix.convert(torch.ones(3), "jax", copy=True), jax.Array)
 jax.numpy.from_dlpack(ix.asarray(bytearray(3)))
 
 
-@ix.viewable("x", "y")
+@ix.accepts_arrays("x", "y")
 def both(x: ix.Array, y: ix.Array) -> int:
     """Take arrays of any library."""
     return x.size + y.size

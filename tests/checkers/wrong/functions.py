@@ -3,27 +3,27 @@
 import interchange as ix
 
 
-@ix.viewable  # error: arg-type | reportArgumentType
+@ix.accepts_arrays  # error: arg-type | reportArgumentType
 def without_names(x: ix.Array) -> int:
     return x.size
 
 
-@ix.viewable("x", stream=3)  # error: arg-type | reportArgumentType
+@ix.accepts_arrays("x", stream=3)  # error: arg-type | reportArgumentType
 def with_a_stream(x: ix.Array) -> int:
     return x.size
 
 
-@ix.viewable(x="float32")  # error: arg-type | reportArgumentType
+@ix.accepts_arrays(x="float32")  # error: arg-type | reportArgumentType
 def with_a_word(x: ix.Array) -> int:
     return x.size
 
 
-@ix.viewable(x=ix.Contract(dtipe="float32"))  # error: call-arg | reportCallIssue
+@ix.accepts_arrays(x=ix.Contract(dtipe="float32"))  # error: call-arg | reportCallIssue
 def with_a_wrong_word(x: ix.Array) -> int:
     return x.size
 
 
-@ix.viewable("x")
+@ix.accepts_arrays("x")
 def size(x: ix.Array) -> int:
     return x.shapes  # error: attr-defined no-any-return | reportAttributeAccessIssue
 

@@ -127,7 +127,7 @@ TESTED = {
         "ARROW-OUT-2": "test_a_fix_leads_out",
         "ARROW-OUT-3": "test_a_table_or_a_handle_is_refused",
     },
-    "functions/test_viewable_contracts.py": {
+    "functions/test_accepts_arrays_contracts.py": {
         "IX-REQUIRE-1": "test_all_that_differs_is_in_one_error",
     },
     "functions/test_without_native.py": {

@@ -17,7 +17,7 @@ CALLS = {
     "asarray": lambda: ix.asarray(np.arange(6.0)),
     "copy=True": lambda: ix.asarray(np.arange(6.0), copy=True),
     "a subclass": lambda: ix.asarray(np.arange(6.0).view(np.recarray)),
-    "viewable": lambda: ix.viewable("x")(lambda x: x)(np.arange(6.0)),
+    "accepts_arrays": lambda: ix.accepts_arrays("x")(lambda x: x)(np.arange(6.0)),
     "borrow": lambda: ix.borrow(np.arange(6.0), stream=None).__enter__(),
     "computing": lambda: ix.asarray(bytearray(8)) + 1,
     "namespace": lambda: ix.xp.zeros(3),

@@ -170,7 +170,7 @@ def compute():
 def check_contracts():
     """One function with a contract that some arguments meet and others do not."""
 
-    @ix.viewable(x=ix.Contract(dtype="float32", shape=("n", 3, "m"), writable=True))
+    @ix.accepts_arrays(x=ix.Contract(dtype="float32", shape=("n", 3, "m"), writable=True))
     def shape_of(x):
         return x.shape
 

@@ -1,6 +1,6 @@
 /* Arguments that are imported and checked against contracts, several in one call.
  *
- * Source: interchange._core.plans.Plan; _functions/viewable.py.  Accepted here are None, and
+ * Source: interchange._core.plans.Plan; _functions/accepts_arrays.py.  Accepted here are None, and
  * Arrays and ndarrays that meet their contracts.  Otherwise Python repeats the whole call, and
  * raises the error where a contract is not met. */
 #include "contracts.h"

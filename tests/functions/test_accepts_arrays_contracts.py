@@ -1,4 +1,4 @@
-"""`viewable` with contracts: checked at every call, with all violations in one error."""
+"""`accepts_arrays` with contracts: checked at every call, with all violations in one error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POINTS = ix.Contract(dtype="real floating", shape=("n", 3), order="C")
 WEIGHTS = ix.Contract(dtype="float64", shape=("n",))
 
 
-@ix.viewable(points=POINTS, weights=WEIGHTS)
+@ix.accepts_arrays(points=POINTS, weights=WEIGHTS)
 def centre(points, weights=None, *, scale=1.0):
     """Return what arrived."""
     return points, weights, scale
@@ -64,7 +64,7 @@ def test_none_is_held_to_no_contract():
 def test_names_and_contracts_go_together():
     """Arguments without contracts are imported as ever."""
 
-    @ix.viewable("x", out=ix.Contract(writable=True))
+    @ix.accepts_arrays("x", out=ix.Contract(writable=True))
     def function(x, y, out):
         return [type(one) is ix.Array for one in (x, y, out)]
 
@@ -78,7 +78,7 @@ def test_names_and_contracts_go_together():
 def test_a_default_is_held_to_the_contract():
     """A default value must meet the contract, too."""
 
-    @ix.viewable(x=ix.Contract(ndim=2))
+    @ix.accepts_arrays(x=ix.Contract(ndim=2))
     def function(x=b"abc"):
         return x
 
@@ -88,7 +88,7 @@ def test_a_default_is_held_to_the_contract():
 
 def test_names_of_extents_hold_for_one_call():
     """A contract can be used by several functions; named extents are bound per call."""
-    first, second = (ix.viewable(x=WEIGHTS)(lambda x: x.size) for _ in range(2))
+    first, second = (ix.accepts_arrays(x=WEIGHTS)(lambda x: x.size) for _ in range(2))
 
     assert (first(np.ones(3)), second(np.ones(4)), first(np.ones(5))) == (3, 4, 5)
     assert centre(np.zeros((4, 3)), np.ones(4))[0].shape == (4, 3)
@@ -119,7 +119,7 @@ def test_the_body_never_runs_and_the_error_can_be_pickled():
     seen = []
 
     with pytest.raises(ix.ContractError) as caught:
-        ix.viewable(x=POINTS)(lambda x: seen.append(x.size))(np.ones(3))
+        ix.accepts_arrays(x=POINTS)(lambda x: seen.append(x.size))(np.ones(3))
 
     assert seen == []
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
@@ -158,7 +158,7 @@ def test_a_capsule_is_asked_once():
 def test_what_the_body_requires_is_distinguished():
     """`require` in the body raises an error with the user's call and the argument's name."""
 
-    @ix.viewable(x=ix.Contract(ndim=1))
+    @ix.accepts_arrays(x=ix.Contract(ndim=1))
     def function(x):
         x.require(dtype="int8")
 
@@ -185,9 +185,9 @@ ON_STREAM = {"stream": "y", "borrow": True}
         ((), {"x": {"dtype": "float32"}}, "x={'dtype': 'float32'} is no contract"),
         ((), {"x": "float32"}, "x='float32' is no contract"),
         (("x",), {"x": None}, "x=None is no contract"),
-        (("x",), {"stream": WEIGHTS}, "stream= is an option of viewable(), and no parameter"),
-        (("x",), {"borrow": WEIGHTS}, "borrow= is an option of viewable(), and no parameter"),
-        ((), {"writable": WEIGHTS}, "writable= is an option of viewable(), and no parameter"),
+        (("x",), {"stream": WEIGHTS}, "stream= is an option of accepts_arrays(), and no parameter"),
+        (("x",), {"borrow": WEIGHTS}, "borrow= is an option of accepts_arrays(), and no parameter"),
+        ((), {"writable": WEIGHTS}, "writable= is an option of accepts_arrays(), and no parameter"),
         (("x",), {"stream": 7}, "stream=7 names no parameter, or that of an array"),
         (("x",), {"stream": "x"}, "stream='x' names no parameter, or that of an array"),
         (("x",), {"writable": "x", **ON_STREAM}, "writable='x' with names"),
@@ -203,7 +203,7 @@ ON_STREAM = {"stream": "y", "borrow": True}
 def test_misuse_is_refused_before_there_is_a_function(names, words, said):
     """Invalid uses are refused at decoration; the error shows the value."""
     with pytest.raises(ix.ArgumentError) as caught:
-        ix.viewable(*names, **words)
+        ix.accepts_arrays(*names, **words)
 
     assert caught.value.rule == "IX-ARGUMENT-1"
     assert said in caught.value.what
@@ -236,7 +236,7 @@ class Hidden:
 )
 def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said, hint):
     """An object that cannot be decorated is refused at decoration with a fix."""
-    decorate = ix.viewable("x", **words)
+    decorate = ix.accepts_arrays("x", **words)
 
     with pytest.raises(ix.ArgumentError) as caught:
         decorate(function)
@@ -250,10 +250,10 @@ def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said
 def test_the_fix_works_for_a_parameter_that_is_named_like_an_option(name):
     """The fix works verbatim for a parameter that is named like an option."""
     with pytest.raises(ix.ArgumentError) as caught:
-        ix.viewable(**{name: WEIGHTS})
+        ix.accepts_arrays(**{name: WEIGHTS})
 
     decorator, require = re.findall(r"@(.+?), and `(.+?)` in the body", caught.value.hint)[0]
-    names = {"viewable": ix.viewable}
+    names = {"accepts_arrays": ix.accepts_arrays}
     exec(f"def function({name}): {require}\nfunction = {decorator}(function)", names)  # noqa: S102
     names["function"](np.ones(3))
     with pytest.raises(ix.ContractError, match=f"argument '{name}' from numpy.ndarray has dtype"):
@@ -264,9 +264,9 @@ def test_the_fix_works_for_a_parameter_that_is_named_like_an_option(name):
 def test_a_mistyped_name_is_refused_with_the_nearest_parameter(how):
     """A mistyped name is refused at decoration with the nearest parameter."""
     decorate = {
-        "name": lambda: ix.viewable("wieghts"),
-        "contract": lambda: ix.viewable(wieghts=WEIGHTS),
-        "stream": lambda: ix.viewable("points", stream="wieghts"),
+        "name": lambda: ix.accepts_arrays("wieghts"),
+        "contract": lambda: ix.accepts_arrays(wieghts=WEIGHTS),
+        "stream": lambda: ix.accepts_arrays("points", stream="wieghts"),
     }[how]()
 
     with pytest.raises(ix.ArgumentError) as caught:
@@ -279,7 +279,7 @@ def test_a_mistyped_name_is_refused_with_the_nearest_parameter(how):
 def test_the_order_of_contracts_is_that_of_the_function():
     """Violations are reported in the order of the parameters."""
 
-    @ix.viewable(y=ix.Contract(shape=("n",)), x=ix.Contract(shape=("n",)))
+    @ix.accepts_arrays(y=ix.Contract(shape=("n",)), x=ix.Contract(shape=("n",)))
     def function(x, y):
         return x, y
 
@@ -304,7 +304,7 @@ def test_a_refused_call_leaves_no_buffer_exported(other, starred, stream):
         return x, y, rest, stream
 
     names = ("x", "y", "rest") if starred else ("x", "y")
-    decorated = ix.viewable(*names[:-1], stream=stream, **{names[-1]: COMPLEX})(function)
+    decorated = ix.accepts_arrays(*names[:-1], stream=stream, **{names[-1]: COMPLEX})(function)
     args = (b"abc", b"abc", mapped, other) if starred else (mapped, other)
     with pytest.raises((ix.ContractError, ix.NoProtocolError)) as caught:
         decorated(*args, **({"stream": 7} if stream else {}))

@@ -1,4 +1,4 @@
-"""`viewable`: named arguments arrive as Arrays, however they are passed."""
+"""`accepts_arrays`: named arguments arrive as Arrays, however they are passed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,19 @@ def kinds(*values):
     return [type(value) is ix.Array for value in values]
 
 
+def test_viewable_is_an_alias():
+    """The former name is the same object."""
+    assert ix.viewable is ix.accepts_arrays
+    assert ix.viewable.__name__ == "accepts_arrays"
+
+
 # ---------------------------------------------------------------- how arguments come
 
 
 def test_by_position_and_by_keyword():
     """Named arguments arrive as Arrays, other ones unchanged."""
 
-    @ix.viewable("x", "y")
+    @ix.accepts_arrays("x", "y")
     def function(x, y, z):
         return kinds(x, y, z)
 
@@ -41,7 +47,7 @@ def test_by_position_and_by_keyword():
 def test_keyword_only_and_positional_only():
     """The kinds of a parameter are kept."""
 
-    @ix.viewable("x", "y")
+    @ix.accepts_arrays("x", "y")
     def function(x, /, *, y):
         return kinds(x, y)
 
@@ -55,7 +61,7 @@ def test_keyword_only_and_positional_only():
 def test_each_value_of_a_starred_parameter(name):
     """All values of *args and **kwargs are imported if they are named, and unchanged otherwise."""
 
-    @ix.viewable(name)
+    @ix.accepts_arrays(name)
     def function(first, *rest, **named):
         return kinds(first), kinds(*rest), kinds(*named.values())
 
@@ -67,7 +73,7 @@ def test_each_value_of_a_starred_parameter(name):
 def test_none_stays_none():
     """Optional arguments stay optional, by default and when passed."""
 
-    @ix.viewable("x", "out")
+    @ix.accepts_arrays("x", "out")
     def function(x, out=None):
         return x, out
 
@@ -79,7 +85,7 @@ def test_none_stays_none():
 def test_a_default_arrives_as_an_array_too():
     """The body need not tell a default from an argument."""
 
-    @ix.viewable("x")
+    @ix.accepts_arrays("x")
     def function(x=b"abc"):
         return x.tolist()
 
@@ -90,7 +96,7 @@ def test_an_array_stays_the_array_it_is():
     """An Array is passed as the same object."""
     array = ix.from_buffer(b"abc")
 
-    assert ix.viewable("x")(lambda x: x)(array) is array
+    assert ix.accepts_arrays("x")(lambda x: x)(array) is array
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_an_array_stays_the_array_it_is():
 )
 def test_whatever_asarray_takes_arrives(value):
     """Objects of every protocol."""
-    assert ix.viewable("x")(lambda x: x.shape)(value) == (3,)
+    assert ix.accepts_arrays("x")(lambda x: x.shape)(value) == (3,)
 
 
 # ---------------------------------------------------------------- kinds of functions
@@ -110,17 +116,17 @@ def test_methods_of_every_kind():
     """self and cls are left alone."""
 
     class Model:
-        @ix.viewable("x")
+        @ix.accepts_arrays("x")
         def method(self, x):
             return isinstance(self, Model), *kinds(x)
 
         @classmethod
-        @ix.viewable("x")
+        @ix.accepts_arrays("x")
         def class_method(cls, x):
             return cls is Model, *kinds(x)
 
         @staticmethod
-        @ix.viewable("x")
+        @ix.accepts_arrays("x")
         def static_method(x):
             return True, *kinds(x)
 
@@ -132,14 +138,14 @@ def test_methods_of_every_kind():
     assert model.static_method(x=b"a") == (True, True)
 
 
-@ix.viewable("x")
+@ix.accepts_arrays("x")
 async def coroutine(x):
     """Require, and return what arrived."""
     x.require(ndim=1)
     return kinds(x)
 
 
-@ix.viewable("x")
+@ix.accepts_arrays("x")
 def generator(x):
     """Require, and yield what arrived; return the sent value."""
     x.require(ndim=1)
@@ -182,7 +188,7 @@ def test_what_a_late_body_requires_names_the_argument(run):
 def test_arguments_that_a_decorator_adds_are_not_demanded(names):
     """Arguments that an outer decorator adds are not required, nor imported."""
 
-    @ix.viewable(*names)
+    @ix.accepts_arrays(*names)
     @mock.patch.object(sys, "byteorder")
     def function(x, byteorder, scale=1, *, y=b"b"):
         return kinds(x, y), isinstance(byteorder, mock.Mock), scale
@@ -205,7 +211,7 @@ def test_a_decorator_that_adds_nothing_may_stand_below():
 
         return outer
 
-    @ix.viewable("x", "rest")
+    @ix.accepts_arrays("x", "rest")
     @passing
     def function(x, y=None, *rest, **others):
         return kinds(x, y, *rest, *others.values())
@@ -217,13 +223,13 @@ def test_a_decorator_that_adds_nothing_may_stand_below():
 def test_coroutines_of_generators_and_asynchronous_generators():
     """Coroutines of `types.coroutine` can be awaited; generators import at the call."""
 
-    @ix.viewable("x")
+    @ix.accepts_arrays("x")
     @types.coroutine
     def function(x):
         yield
         return kinds(x)
 
-    @ix.viewable("x")
+    @ix.accepts_arrays("x")
     async def yielding(x):
         yield kinds(x)
 
@@ -236,7 +242,7 @@ def test_coroutines_of_generators_and_asynchronous_generators():
 def test_the_function_looks_as_before():
     """Name, docstring and signature are those of the function."""
 
-    @ix.viewable("x")
+    @ix.accepts_arrays("x")
     def function(x: object, *, scale: float = 1.0) -> None:
         """Do something."""
 
@@ -252,10 +258,10 @@ def test_the_function_looks_as_before():
 def test_a_decorator_without_names_is_refused_at_definition(names, keywords):
     """A decorator without names is refused at definition; the error says how to write it."""
     with pytest.raises(ix.ArgumentError) as caught:
-        ix.viewable(*names, **keywords)
+        ix.accepts_arrays(*names, **keywords)
 
     assert caught.value.rule == "IX-ARGUMENT-1"
-    assert '@viewable("x")' in caught.value.hint
+    assert '@accepts_arrays("x")' in caught.value.hint
 
 
 # ---------------------------------------------------------------- errors
@@ -266,7 +272,7 @@ def test_a_decorator_without_names_is_refused_at_definition(names, keywords):
 )
 def test_a_name_that_is_no_parameter_is_refused_at_decoration(name):
     """An unknown parameter name is refused at decoration, not at the first call."""
-    decorate = ix.viewable("x", name)
+    decorate = ix.accepts_arrays("x", name)
 
     with pytest.raises(ix.ArgumentError) as caught:
         decorate(lambda x, y: (x, y))
@@ -278,7 +284,7 @@ def test_a_name_that_is_no_parameter_is_refused_at_decoration(name):
 def test_a_stream_that_is_no_parameter_is_refused_at_decoration():
     """The same holds for the stream."""
     with pytest.raises(ix.ArgumentError, match="'stream' is no parameter"):
-        ix.viewable("x", stream="stream")(lambda x: x)
+        ix.accepts_arrays("x", stream="stream")(lambda x: x)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +299,7 @@ def test_a_stream_that_is_no_parameter_is_refused_at_decoration():
 def test_an_error_of_a_call_is_raised_unchanged(args, error, said):
     """Errors of asarray(), of Python for a wrong call, and of the function are raised unchanged."""
     with pytest.raises(error, match=said):
-        ix.viewable("x")(lambda x, y: x.size / y)(*args)
+        ix.accepts_arrays("x")(lambda x, y: x.size / y)(*args)
 
 
 # ---------------------------------------------------------------- streams
@@ -303,7 +309,7 @@ def test_the_named_stream_is_sent_to_producers_with_streams():
     """Producers with streams receive the stream that the function will use."""
     source = producers.claiming((2, 0))
 
-    @ix.viewable("x", stream="stream")
+    @ix.accepts_arrays("x", stream="stream")
     def function(x, stream=None):
         return str(x.device), stream
 
@@ -315,7 +321,7 @@ def test_host_producers_are_sent_no_stream():
     """Host producers receive no stream, which they would refuse."""
     source = producers.host()
 
-    ix.viewable("x", stream="stream")(lambda x, stream=None: (x, stream))(source, stream=7)
+    ix.accepts_arrays("x", stream="stream")(lambda x, stream=None: (x, stream))(source, stream=7)
 
     assert "stream" not in source.log[-1].keywords
 
@@ -326,7 +332,7 @@ def test_host_producers_are_sent_no_stream():
 def test_a_stream_takes_no_protocol_away(value):
     """What comes in without a stream comes in with one."""
 
-    function = ix.viewable("x", stream="stream")(lambda x, stream=None: (x.shape, stream))
+    function = ix.accepts_arrays("x", stream="stream")(lambda x, stream=None: (x.shape, stream))
 
     assert (function(value), function(value, stream=7)) == (((3,), None), ((3,), 7))
 
@@ -334,7 +340,7 @@ def test_a_stream_takes_no_protocol_away(value):
 # ---------------------------------------------------------------- what errors call an argument
 
 
-@ix.viewable("first", "more", "named")
+@ix.accepts_arrays("first", "more", "named")
 def contracted(first, *more, **named):
     """Hold every argument to a contract."""
     for array in (first, *more, *named.values()):
@@ -370,7 +376,7 @@ def test_an_import_that_fails_names_the_argument(place, name, keywords):
     def total(x, *y, stream=None):
         return x, y, stream
 
-    take = ix.viewable("x", "y", stream="stream" if keywords else None)(total)
+    take = ix.accepts_arrays("x", "y", stream="stream" if keywords else None)(total)
     args = [GOOD, GOOD, GOOD]
     args[place] = [1, 2]
 
@@ -383,7 +389,7 @@ def test_an_import_that_fails_names_the_argument(place, name, keywords):
 def test_a_loan_that_fails_names_the_argument():
     """A refusal of `borrow` names the argument and the user's call."""
 
-    @ix.viewable("x", stream="s", borrow=True, writable=["x"])
+    @ix.accepts_arrays("x", stream="s", borrow=True, writable=["x"])
     def fill(x, s):
         return x, s
 
@@ -404,13 +410,13 @@ def test_a_loan_that_fails_names_the_argument():
 def test_other_names_are_kept(body, name):
     """A name passed to `require` is kept, and an array that is no argument gets no name."""
     with pytest.raises(ix.ContractError, match=f"argument '{name}' from "):
-        ix.viewable("x")(body)(b"abc")
+        ix.accepts_arrays("x")(body)(b"abc")
 
 
 def test_an_array_that_is_two_arguments_is_called_by_both():
     """An array passed as two arguments is named by both."""
 
-    @ix.viewable("a", "b")
+    @ix.accepts_arrays("a", "b")
     def look(a, b):
         b.require(ndim=4)
         return a

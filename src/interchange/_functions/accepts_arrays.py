@@ -1,4 +1,4 @@
-"""`viewable`: named arguments of a function are converted to Arrays that meet their contracts."""
+"""`accepts_arrays`: named arguments of a function are converted to Arrays that meet contracts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_CALL: Final = "viewable()"
+_CALL: Final = "accepts_arrays()"
 _STARRED: Final = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 _LATE: Final = (
     inspect.iscoroutinefunction,
@@ -38,7 +38,7 @@ _LATE: Final = (
 )
 
 
-def viewable(
+def accepts_arrays(
     *names: str,
     stream: str | None = None,
     borrow: bool = False,
@@ -82,6 +82,8 @@ def viewable(
 
     Notes
     -----
+    `viewable` is an alias of this function.
+
     Errors name the argument: those of its import, those of its contract, and those of
     `Array.require` in the function.
 
@@ -92,17 +94,19 @@ def viewable(
 
     Examples
     --------
-    >>> @viewable("x", "out")
+    >>> @accepts_arrays("x", "out")
     ... def total(x, *, out=None):
     ...     return x.require(ndim=1).size
     >>> total(b"abc"), total(x=bytearray(4))
     (3, 4)
-    >>> @viewable(points=Contract(dtype="uint8", shape=("n", 3)), weights=Contract(shape=("n",)))
+    >>> @accepts_arrays(
+    ...     points=Contract(dtype="uint8", shape=("n", 3)), weights=Contract(shape=("n",))
+    ... )
     ... def count(points, weights=None):
     ...     return points.shape[0]
     >>> count(memoryview(bytes(6)).cast("B", (2, 3)), b"ab")
     2
-    >>> @viewable("x", "out", stream="stream", borrow=True, writable=["out"])
+    >>> @accepts_arrays("x", "out", stream="stream", borrow=True, writable=["out"])
     ... def copy(x, out, stream):
     ...     return x.readonly, out.readonly
     >>> copy(b"abc", bytearray(3), stream=7)
@@ -138,25 +142,28 @@ def viewable(
     return decorate
 
 
+viewable = accepts_arrays
+
+
 def _check_options(**options: Any) -> None:
     """Refuse the contract of a parameter with the name of an option."""
     for name, value in options.items():
         if isinstance(value, Contract):
-            what = f"{name}= is an option of viewable(), and no parameter to give a contract"
+            what = f"{name}= is an option of accepts_arrays(), and no parameter to give a contract"
             contract = show(value, 400).removeprefix("Contract")
-            hint = f'write @viewable("{name}"), and `{name}.require{contract}` in the body'
+            hint = f'write @accepts_arrays("{name}"), and `{name}.require{contract}` in the body'
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
 
 
 def _check_words(names: tuple[Any, ...], stream: Any, contracts: dict[str, Any]) -> None:
     """Refuse invalid arguments of the decorator."""
-    hint = '@viewable("x"), or @viewable(x=Contract(dtype="float64")), of a parameter x'
+    hint = '@accepts_arrays("x"), or @accepts_arrays(x=Contract(dtype="float64")), of a parameter x'
     for name in names:
         if callable(name) or isinstance(name, (staticmethod, classmethod)):
             what = f"it was given {show(name)} and no names of parameters"
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {hint}")
         if isinstance(name, Collection) and not isinstance(name, str):
-            several = '@viewable("x", "y"): names are passed one by one'
+            several = '@accepts_arrays("x", "y"): names are passed one by one'
             what = f"{show(name)} is no name of a parameter"
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {several}")
     if not names and not contracts:
@@ -190,7 +197,7 @@ def _checked_signature(function: Any) -> inspect.Signature:
     """Return the parameters of the function; refuse other objects, and hidden parameters."""
     kind = type(function).__name__
     if isinstance(function, (staticmethod, classmethod, property)):
-        what, hint = f"it was put above @{kind}", f"put @{kind} above @viewable(...)"
+        what, hint = f"it was put above @{kind}", f"put @{kind} above @accepts_arrays(...)"
     elif not callable(function):
         what, hint = f"{show(function)} is no function", "decorate a function"
     else:
