@@ -19,11 +19,13 @@ A program and a remedy that fail end the build, and so does a mistake that is no
 Sphinx the functions can be called all the same.
 
 The docs are built with the ctypes core, which makes no exports to Arrow.  The examples of
-``native-doctest`` run with the core that is there, all of a page in one process.
+``native-doctest`` run with the core that is there, all of a page in one process.  Libraries that
+the docs do not require are its arguments: without them an example is shown, and run by the tests.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -156,12 +158,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
             return list(self.parse_text_to_nodes(shown))
 
     class NativeDoctest(SphinxDirective):
-        has_content = True
+        optional_arguments, has_content = 9, True
 
         def run(self) -> list[nodes.Node]:
             text = "\n".join(self.content)
-            block = nodes.literal_block(text, text, language="pycon", classes=[_NATIVE])
-            return [block]
+            runs = all(importlib.util.find_spec(name) for name in self.arguments)
+            classes = [_NATIVE] if runs else []
+            return [nodes.literal_block(text, text, language="pycon", classes=classes)]
 
     def run_all(app: Sphinx, tree: nodes.document) -> None:
         texts = [

@@ -8,14 +8,16 @@ import pytest
 
 from .conftest import PAGES
 
-BLOCK = re.compile(r"^```\{native-doctest\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-GUIDES = [path for path in PAGES if "```{native-doctest}\n" in path.read_text(encoding="utf-8")]
+BLOCK = re.compile(r"^```\{native-doctest\}([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+GUIDES = [path for path in PAGES if "```{native-doctest}" in path.read_text(encoding="utf-8")]
 NEEDED = ("cuda.bindings.driver", "duckdb", "nanoarrow", "polars", "pyarrow")
 
 
 def test_there_are_such_pages():
-    """The guides on the C API and on columns."""
-    assert sorted(path.name for path in GUIDES) == ["c-api.md", "columns-and-tensors.md"]
+    """The guides on the C API and on columns, the symptoms, and recipes."""
+    names = ["c-api.md", "columns-and-tensors.md", "faq.md"]
+
+    assert sorted(path.name for path in GUIDES) == names
 
 
 @pytest.mark.interop
@@ -23,9 +25,10 @@ def test_there_are_such_pages():
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
 def test_they_give_what_stands_below_them(programs, need, guide):
     """The output is the one shown, and standard error is empty."""
-    for name in NEEDED:
+    found = BLOCK.findall(guide.read_text(encoding="utf-8"))
+    blocks = [body for _, body in found]
+    for name in {*NEEDED, *(name for libraries, _ in found for name in libraries.split())}:
         need(name)
-    blocks = BLOCK.findall(guide.read_text(encoding="utf-8"))
 
     assert sum(block.count(">>> ") for block in blocks) > len(blocks)
     programs.run_examples(guide.name, "\n".join(blocks))
