@@ -97,7 +97,9 @@ def _members(cls):
     return {
         name: inspect.getattr_static(cls, name)
         for name in sorted(dir(cls))
-        if (name in PROTOCOL_METHODS or not name.startswith("_")) and name not in foreign
+        if (name in PROTOCOL_METHODS or not name.startswith("_"))
+        and name not in foreign
+        and hasattr(cls, name)  # not a hint for a missing attribute
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import interchange as ix
 from interchange import cuda, xp
+from interchange._array.missing_attributes import HINTS
 
 WITHOUT_MODULE: dict[str, object] = {}
 _SIZE = 1013  # used by no other test, since ctypes creates each type once
@@ -114,3 +116,68 @@ def test_every_error_of_the_method_names_it(dtype, given):
 
     assert caught.value.call == "Array.astype()"
     assert np.asarray([given]).tolist() == [given]
+
+
+# ---------------------------------------------------------------- attributes of other libraries
+
+VALUES = {
+    "dtype": "float32",
+    "axes": (1, 0),
+    "axis": 0,
+    "shape": (3, 4),
+    "value": 3,
+    "repeats": 2,
+    "np": np,
+    "indices": xp.asarray([0]),
+    "y": xp.ones((4, 1)),
+}
+"""The names in the hints, besides the Array."""
+
+
+def _code_in(hint):
+    """Return the statements in the text of a hint."""
+    return re.findall("`([^`]+)`", hint)
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_the_hint_of_a_missing_attribute_works(name):
+    """The error names what to use instead, which runs unless this machine has no such device."""
+    x = xp.asarray([[1.0, 2.0, 3.0, 4.0]])
+
+    with pytest.raises(AttributeError) as caught:
+        getattr(x, name)
+
+    head = f"'interchange.Array' object has no attribute '{name}'; use "
+    assert (str(caught.value), caught.value.name) == (head + HINTS[name], name)
+    assert caught.value.obj is x
+    names = {**VALUES, "x": x}
+    for code in sorted(_code_in(HINTS[name]), key=lambda code: "import" not in code):
+        if "cuda" not in code:
+            exec(code, names)  # noqa: S102 - ours
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_a_hint_adds_no_attribute(name):
+    """Libraries that look for the attribute do not find it, on an Array or on its class."""
+    x = ix.asarray(b"abc")
+
+    assert not hasattr(x, name)
+    assert not hasattr(ix.Array, name)
+    assert getattr(x, name, None) is None
+    assert name not in dir(x)
+    with pytest.raises(AttributeError):
+        setattr(x, name, 1)
+
+
+def test_other_missing_attributes_have_the_error_of_python():
+    """Names without a hint are those of any object."""
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        ix.asarray(b"abc").nothing  # noqa: B018 - the error
+
+
+def test_functions_of_numpy_that_look_for_a_method_work():
+    """`np.sum` and others look up the method first, and convert the Array if it has none."""
+    x = ix.asarray(np.arange(4.0))
+
+    assert (np.sum(x), np.mean(x), np.max(x), np.argmax(x)) == (6.0, 1.5, 3.0, 3)
+    assert np.ravel(x).tolist() == np.squeeze(x).tolist() == [0.0, 1.0, 2.0, 3.0]

@@ -22,6 +22,7 @@ from interchange._types.errors import (
 from . import transfers
 from .arguments import check_order, resolve_shape
 from .indexing import assign, select
+from .missing_attributes import HINTS, add_hints
 from .namespace import namespace_of
 from .native_arrays import describe
 from .operators import Operators
@@ -299,6 +300,9 @@ class Array(ScalarMethods, Operators, Protocols):
     def __repr__(self) -> str:
         return describe_array(self)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in HINTS]
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduce_array(self, protocol)
 
@@ -307,6 +311,7 @@ class Array(ScalarMethods, Operators, Protocols):
 
 
 Array.__module__ = "interchange"
+add_hints(Array)
 
 
 def _count(array: Array, call: str) -> int:

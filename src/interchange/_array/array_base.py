@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from interchange._types.layout import Layout
+
+    from .memory_flags import MemoryFlags
 else:
     Self = Any  # so that type hints can be evaluated
 
@@ -87,6 +89,19 @@ class ArrayBase(_core.Tensor):
         """Whether the memory is read-only; None if its producer could not say."""
         flags = self._flags
         return None if flags is None else bool(flags & dlpack.READ_ONLY)
+
+    @property
+    def flags(self) -> MemoryFlags:
+        """Flags of the memory, with the names of ``numpy.ndarray.flags``.
+
+        They are ``c_contiguous``, ``f_contiguous``, ``writeable``, ``aligned`` and ``owndata``;
+        NumPy's names, such as ``flags["C_CONTIGUOUS"]`` and ``flags["W"]``, are items.
+        ``writeable`` is True if the memory is known to be writable, and ``owndata`` is False: the
+        memory belongs to `owner`.
+        """
+        from .memory_flags import flags_of  # rarely needed
+
+        return flags_of(self)
 
     def is_contiguous(self, order: str = "C") -> bool:
         """Return whether the array is contiguous in `order`.
