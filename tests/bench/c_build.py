@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,37 @@ def c_loops() -> Any:
 
 def nanobind_argument() -> Any:
     """Return a module of nanobind whose ``take`` only converts an argument."""
-    try:
-        import nanobind
-    except ImportError as error:
-        raise CannotBuildError("nanobind is not installed") from error
-    root = Path(nanobind.__file__).parent
+    return nanobind_module(HERE / "nanobind_argument.cpp")
+
+
+def nanobind_module(source: Path) -> Any:
+    """Return the module of nanobind of a source, which may include ``interchange.hpp``."""
+    root = _folder_of("nanobind")
+    flags = ["-O3", "-DNDEBUG", "-fno-strict-aliasing", f"-I{root / 'ext/robin_map/include'}"]
+    return _cpp_module(source, root, [*flags, str(root / "src/nb_combined.cpp")])
+
+
+def pybind11_module(source: Path) -> Any:
+    """Return the module of pybind11 of a source, as above."""
+    return _cpp_module(source, _folder_of("pybind11"), ["-O3", "-DNDEBUG"])
+
+
+def _cpp_module(source: Path, root: Path, flags: list[str]) -> Any:
+    """Return the module of a source in C++, with the headers of a library of bindings."""
     command = [
-        compiler("CXX"), "-O3", "-DNDEBUG", "-std=c++17", "-fvisibility=hidden",
-        "-fno-strict-aliasing", f"-I{root / 'include'}", f"-I{root / 'ext/robin_map/include'}",
-        str(root / "src/nb_combined.cpp"),
+        compiler("CXX"), "-std=c++17", "-fvisibility=hidden", f"-I{root / 'include'}",
+        f"-I{INCLUDE}", *flags,
     ]  # fmt: skip
-    return build(HERE / "nanobind_argument.cpp", command, salt=nanobind.__version__.encode())
+    headers = b"".join(path.read_bytes() for path in sorted(INCLUDE.rglob("*.h*")))
+    return build(source, command, salt=headers + version(root.name).encode())
+
+
+def _folder_of(library: str) -> Path:
+    """Return the folder of a library of bindings."""
+    spec = importlib.util.find_spec(library)
+    if spec is None or spec.origin is None:
+        raise CannotBuildError(f"{library} is not installed")
+    return Path(spec.origin).parent
 
 
 def build(source: Path, command: list[str], *, salt: bytes = b"") -> Any:

@@ -167,7 +167,7 @@ def measure(processes: int, rounds: int, count: int) -> dict[str, Any]:
     figures = {}
     for core in CORES:
         runs = [_measure_in_child(core, rounds, count) for _ in range(processes)]
-        figures[core] = _medians(runs)
+        figures[core] = medians(runs)
     return figures
 
 
@@ -179,10 +179,10 @@ def _measure_in_child(core: str, rounds: int, count: int) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def _medians(runs: list[Any]) -> Any:
+def medians(runs: list[Any]) -> Any:
     """Return the medians of the values at the same position in all runs."""
     if isinstance(runs[0], dict):
-        return {key: _medians([run[key] for run in runs if key in run]) for key in runs[0]}
+        return {key: medians([run[key] for run in runs if key in run]) for key in runs[0]}
     if isinstance(runs[0], list):
         return [float(f"{statistics.median(numbers):.4g}") for numbers in zip(*runs, strict=True)]
     return runs[0]

@@ -61,3 +61,16 @@ def test_compiling_kernels_is_timed(need):
     assert (done.returncode, done.stderr) == (0, "")
     rows = [line.split(" | ")[0] for line in done.stdout.splitlines() if line[:3] in {"| s", "| f"}]
     assert rows == ["| saxpy", "| fourier"]
+
+
+@pytest.mark.slow
+def test_the_guides_for_migrating_are_timed():
+    """Each guide has a table, or the reason why it has none; NumPy's calls need nothing else."""
+    command = [sys.executable, str(HERE / "migrating.py"), "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    sections = re.findall(r"<!-- ([a-z-]+) -->\n\n(.*?)\n\n<!-- end \1 -->", done.stdout, re.DOTALL)
+    assert all(re.match(r"\| Call \| |Not measured: .+\.", body) for _, body in sections)
+    assert "`scale(x, factor)`, of numpy" in dict(sections)["asarray"]
+    assert "`points_of(message)`" in dict(sections)["frombuffer"]
