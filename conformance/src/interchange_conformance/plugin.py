@@ -260,9 +260,9 @@ class _Item(_Test):
             if judged.standing == "allowed":
                 pytest.xfail(f"QUIRK, which the standards allow: {verdict.evidence}")
             known = judged.standing == "as-expected"
-            raise (KnownFailureError if known else CheckFailedError)(self._told(judged))
+            raise (KnownFailureError if known else CheckFailedError)(self._text_of(judged))
 
-    def _told(self, judged: Judged) -> str:
+    def _text_of(self, judged: Judged) -> str:
         """Return the text of a failed test."""
         from interchange.abi import RULES
 

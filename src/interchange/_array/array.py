@@ -211,7 +211,7 @@ class Array(ScalarMethods, Operators, Protocols):
         try:
             cast: Array = namespace_of(None).astype(self, dtype, copy=copy)
         except InterchangeError as error:
-            raise error._said_by("Array.astype()") from error.__cause__
+            raise error._for_call("Array.astype()") from error.__cause__
         return cast
 
     def contiguous(self, order: str = "C") -> Array:

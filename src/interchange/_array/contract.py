@@ -75,6 +75,7 @@ class Contract:
         "_align",
         "_any_ordinal",
         "_device",
+        "_dtype_words",
         "_dtypes",
         "_given",
         "_ids",
@@ -82,7 +83,6 @@ class Contract:
         "_order",
         "_passed",
         "_pattern",
-        "_said",
         "_writable",
     )
 
@@ -113,9 +113,9 @@ class Contract:
         read = given.get
         self._passed: Spec | None = None  # the last that met the contract, flags and names aside
         self._dtypes: tuple[DType, ...] = ()
-        self._said: tuple[str, ...] = ()
+        self._dtype_words: tuple[str, ...] = ()
         if "dtype" in given:
-            self._dtypes, self._said = words.read_dtypes(read("dtype"), call)
+            self._dtypes, self._dtype_words = words.read_dtypes(read("dtype"), call)
         self._ids = frozenset(map(id, self._dtypes))  # equal types are the same object
         self._ndims = words.read_ndims(read("ndim"), call) if "ndim" in given else ()
         self._pattern = ShapePattern(read("shape"), call) if "shape" in given else None
@@ -218,16 +218,16 @@ class Contract:
 
     # ------------------------------------------------------------ describing differences
 
-    def _complaints(self, array: ArrayBase, bound: dict[str, Bound], name: str) -> dict[str, str]:
+    def _violations(self, array: ArrayBase, bound: dict[str, Bound], name: str) -> dict[str, str]:
         """Return the differences: word of the contract -> (actual, required)."""
         spec = array._spec
         shape, pattern = spec.shape, self._pattern
         found = {}
         if self._ids and id(spec.dtype) not in self._ids:
-            found["dtype"] = f"dtype {spec.dtype}, wanted {' or '.join(self._said)}"
+            found["dtype"] = f"dtype {spec.dtype}, wanted {' or '.join(self._dtype_words)}"
         if self._ndims and len(shape) not in self._ndims:
             found["ndim"] = f"ndim {len(shape)}, wanted {' or '.join(map(str, self._ndims))}"
-        axes = [] if pattern is None else pattern.complaints(shape, bound, name)
+        axes = [] if pattern is None else pattern.violations(shape, bound, name)
         if axes:
             found["shape"] = f"shape {shape}, wanted {pattern}: {', '.join(axes)}"
         if not self._is_ordered(spec):

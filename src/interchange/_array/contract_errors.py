@@ -28,15 +28,15 @@ def contract_error(held: Sequence[CheckedArgument], call: str) -> ContractError:
     for one in held:
         pattern, shape = one.contract._pattern, one.array.shape
         if pattern is not None and pattern.fits(shape):  # extents that names are bound to
-            pattern.complaints(shape, bound, one.name)
+            pattern.violations(shape, bound, one.name)
             pattern.agrees(shape, extents)
     wrong, found = [], []
     for one in held:
-        complaints = one.contract._complaints(one.array, bound, one.name)
-        if complaints:
-            came = "; ".join(complaints.values())
+        violations = one.contract._violations(one.array, bound, one.name)
+        if violations:
+            came = "; ".join(violations.values())
             wrong.append(f"argument {one.name!r} {_origin(one.array)} has {came}")
-            found.append((one, complaints))
+            found.append((one, violations))
     hint = hint_for(found, extents)
     return ContractError(call, "; ".join(wrong), "IX-REQUIRE-1", hint)
 

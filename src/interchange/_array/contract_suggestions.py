@@ -50,8 +50,8 @@ def hint_for(
     `extents`: extents of names in the arguments that meet their contracts [elements].
     """
     calls, others, written = [], [], []
-    for held, complaints in found:
-        chain = _CallChain(held, set(complaints), extents)
+    for held, violations in found:
+        chain = _CallChain(held, set(violations), extents)
         if chain.missing:
             others.append(f"pass {held.name} {' and '.join(chain.missing)}")
             continue
@@ -128,7 +128,7 @@ class _CallChain:
             self.missing.append(
                 f"whose ndim is {' or '.join(map(str, ndims))}"
                 if pattern is None
-                else f"of shape {pattern.said(extents)}"
+                else f"of shape {pattern.described(extents)}"
             )
             return
         call, self.shape = found
@@ -137,7 +137,7 @@ class _CallChain:
 
     def _cast(self) -> None:
         """Cast the elements to a required type, preferably of the same kind."""
-        source, said = self.array.dtype, self.contract._said
+        source, said = self.array.dtype, self.contract._dtype_words
         targets = [DType.of(_OF_KIND.get(one, one)) for one in said]
         targets = [one for one in targets if _can_cast(source, one)]
         if not targets or not _can_copy(self.device):

@@ -435,7 +435,7 @@ def _uses_to_order(
         keep = work.keepalive
         streams = [
             one
-            for one in work.streams_to_tell(call)
+            for one in work.streams_to_order(call)
             if not any(_are_same(*other, one, work.ordinal) for other in known)
         ]
         for one in streams:

@@ -43,7 +43,7 @@ class ShapePattern:
     Raises ArgumentError: the pattern is invalid (IX-ARGUMENT-1).
     """
 
-    __slots__ = ("_said", "fixed", "is_open", "least", "named")
+    __slots__ = ("_words", "fixed", "is_open", "least", "named")
 
     def __init__(self, given: object, call: str) -> None:
         if not isinstance(given, (tuple, list)) or not all(map(_is_extent, given)):
@@ -64,7 +64,7 @@ class ShapePattern:
         self.named: tuple[tuple[int, str], ...] = tuple(
             (axis, one) for axis, one in pairs if isinstance(one, str)
         )
-        self._said: tuple[int | str | EllipsisType | None, ...] = tuple(
+        self._words: tuple[int | str | EllipsisType | None, ...] = tuple(
             None if is_index(one) and one == -1 else one for one in given
         )
 
@@ -76,7 +76,7 @@ class ShapePattern:
         """Return whether a shape matches, names aside [elements]."""
         return self.has_axes(len(shape)) and all(shape[axis] == one for axis, one in self.fixed)
 
-    def complaints(self, shape: tuple[int, ...], bound: dict[str, Bound], name: str) -> list[str]:
+    def violations(self, shape: tuple[int, ...], bound: dict[str, Bound], name: str) -> list[str]:
         """Return the axes that differ, as text; new names are bound.
 
         `bound`: the extents that names are bound to so far.
@@ -119,10 +119,10 @@ class ShapePattern:
         return True
 
     def __str__(self) -> str:
-        words = ["..." if one is ... else show(one) for one in self._said]
+        words = ["..." if one is ... else show(one) for one in self._words]
         return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
-    def said(self, extents: dict[str, int]) -> str:
+    def described(self, extents: dict[str, int]) -> str:
         """Return the pattern, and the extents of its names."""
         names = dict.fromkeys(name for _, name in self.named if name in extents)
         known = " and ".join(f"{name} is {extents[name]}" for name in names)

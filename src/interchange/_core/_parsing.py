@@ -100,7 +100,7 @@ def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
         device = CPU if device.type is CPU.type else device  # dlpack.h has one CPU
         dtype = DType(code, bits, lanes, padded=padded != 0)
     except (UnsupportedDeviceError, UnsupportedDTypeError) as error:
-        raise error._said_by(call) from None
+        raise error._for_call(call) from None
     if not 0 <= ndim <= MOST_AXES:
         raise ExchangeError(call, f"ndim is {ndim}", "DLP-SHAPE-1")
     known = _padded_kinds if padded else kinds

@@ -36,7 +36,7 @@ def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Ar
         return import_arrow(x, tables=tables, copy=is_copy, stream=stream, call=call), is_copy
     except BufferError as error:
         if _is_final(error, x, copy):
-            raise _told_by(error, call) from error.__cause__
+            raise _with_hint_for(error, call) from error.__cause__
         refused = error.with_traceback(None)  # which would hold this frame
     try:
         return host.import_buffer(x, Array, call), False
@@ -48,7 +48,7 @@ def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Ar
     except (CopyNeededError, UnsupportedDTypeError):
         if not _is_clearer(refused):
             raise
-        raise _told_by(refused, call) from None
+        raise _with_hint_for(refused, call) from None
 
 
 def _is_final(refused: BufferError, x: Any, copy: bool | None) -> bool:
@@ -68,7 +68,7 @@ def _is_clearer(refused: BufferError) -> bool:
     return isinstance(refused, ExchangeError) and refused.rule == "ARROW-NULL-2"
 
 
-def _told_by(refused: BufferError, call: str) -> BufferError:
+def _with_hint_for(refused: BufferError, call: str) -> BufferError:
     """Return the error with a fix for this call."""
     if not isinstance(refused, ExchangeError):
         return refused  # an error of the producer

@@ -246,18 +246,18 @@ def import_arrow(
             call=call,
         )
     except BrokenRule as broken:
-        told = _told(error_for(call, broken.what, broken.rule), getattr(broken, "taken", None))
+        told = _owning(error_for(call, broken.what, broken.rule), getattr(broken, "taken", None))
     except InterchangeError as error:
         if error.taken is None:
             raise
-        told, cause = _told(error, error.taken), error.__cause__
+        told, cause = _owning(error, error.taken), error.__cause__
     try:
         raise told from cause  # here, so that no traceback keeps the refused data alive
     finally:
         told = taken = None  # the error refers to this frame, and can release its data
 
 
-def _told(error: InterchangeError, taken: Any) -> InterchangeError:
+def _owning(error: InterchangeError, taken: Any) -> InterchangeError:
     """Return an error that owns the imported data, if there is any."""
     return error if taken is None else cast("Taken", taken).tell(error)
 

@@ -233,7 +233,7 @@ def _inspect_producer(x: Any) -> Report:
             capabilities = capabilities_of(x)
             capsule = None if capabilities is None else capabilities.ask(x.__dlpack__, wanted)[0]
     except Exception as error:  # noqa: BLE001 - as above
-        return report._failed("capsule", f"refused: {type(error).__name__}: {_said_by(error)}")
+        return report._failed("capsule", f"refused: {type(error).__name__}: {_text_of(error)}")
     if type(capsule) is not PyCapsule:
         report._broken("DLP-CAP-3", f"__dlpack__() returned {show(capsule)}")
         return report
@@ -246,7 +246,7 @@ def _inspect_producer(x: Any) -> Report:
     return report
 
 
-def _said_by(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     """Return the text of an error, which may be empty."""
     try:
         return str(error)

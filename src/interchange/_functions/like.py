@@ -213,4 +213,4 @@ def like(result: AnyArray, x: Any, /, *, copy: bool | None = None) -> Any:
     except InterchangeError as error:
         if error.call == _CALL:
             raise
-        raise error._said_by(_CALL) from error.__cause__
+        raise error._for_call(_CALL) from error.__cause__

@@ -38,14 +38,14 @@ def hand_over(array: Array, target: str, *, may_copy: bool, call: str) -> Any:
         try:
             return convert(array, target)
         except ExchangeError as error:
-            if may_copy and _is_cured_by_a_copy(error, array):
+            if may_copy and _is_fixed_by_copy(error, array):
                 return convert(array, target, copy=True)
             raise
     except InterchangeError as error:
-        raise error._said_by(call) from error.__cause__
+        raise error._for_call(call) from error.__cause__
 
 
-def _is_cured_by_a_copy(error: ExchangeError, array: Array) -> bool:
+def _is_fixed_by_copy(error: ExchangeError, array: Array) -> bool:
     """Whether the library refused the layout, and not the element type or the device."""
     if isinstance(error, CopyNeededError):
         return True

@@ -254,7 +254,7 @@ class UpgradedNamespace(ModuleType):
         except InterchangeError as error:
             if error.call == call:
                 raise
-            raise error._said_by(call) from error.__cause__
+            raise error._for_call(call) from error.__cause__
 
     def _take(
         self, x: Any, device: Any, copy: bool | None, call: str, *, freely: bool, dtype: Any

@@ -129,7 +129,7 @@ def who_computes(kind: DLDeviceType) -> tuple[str, ...]:
     >>> who_computes(CPU.type)
     ('numpy',)
     """
-    said = _said_of(kind)
+    said = _made_by_user(kind)
     if said is not None:
         return (getattr(said, "__module__", "?").rpartition(".")[2],)
     name = os.environ.get(_variable(kind))
@@ -152,7 +152,7 @@ def backends_in_use() -> tuple[Backend, ...]:
     )
 
 
-def _said_of(kind: DLDeviceType) -> Callable[[Device], Any] | None:
+def _made_by_user(kind: DLDeviceType) -> Callable[[Device], Any] | None:
     """Return the function that makes the backends of devices of a type, as set by `set_backend`."""
     choice = _choices.get(kind)
     return None if choice is None else choice.make

@@ -99,7 +99,7 @@ class PublishedWork(PendingWork):
             return ()
         return super().streams_to_notify(before, call)
 
-    def streams_to_tell(self, call: str) -> tuple[int, ...]:
+    def streams_to_order(self, call: str) -> tuple[int, ...]:
         """Return the streams that have to wait; none if the host waits for whole devices."""
         waits_for_all = self.first.version < FIRST_WITH_STREAM and self.unsynced == "device"
         return () if waits_for_all else self.pending(call)

@@ -68,11 +68,11 @@ def _open(name: str | None, device: Device, call: str) -> Driver:
     signs = module.signs_of_driver()
     seen, missing = _missing.get(name, (None, None))
     if missing is not None and seen == signs:
-        raise missing._said_by(call)
+        raise missing._for_call(call)
     try:
         driver: Driver = module.open_driver(call)
     except DriverUnavailableError as error:
-        _missing[name] = signs, error._said_by(call)  # without a traceback, which keeps arrays
+        _missing[name] = signs, error._for_call(call)  # without a traceback, which keeps arrays
         raise
     return drivers.setdefault(name, driver)
 

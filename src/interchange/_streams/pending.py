@@ -61,12 +61,12 @@ class PendingWork:
         """Return the streams that wait for a borrower, which waited for those `before`."""
         return tuple(dict.fromkeys((*before, *self.pending(call))))
 
-    def streams_to_tell(self, call: str) -> tuple[int, ...]:
+    def streams_to_order(self, call: str) -> tuple[int, ...]:
         """Return the streams that wait for work of interchange, before that is enqueued."""
         return self.pending(call)
 
-    def on_told(self) -> None:
-        """Record that the streams of `streams_to_tell` wait for work of interchange."""
+    def on_notified(self) -> None:
+        """Record that the streams of `streams_to_order` wait for work of interchange."""
 
     @property
     def keepalive(self) -> Any:
@@ -134,11 +134,11 @@ class PendingCopy(PendingWork):
         self.move()
         return super().pending(call)
 
-    def streams_to_tell(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - as above
+    def streams_to_order(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - as above
         """Return our stream: earlier users of the copy have waited for it."""
         return (self.rest,)
 
-    def on_told(self) -> None:
+    def on_notified(self) -> None:
         """Record that work is pending on our stream."""
         self.move()
 

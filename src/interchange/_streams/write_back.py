@@ -67,7 +67,7 @@ def order_back(
                 order_streams(device, stream, user, ordinal, call, use.ordinal)
             all_wait = all_wait and bool(use.streams)
             if use.work is not None:
-                use.work.on_told()
+                use.work.on_notified()
     except BaseException:
         with contextlib.suppress(InterchangeError):
             order_streams(device, stream, None, ordinal, call)
@@ -85,7 +85,7 @@ def _uses_of(tensor: Any, call: str) -> Iterator[EarlierUse]:
     """Yield the earlier uses of a tensor's memory, with the streams that have to wait."""
     for work in all_users_of(tensor, call):
         keep = work.keepalive  # before the streams: a copy drops it when it is done
-        yield EarlierUse(work.streams_to_tell(call), work.ordinal, work, keep)
+        yield EarlierUse(work.streams_to_order(call), work.ordinal, work, keep)
 
 
 def all_users_of(tensor: Any, call: str) -> list[PendingWork]:

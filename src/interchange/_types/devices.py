@@ -155,7 +155,7 @@ class Device:
         try:
             return cls(number, ordinal)
         except UnsupportedDeviceError as error:
-            raise error._said_by(call) from None
+            raise error._for_call(call) from None
 
     @property
     def type(self) -> DLDeviceType:

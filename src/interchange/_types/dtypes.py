@@ -305,7 +305,7 @@ def _make(numbers: tuple[Any, ...], call: str, *, padded: bool = False) -> DType
     try:
         return DType(*numbers, padded=padded)
     except (ArgumentError, UnsupportedDTypeError) as error:
-        raise error._said_by(call) from None
+        raise error._for_call(call) from None
 
 
 def dtype_named(name: str) -> DType:

@@ -84,7 +84,7 @@ class InterchangeError(Exception):
         """The former name of `hint`, kept for one release."""
         return self.hint
 
-    def _said_by(self, call: str) -> Self:
+    def _for_call(self, call: str) -> Self:
         """Return the same error for another call: the one that the user made."""
         return self._but(call, self.hint)
 

@@ -60,7 +60,7 @@ class Repeater:
         """
         described = []
         for value, passed in arguments:
-            if passed.array is None and not _is_told_by_type(value, passed, is_typed=is_typed):
+            if passed.array is None and not _type_decides(value, passed, is_typed=is_typed):
                 return
             described.append(_describe(value, passed))
         with self._lock:
@@ -79,7 +79,7 @@ def _make(ordinal: int) -> Launcher | None:
     return _core.make_launcher((launch, capturing, current if several else 0), streams, *WORK)
 
 
-def _is_told_by_type(value: Any, passed: Passed, *, is_typed: bool) -> bool:
+def _type_decides(value: Any, passed: Passed, *, is_typed: bool) -> bool:
     """Whether the type of a number determines its argument type; an int is usually int64."""
     is_plain = module_of(type(value)) in _KNOWN
     return is_plain and (is_typed or type(value) is not int or passed.type is int64)

@@ -11,7 +11,7 @@ from interchange_conformance.evidence import causes
 from interchange_conformance.evidence.causes import (
     cause_of,
     cause_of_end,
-    is_told_in,
+    is_quoted_in,
     key_of,
     keys_of,
 )
@@ -199,9 +199,9 @@ def test_a_cause_whose_place_was_lost_is_that_of_its_only_like():
 
 def test_short_errors_are_not_looked_for_in_evidence():
     """They would match everywhere."""
-    assert not is_told_in("KeyError: 0", "whatever raised KeyError: 0")
-    assert is_told_in("KeyError: 'a long key'", "__dlpack__() raised KeyError: 'a long key'")
-    assert not is_told_in("KeyError: 'a long key'", "__dlpack__() raised nothing")
+    assert not is_quoted_in("KeyError: 0", "whatever raised KeyError: 0")
+    assert is_quoted_in("KeyError: 'a long key'", "__dlpack__() raised KeyError: 'a long key'")
+    assert not is_quoted_in("KeyError: 'a long key'", "__dlpack__() raised nothing")
 
 
 def test_a_pass_has_no_cause():

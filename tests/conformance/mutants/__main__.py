@@ -20,7 +20,7 @@ from interchange_conformance.registry import AREAS, load_checks
 from interchange_conformance.reports import files
 
 from .model import load_mutants
-from .trying import Trials, caught, complaints_of_counterpart, counterparts, items_of_role
+from .trying import Trials, caught, counterparts, failures_of_counterpart, items_of_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,17 +63,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.markdown:
             files.check_writable(options.markdown)
-        found, complaints = try_all(max(1, options.jobs))
+        found, failures = try_all(max(1, options.jobs))
         if options.markdown:
             files.write(options.markdown, as_markdown(found))
     except files.ReportError as error:
         sys.stderr.write(f"mutants: {error}\n")
         return _BAD_INPUT
     for one in found:
-        complaints += [f"{one.mutants[0].name} is not caught by {c}" for c in one.missed]
-    for complaint in complaints:
+        failures += [f"{one.mutants[0].name} is not caught by {c}" for c in one.missed]
+    for complaint in failures:
         sys.stderr.write(f"{complaint}\n")
-    return 1 if complaints else 0
+    return 1 if failures else 0
 
 
 def try_all(jobs: int) -> tuple[list[Caught], list[str]]:
@@ -125,7 +125,7 @@ def _try_counterpart(
     """Run all checks of a role on the honest counterpart of a mutant."""
     (name, role), mutant = counterpart
     with _one_of(free) as trials:
-        words = [f"{name}: {one}" for one in complaints_of_counterpart(mutant, role, trials)]
+        words = [f"{name}: {one}" for one in failures_of_counterpart(mutant, role, trials)]
     shown.step(name, is_bad=bool(words))
     return words
 

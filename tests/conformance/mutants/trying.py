@@ -120,7 +120,7 @@ def caught(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
     return {item: outcome for item, outcome in outcomes.items() if outcome.status in BAD}
 
 
-def complaints(mutant: Mutant, trials: Trials) -> list[str]:
+def failures(mutant: Mutant, trials: Trials) -> list[str]:
     """Return the errors in a mutant and the check that should catch it."""
     items = items_of(mutant)
     found = caught(trials.of(f"mutant:{mutant.name}", items, alone={mutant.check}))
@@ -147,7 +147,7 @@ def doubtful(check: str) -> frozenset[str]:
     return _DOUBTFUL - {"broken-subject"} if lies else _DOUBTFUL
 
 
-def complaints_of_counterpart(name: str, role: str, trials: Trials) -> list[str]:
+def failures_of_counterpart(name: str, role: str, trials: Trials) -> list[str]:
     """Return the findings of a role's checks in the counterpart of a mutant: there must be none."""
     found = caught(trials.of(f"counterpart:{name}", items_of_role(role)))
     return [f"{item}: {outcome.status}: {outcome.evidence}" for item, outcome in found.items()]

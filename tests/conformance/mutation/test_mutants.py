@@ -15,9 +15,9 @@ from interchange_conformance.registry import load_checks
 from mutants import load_mutants
 from mutants.trying import (
     Trials,
-    complaints,
-    complaints_of_counterpart,
     counterparts,
+    failures,
+    failures_of_counterpart,
     items_of,
 )
 
@@ -52,14 +52,14 @@ def test_a_mutant_is_caught(trials, is_emulated, name):
     if CHECKS[mutant.check].on == "cuda" and not is_emulated:
         pytest.skip("needs a CUDA driver, and the emulated one cannot be built here")
 
-    assert complaints(mutant, trials) == []
+    assert failures(mutant, trials) == []
 
 
 @pytest.mark.exhaustive(but=ONE_OF_EACH_ROLE)
 @pytest.mark.parametrize(("counterpart", "role"), COUNTERPARTS)
 def test_nothing_is_found_in_an_honest_subject(trials, counterpart, role):
     """No check of its role fails, at any severity."""
-    assert complaints_of_counterpart(COUNTERPARTS[counterpart, role], role, trials) == []
+    assert failures_of_counterpart(COUNTERPARTS[counterpart, role], role, trials) == []
 
 
 @pytest.mark.parametrize("name", CHECKS)

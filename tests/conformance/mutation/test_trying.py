@@ -13,9 +13,9 @@ from mutants.trying import (
     Outcome,
     Trials,
     caught,
-    complaints,
-    complaints_of_counterpart,
     counterparts,
+    failures,
+    failures_of_counterpart,
     items_of_role,
 )
 
@@ -70,7 +70,7 @@ def test_a_process_that_ends_is_replaced(trials):
     assert again["make_prints_nothing"].status == "pass"
 
 
-# ---------------------------------------------------------------- complaints
+# ---------------------------------------------------------------- failures
 
 
 class FixedOutcomes:
@@ -105,21 +105,21 @@ CAPSULE = next(one for one in MUTANTS.values() if load_checks()[one.check].area 
 )
 def test_what_is_wrong_with_a_mutant_is_reported(mutant, status, counterpart, complaint):
     """Its check catches it by its rule, and not its counterpart, or the complaint says why."""
-    found = complaints(mutant, FixedOutcomes(status, counterpart))
+    found = failures(mutant, FixedOutcomes(status, counterpart))
 
     assert bool(found) == (complaint is not None)
     assert all(complaint in one for one in found)
 
 
 def test_a_mutant_and_its_counterpart_are_run(trials):
-    """This mutant has no complaints."""
-    assert complaints(PRINTS, trials) == []
+    """This mutant has no failures."""
+    assert failures(PRINTS, trials) == []
 
 
 @pytest.mark.parametrize("status", ["hang", "pass", "not-applicable"])
 def test_whatever_is_found_in_a_counterpart_is_reported(status):
     """The complaint has the item and the evidence; other outcomes are no findings."""
-    words = complaints_of_counterpart("any", "producer", FixedOutcomes("pass", status))
+    words = failures_of_counterpart("any", "producer", FixedOutcomes("pass", status))
     found = items_of_role("producer") if status == "hang" else []
 
     assert words == [f"{item}: hang: why" for item in found]

@@ -61,10 +61,10 @@ def _expect_elsewhere(consumer: ConsumerUnderTest, way: Way, device: tuple[int, 
     attempt = Attempt(way.take, source)
     if not attempt.taken:
         return
-    _expect_said(consumer, attempt, device, f"{way}: {show(source)} {attempt}")
+    _expect_device(consumer, attempt, device, f"{way}: {show(source)} {attempt}")
 
 
-def _expect_said(
+def _expect_device(
     consumer: ConsumerUnderTest, attempt: Attempt, device: tuple[int, int], words: str
 ) -> None:
     """Raise an error if an imported array reports another device, or is read as host memory."""
@@ -157,7 +157,7 @@ def the_device_in_the_capsule_counts(consumer: ConsumerUnderTest, case: tuple[in
         attempt = Attempt(way.take, source)
         if attempt.taken:
             words = f"{way}: an array that said device (1, 0) and came as {case} {attempt}"
-            _expect_said(consumer, attempt, case, words)
+            _expect_device(consumer, attempt, case, words)
 
 
 @check(

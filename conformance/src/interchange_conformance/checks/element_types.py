@@ -88,13 +88,13 @@ def array_of(producer: ProducerUnderTest, dtype: Any) -> Any:
         x = some_array(producer, dtype)
     except BrokenSubjectError as error:
         raise NotApplicable(str(error)) from error
-    name = _type_said(x)
+    name = _dtype_text(x)
     if name in ELEMENT_TYPES and name != dtype:
         raise NotApplicable(f"make() was asked for {dtype!r}, and made {name}")
     return x
 
 
-def _type_said(x: Any) -> str:
+def _dtype_text(x: Any) -> str:
     """Return the element type that an array reports, such as ``"float32"``; empty if none."""
     try:
         return f"{getattr(x, 'dtype', None) or getattr(x, 'type', None)}".rpartition(".")[2]
@@ -149,7 +149,7 @@ def elements_in_foreign_byte_order_stay(producer: ProducerUnderTest, case: tuple
     """
     generation, order = case
     x = array_of(producer, order)
-    if not _type_said(x).startswith(FOREIGN_ORDER):
+    if not _dtype_text(x).startswith(FOREIGN_ORDER):
         raise NotApplicable(f"make() was asked for {order!r}, and made native elements")
 
     _expect_it_stays(producer, x, generation, repr(order))

@@ -43,7 +43,7 @@ def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: 
     try:
         address = table.managed_from(x)
     except Exception as error:  # noqa: BLE001 - the error under test
-        _expect_told(error, f"the export of {case or 'a plain array'!r:.60}")
+        _expect_message(error, f"the export of {case or 'a plain array'!r:.60}")
         return
     opened_at(address).consume().release()
 
@@ -66,10 +66,10 @@ def refused_loans_of_tables_leave_an_error(producer: ProducerUnderTest, case: An
     try:
         table.tensor_from(x)
     except Exception as error:  # noqa: BLE001 - the error under test
-        _expect_told(error, f"the loan of {case or 'a plain array'!r:.60}")
+        _expect_message(error, f"the loan of {case or 'a plain array'!r:.60}")
 
 
-def _expect_told(error: Exception, what: str) -> None:
+def _expect_message(error: Exception, what: str) -> None:
     """Raise an error unless a failed function has returned -1 with an exception set."""
     expect(not silent(error), f"{what} failed, and no error was set")
     expect(not isinstance(error, SystemError), f"{what}: {error!r:.200}, so 0 came with an error")
@@ -91,7 +91,7 @@ def the_work_stream_of_a_device_exists(producer: ProducerUnderTest) -> None:
     try:
         stream = table.current_work_stream(kind, number)
     except Exception as error:
-        _expect_told(error, f"current_work_stream({kind}, {number})")
+        _expect_message(error, f"current_work_stream({kind}, {number})")
         raise NotApplicable(f"it names no stream: {error!r:.200}") from error
 
     exists = stream in {None, LEGACY, PER_THREAD} or cuda.knows(stream)

@@ -203,7 +203,7 @@ def refused_allocations_leave_an_error(producer: ProducerUnderTest, case: tuple[
     exception, such as "MemoryError".
     """
     note(f"asking the allocator for element type and device {case}")
-    _expect_told(lambda: allocate(table_of(producer), (2, 3), *case), f"asked for {case}")
+    _expect_message(lambda: allocate(table_of(producer), (2, 3), *case), f"asked for {case}")
 
 
 @check("DLP-API-2", source=f"{_ALLOCATOR}: SetError is called exactly when")
@@ -213,10 +213,12 @@ def made_allocations_leave_no_error(producer: ProducerUnderTest) -> None:
     Call SetError(error_ctx, kind, message) exactly when you return -1.
     """
     table = table_of(producer)
-    _expect_told(lambda: allocate(table, (2, 3), ELEMENTS["float32"], _HOST), "asked for float32")
+    _expect_message(
+        lambda: allocate(table, (2, 3), ELEMENTS["float32"], _HOST), "asked for float32"
+    )
 
 
-def _expect_told(ask: Callable[[], Allocated], what: str) -> None:
+def _expect_message(ask: Callable[[], Allocated], what: str) -> None:
     """Raise `Found` unless an allocator reports one error if it fails, and none otherwise."""
     made = ask()
     if made.code:

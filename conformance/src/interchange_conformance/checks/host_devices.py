@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 check: Decorator = area("devices")
 
 
-def _said(x: Any) -> Any:
+def _reported_device(x: Any) -> Any:
     """Return the result of ``__dlpack_device__()``."""
     if not hasattr(x, "__dlpack_device__"):
         raise NotApplicable(f"{type(x).__name__} has no __dlpack_device__")
@@ -55,7 +55,7 @@ def devices_are_tuples_of_two_ints(producer: ProducerUnderTest) -> None:
     Return (device type, device id), and 0 for the id of a device that is the only one of its kind:
     not None, and not the type alone.
     """
-    said = _said(some_array(producer))
+    said = _reported_device(some_array(producer))
 
     expect(
         isinstance(said, tuple)
@@ -73,7 +73,7 @@ def device_types_are_known_numbers(producer: ProducerUnderTest, case: str) -> No
     enum.
     """
     x = some_array(producer)
-    said = _said(x)
+    said = _reported_device(x)
     found = opened(producer, x, case)
 
     known = {int(kind) for kind in DLDeviceType}
@@ -97,7 +97,7 @@ def capsules_are_on_the_device_that_was_said(producer: ProducerUnderTest, case: 
     __dlpack_device__() returns, before it has the capsule.
     """
     x = producer.make(device=case) if case in KINDS else some_array(producer)
-    said = _said(x)
+    said = _reported_device(x)
     if not isinstance(said, tuple) or len(said) != 2:
         raise NotApplicable(f"__dlpack_device__() returned {said!r:.200}")
 
@@ -132,7 +132,7 @@ def host_memory_has_device_id_0(producer: ProducerUnderTest, case: str) -> None:
 
 
 _OWN: Final[dict[str, Callable[[Any], Any]]] = {
-    "as-it-was-said": _said,
+    "as-it-was-said": _reported_device,
     "as-ints": lambda _: HOST,
     "as-an-enum": lambda _: (DLDeviceType.kDLCPU, 0),
 }

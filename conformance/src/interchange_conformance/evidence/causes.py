@@ -30,7 +30,7 @@ def cause_of(error: BaseException | None) -> str:
     """Return the cause of an exception; empty without one."""
     if error is None:
         return ""
-    told = _told(error)
+    told = _text_of(error)
     return f"{told}{_behind(_places(error)) or _seen.get(told, '')}"
 
 
@@ -39,16 +39,16 @@ _seen: Final[dict[str, str]] = {}  # of errors whose frames are dropped: these k
 
 def see(error: BaseException) -> None:
     """Record the origin of an error, before its frames are dropped."""
-    _seen[_told(error)] = _behind(_places(error))
+    _seen[_text_of(error)] = _behind(_places(error))
 
 
 def seen_in(evidence: str) -> str:
     """Return the cause that evidence quotes, among those recorded; the longest if several match."""
-    quoted = [told for told in _seen if is_told_in(told, evidence)]
+    quoted = [told for told in _seen if is_quoted_in(told, evidence)]
     return max((f"{told}{_seen[told]}" for told in quoted), key=len, default="")
 
 
-def _told(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     """Return an error's class, and the first line of its message."""
     words = words_of(error).strip().partition("\n")[0][:_LONGEST]
     return f"{type(error).__name__}: {cleaned(words)}" if words else type(error).__name__
@@ -108,12 +108,12 @@ def _parts(cause: str) -> tuple[str, str]:
     return (words, f" ({place}") if words and ", line " in place else (cause, "")
 
 
-def is_told_in(cause: str, evidence: str) -> bool:
+def is_quoted_in(cause: str, evidence: str) -> bool:
     """Return whether evidence that a check wrote quotes the error of a cause.
 
     Examples
     --------
-    >>> is_told_in("ValueError: no stream 1 (a/b.py, line 2, in f)", "ValueError: no stream 2 came")
+    >>> is_quoted_in("ValueError: no stream 1 (a/b.py, line 2)", "ValueError: no stream 2 came")
     True
     """
     words = _VARYING.sub("#", _parts(cause)[0])

@@ -232,7 +232,7 @@ def _attempts(sample: Sample, consumer: Kind, stream: int | None) -> Iterator[At
         return Found(result, elements_of(consumer, result), sample.values)
 
     yield Attempt(hand, shares=True, keeps_readonly=True)
-    if sample.readonly is False and _is_unsaid(sample.array):
+    if sample.readonly is False and _lacks_readonly_flag(sample.array):
         yield Attempt(
             partial(hand, assume_writable=True), shares=True, note=_UNSAID, keeps_readonly=True
         )
@@ -247,7 +247,7 @@ def elements_of(kind: Kind, x: Any) -> list[Any]:
     return list(read(x))
 
 
-def _is_unsaid(x: Any) -> bool:
+def _lacks_readonly_flag(x: Any) -> bool:
     """Return whether a producer's capsule does not state whether memory is writable."""
     import interchange
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange_conformance.evidence.causes import is_told_in, keys_of
+from interchange_conformance.evidence.causes import is_quoted_in, keys_of
 from interchange_conformance.registry import ROLES, SEVERITIES
 
 from .catalogue import check_name
@@ -154,7 +154,7 @@ def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Ju
 def _cause_of(one: Judged, causes: Mapping[str, str]) -> object:
     """Return the value that all items of a finding have in common."""
     verdict = one.verdict
-    told = verdict.cause or next((it for it in causes if is_told_in(it, verdict.evidence)), "")
+    told = verdict.cause or next((it for it in causes if is_quoted_in(it, verdict.evidence)), "")
     if told and one.standing == "unexpected-failure":
         return causes[told]
     output = "" if verdict.status == "hang" else verdict.output  # the place of a hang is random

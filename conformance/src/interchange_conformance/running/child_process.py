@@ -81,7 +81,7 @@ class ChildProcess:
         self, child: int, said: int, printed: int, parent_pipe: int | None, helpers: set[int]
     ) -> None:
         self._child, self._parent_pipe, self._helpers = child, parent_pipe, helpers
-        self._said, self._printed = said, printed
+        self._report_pipe, self._printed = said, printed
         self._open = {said, printed}
         self._messages, self._output = _Messages(), b""
         self._ended = False
@@ -112,7 +112,7 @@ class ChildProcess:
             poll.register(self._parent_pipe, 0)  # only to detect that it was closed
         deadline, has_begun = time.monotonic() + seconds_before + seconds, False
         while (left := deadline - time.monotonic()) > 0:
-            pause = min(left, _TICK if self._said in self._open else _SOON)
+            pause = min(left, _TICK if self._report_pipe in self._open else _SOON)
             for pipe, _ in poll.poll(pause * 1000):
                 if pipe == self._parent_pipe:
                     raise ParentGoneError
@@ -133,7 +133,7 @@ class ChildProcess:
             return True
         if not chunk:
             self._open.discard(pipe)
-        elif pipe == self._said:
+        elif pipe == self._report_pipe:
             self._messages.take_in(chunk)
         else:
             self._output = (self._output + chunk)[-_KEPT:]
@@ -161,7 +161,7 @@ class ChildProcess:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._child, 0)
         self._sweep()
-        os.close(self._said)
+        os.close(self._report_pipe)
         os.close(self._printed)
 
     def _cut(self) -> None:

@@ -60,4 +60,4 @@ def _cause_of(found: Found, evidence: str) -> str:
     if found.__cause__ is not None:
         return causes.cause_of(found.__cause__)
     cause = causes.cause_of(found.__context__)  # it may differ from the finding
-    return cause if causes.is_told_in(cause, evidence) else causes.seen_in(evidence)
+    return cause if causes.is_quoted_in(cause, evidence) else causes.seen_in(evidence)

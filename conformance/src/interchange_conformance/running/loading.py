@@ -61,7 +61,7 @@ def _imported(module: str, spec: str) -> Any:
     try:
         return importlib.import_module(module)
     except BaseException as error:
-        raise BrokenSubjectError(f"{spec}: {module} does not import: {_told(error)}") from error
+        raise BrokenSubjectError(f"{spec}: {module} does not import: {_text_of(error)}") from error
 
 
 def _found(spec: str, module: str, name: str) -> Any:
@@ -70,10 +70,10 @@ def _found(spec: str, module: str, name: str) -> Any:
     try:
         return reduce(getattr, name.split("."), holder)
     except BaseException as error:
-        raise BrokenSubjectError(f"{spec}: {_told(error)}") from error
+        raise BrokenSubjectError(f"{spec}: {_text_of(error)}") from error
 
 
-def _told(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     """Return an error's class and text; exceptions that end a process are reported as well."""
     return f"{type(error).__name__}: {words_of(error)}"
 

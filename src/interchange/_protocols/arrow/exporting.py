@@ -64,7 +64,7 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     if kind == "tensor":
         return _tensor_field(element, spec.layout, name, call)
     if not spec.layout.is_c_contiguous:
-        raise _not_side_by_side(spec.layout, call)
+        raise _not_contiguous_error(spec.layout, call)
     field = element
     for extent in shape[:0:-1]:
         field = ArrowField(f"+w:{extent}", children=(field._replace(name="item"),))
@@ -91,7 +91,7 @@ def _instead_of(dtype: DType) -> str | None:
     return None
 
 
-def _not_side_by_side(layout: Layout, call: str) -> CopyNeededError:
+def _not_contiguous_error(layout: Layout, call: str) -> CopyNeededError:
     """Return the error for elements that are not contiguous in the order of their axes."""
     what = f"shape {layout.shape} has strides {layout.strides}"
     return CopyNeededError(call, what, "ARROW-OUT-2")
@@ -109,7 +109,7 @@ def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> 
     order = _order_in_memory(layout)
     shape = [inner[axis] for axis in order]
     if not _is_dense(layout, order):
-        raise _not_side_by_side(layout, call)
+        raise _not_contiguous_error(layout, call)
     said: dict[str, list[int]] = {"shape": shape}
     if order != sorted(order):
         said["permutation"] = [order.index(axis) for axis in range(len(order))]
