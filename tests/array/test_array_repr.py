@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -98,3 +99,87 @@ def test_str_is_repr():
     array = ix.from_buffer(b"ab")
 
     assert str(array) == f"{array}" == repr(array)
+
+
+# ---------------------------------------------------------------- notebooks and rich
+
+
+def _picture(array):
+    """Return the attributes of the table, and the texts and shades of the picture, of the HTML."""
+    tree = ET.fromstring(array._repr_html_())  # noqa: S314 - ours
+    rows = {row.find("th").text: row.find(".//code").text for row in tree.iter("tr")}
+    svg = tree.find(".//svg")
+    if svg is None:
+        return rows, [], []
+    texts = [int(one.text) for one in svg.iter("text")]
+    return rows, texts, [float(one.get("fill-opacity")) for one in svg.iter("rect")]
+
+
+@pytest.mark.parametrize(
+    ("array", "offsets"),
+    [
+        (np.zeros((2, 3)), [0, 1, 2, 3, 4, 5]),
+        (np.zeros((2, 3)).T, [0, 3, 1, 4, 2, 5]),
+        (np.zeros((2, 3))[::-1], [0, 1, 2, -3, -2, -1]),
+        (np.broadcast_to(np.zeros(3), (2, 3)), [0, 1, 2, 0, 1, 2]),
+        (np.zeros((5, 2, 3))[:, :, ::2], [0, 2, 3, 5]),
+        (np.zeros(3), [0, 1, 2]),
+        (np.array(1.0), [0]),
+        (np.zeros((0, 3)), []),
+    ],
+)
+def test_a_notebook_shows_the_memory_order(array, offsets):
+    """Each cell has its offset, and shades are in the order of memory."""
+    x = ix.asarray(array)
+    rows, texts, shades = _picture(x)
+
+    assert texts == offsets
+    by_offset = dict(sorted(zip(texts, shades, strict=True)))
+    assert [*by_offset.values()] == sorted(by_offset.values())
+    assert rows == {
+        "shape": str(x.shape),
+        "dtype": "float64",
+        "device": "cpu",
+        "strides": str(x.strides),
+        "readonly": str(x.readonly),
+        "owner": "numpy.ndarray",
+    }
+
+
+def test_a_notebook_shows_a_part_of_a_large_array():
+    """The caption says which part."""
+    x = ix.asarray(np.zeros((2, 100, 7)))
+
+    assert len(_picture(x)[1]) == 6 * 7
+    assert "Offset of each element of x[0, :6, :] from the first" in x._repr_html_()
+
+
+def test_a_notebook_shows_device_memory_without_reading_it():
+    """There are no elements, and the same picture."""
+    x = ix.from_pointer(4096, (2, 3), "float16", device="cuda:0")
+
+    rows, texts, _ = _picture(x)
+    assert (rows["device"], texts) == ("cuda:0", [0, 1, 2, 3, 4, 5])
+    assert "<pre>" not in x._repr_html_()
+
+
+def test_the_text_of_a_notebook_is_escaped():
+    """Names of types and elements are text, and no HTML."""
+    owner = type("<script>", (bytearray,), {"__module__": "a&b"})(b"abc")
+    html = ix.asarray(owner)._repr_html_()
+
+    assert "a&amp;b.&lt;script&gt;" in html
+    assert "<script>" not in html
+    assert "<pre>[97, 98, 99]</pre>" in html
+
+
+def test_rich_shows_attributes_and_few_elements():
+    """Other elements are left out, and those that cannot be read."""
+    pretty = pytest.importorskip("rich.pretty")
+
+    assert pretty.pretty_repr(ix.asarray(bytearray(b"ab")), max_width=200) == (
+        "Array(shape=(2,), dtype=DType('uint8'), device=Device('cpu'), strides=(1,),"
+        " readonly=False, owner=<class 'bytearray'>, elements=[97, 98])"
+    )
+    for array in (np.zeros(101), np.zeros(0)):
+        assert "elements" not in dict(ix.asarray(array).__rich_repr__())

@@ -27,7 +27,7 @@ from .namespace import namespace_of
 from .native_arrays import describe
 from .operators import Operators
 from .pickling import reduce_array
-from .printing import describe_array
+from .printing import describe_array, describe_array_in_html, rich_fields
 from .protocols import Protocols
 from .scalars import ScalarMethods
 
@@ -299,6 +299,12 @@ class Array(ScalarMethods, Operators, Protocols):
 
     def __repr__(self) -> str:
         return describe_array(self)
+
+    def _repr_html_(self) -> str:
+        return describe_array_in_html(self)
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        return rich_fields(self)
 
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if name not in HINTS]
