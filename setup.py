@@ -1,5 +1,8 @@
 """Build the native core where it can be built; what is static stands in pyproject.toml.
 
+The README for an index page is made here, too: its links lead to the repository, if that has an
+address (``Repository`` of ``[project.urls]``), and are text otherwise.
+
 Source: setuptools, "Building Extension Modules"; CPython's stable ABI, which free-threaded builds
 before 3.15 have not: there the extension is for one release of CPython.
 
@@ -10,6 +13,7 @@ before 3.15 have not: there the extension is for one release of CPython.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -133,6 +137,22 @@ class Wheel(bdist_wheel):
             self.root_is_pure = not self.distribution.has_ext_modules()
 
 
+def readme() -> str:
+    """Return the README with links that work on an index page, which has no files beside it."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    project = Path("pyproject.toml").read_text(encoding="utf-8")
+    address = re.search(r'^Repository = "(.+?)/?"$', project, re.MULTILINE)
+    version = re.search(r'^version = "(.+)"$', project, re.MULTILINE)
+    if address and version:
+        kinds = (r"(!\[[^]]*\]\()", "raw"), (r"((?<!!)\[[^]]*\]\()", "blob")
+        for link, kind in kinds:
+            there = rf"\1{address[1]}/{kind}/v{version[1]}/"
+            text = re.sub(rf"{link}(?!https?:)", there, text)
+        return text
+    text = re.sub(r"^!\[[^]]*\]\((?!https?:).*\)\n\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"\[(?:[^]]*)\]\((?!https?:)([^)]+)\)", r"`\1`", text)
+
+
 why_none = hindrance()
 if why_none and BUILD != "skip" and {"bdist_wheel", "editable_wheel"} & set(sys.argv):
     say(why_none)
@@ -149,5 +169,7 @@ extension = Extension(
 setup(
     ext_modules=[extension] if native else [],
     cmdclass={"build_ext": BuildNative, "bdist_wheel": Wheel},
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if native and LIMITED else {},
 )

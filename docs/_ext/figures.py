@@ -8,6 +8,8 @@ that no figure can go stale.  In a MyST page::
 
     ```{column-figure} lists
     ```
+
+``python docs/_ext/figures.py`` writes the first one for the README, to ``docs/_static``.
 """
 
 from __future__ import annotations
@@ -116,6 +118,34 @@ def exchange_figure() -> str:
     return drawing("Imports and exports", described, y + 4, [*parts, *more])
 
 
+FOR_README: Final = DOCS / "_static" / "exchange.svg"
+_STYLE: Final = """
+svg { color: #24292f; font: 15px sans-serif; fill: currentColor; }
+.head { font-weight: 700; }
+.chip { fill: #f6f8fa; stroke: #d0d7de; }
+.protocol { fill: #dbe4f5; }
+.core { fill: #d9efe0; stroke: #14532d; }
+.arrow { fill: none; stroke: currentColor; stroke-width: 1.5; }
+@media (prefers-color-scheme: dark) {
+  svg { color: #e6edf3; }
+  .chip { fill: #161b22; stroke: #30363d; }
+  .protocol { fill: #23314f; }
+  .core { fill: #173a26; stroke: #9be0b6; }
+}
+"""
+"""Colours of a figure that stands alone: in pages they are those of heat-maps.css."""
+
+
+def standalone(figure: str) -> str:
+    """Return a figure as a file of its own."""
+    size = re.sub(
+        r'^<svg class="figure"(.*?viewBox="0 0 (\S+) (\S+)")',
+        r'<svg xmlns="http://www.w3.org/2000/svg"\1 width="\2" height="\3"',
+        figure,
+    )
+    return size.replace("</desc>\n", f"</desc>\n<style>{_STYLE}</style>\n", 1)
+
+
 # ---------------------------------------------------------------- properties and layers
 
 PROPERTIES: Final = ("location", "owner", "synchronisation")
@@ -207,3 +237,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, Figure)
     app.add_directive("column-figure", ColumnFigure)
     return {"parallel_read_safe": True}
+
+
+if __name__ == "__main__":
+    FOR_README.write_text(standalone(exchange_figure()), encoding="utf-8")

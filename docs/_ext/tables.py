@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import computed
+import status
 from stream_duties import DUTIES
 
 import interchange
@@ -350,13 +351,14 @@ def _computes(name: str, lacks: list[str]) -> str:
 
 
 def facts() -> dict[str, str]:
-    """Return the versions that pages name: pages write ``{{ numpy }}`` and never the number."""
+    """Return what pages name by ``{{ numpy }}``: versions, and what was run where (`status`)."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     return {
         "dlpack": "{}.{}".format(*abi.DLPACK_VERSION),
         "numpy": _floor(r'dependencies = \["numpy>=([\d.]+)"\]', project),
         "python": _floor(r'requires-python = ">=([\d.]+)"', project),
         "pythons": ", ".join(re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)),
+        **status.sentences(),
     }
 
 

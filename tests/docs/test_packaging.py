@@ -23,6 +23,7 @@ _HOSTS = frozenset(  # existing addresses, whose pages were checked
         "peps.python.org",
         "semver.org",
         "shields.io",
+        "www.w3.org",  # the namespace of SVG
     }
 )
 _RESERVED = re.compile(r"(?:[\w-]+\.)*(?:example(?:\.(?:org|com|net))?|invalid|localhost)")

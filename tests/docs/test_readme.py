@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -21,6 +23,10 @@ DOCS = (
     'python3 -m venv .venv && .venv/bin/pip install -q ".[docs]" "./conformance[emulated]"'
     " && .venv/bin/sphinx-build docs docs/_build/html"
 )
+
+LINK = re.compile(r"\]\((?!https?:)([^)]+)\)")
+"""A link to a file of the repository."""
+TEN = 10  # [lines]
 
 
 @pytest.fixture(scope="module")
@@ -68,17 +74,68 @@ def test_the_command_is_installed(project):
     assert re.search(r'^interchange = "interchange\.cli:main"$', project, re.MULTILINE)
 
 
-def test_the_files_that_it_names_exist(readme, root):
-    """Each path in a code span is a file or folder of the repository."""
-    paths = re.findall(r"`((?:docs|src|tests)/[^` ]+|[A-Z]+(?:\.md)?)`", readme)
+def test_the_example_and_the_picture_come_first(readme):
+    """A reader sees what it is for, the figure, and an example of ten lines before all else."""
+    first = readme.partition("\n## ")[0]
+    purpose = re.search(r"^- .*?\n\n", first, re.MULTILINE | re.DOTALL)
 
-    assert len(paths) > len("links")
-    assert [path for path in paths if not (root / path).exists()] == []
+    assert purpose is not None
+    assert len(purpose[0].splitlines()) <= TEN
+    assert len(_blocks(first, "python")[0].splitlines()) <= TEN
+    assert "](docs/_static/exchange.svg)" in first
 
 
-def test_nothing_is_linked_relative_to_the_page(readme):
-    """Links are absolute, since a package index shows the page without the repository."""
-    assert re.findall(r"\]\((?!https?:)[^)]+\)|^\[[^]]+\]:|<a |<img ", readme, re.MULTILINE) == []
+def test_the_picture_is_the_figure_of_the_docs(docs_module):
+    """``python docs/_ext/figures.py`` draws both with one function."""
+    figures = docs_module("figures")
+    drawn = figures.exchange_figure()
+    kept = figures.FOR_README.read_text(encoding="utf-8")
+
+    assert kept == figures.standalone(drawn)
+    assert kept.endswith(drawn.partition("</desc>")[2])
+    assert ET.fromstring(kept).findtext("{http://www.w3.org/2000/svg}title")  # noqa: S314 - ours
+
+
+def test_links_lead_to_files_of_the_repository(root):
+    """Each relative link of a page at the root works on a code host."""
+    for page in root.glob("*.md"):
+        links = LINK.findall(page.read_text(encoding="utf-8"))
+        assert links or page.name == "SECURITY.md"
+        assert [link for link in links if not (root / link).exists()] == []
+
+
+def _on_an_index(root, folder, project):
+    """Return the README that a distribution has, with another pyproject.toml."""
+    for name in ("README.md", "setup.py"):
+        shutil.copy2(root / name, folder)
+    (folder / "pyproject.toml").write_text(project, encoding="utf-8")
+    command = [sys.executable, "setup.py", "-q", "--long-description"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_without_an_address_an_index_page_has_paths_and_no_links(readme, root, tmp_path, project):
+    """An index shows the page without the repository, whose address is not known yet."""
+    shown = _on_an_index(root, tmp_path, project)
+
+    assert "Repository" not in project
+    assert LINK.findall(shown) == []
+    assert "![" not in shown
+    assert "| `docs/start.md` | a first exchange" in shown
+    assert _blocks(shown, "python") == _blocks(readme, "python")
+    assert _blocks(shown, "sh") == _blocks(readme, "sh")
+
+
+def test_with_an_address_the_links_of_an_index_page_lead_there(root, tmp_path, project):
+    """Links lead to the files of the release, and the picture to its bytes."""
+    address = '[project.urls]\nRepository = "https://host.example/us/it/"\n\n[project.scripts]'
+    version = re.search(r'^version = "(.*)"', project, re.MULTILINE)[1]
+
+    shown = _on_an_index(root, tmp_path, project.replace("[project.scripts]", address))
+
+    assert LINK.findall(shown) == []
+    assert f"[Start](https://host.example/us/it/blob/v{version}/docs/start.md)" in shown
+    assert f"](https://host.example/us/it/raw/v{version}/docs/_static/exchange.svg)" in shown
 
 
 def test_the_versions_are_those_of_the_project(readme, tables):
