@@ -66,3 +66,18 @@ def test_rule_ids_are_whole(seen):
 def test_nothing_is_wider_than_the_screen(seen):
     """Wide elements scroll within the page, and the page does not scroll sideways."""
     assert seen.too_wide == dict.fromkeys(LOOKS, 0)
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        "faq",
+        "guides/packaging",
+        *(f"guides/cookbook/{one}" for one in ("memory", "media", "tables")),
+    ],
+)
+def test_pages_to_look_things_up_in_are_short(browser, built, guide):
+    """Symptoms, recipes and the guide on packaging are at most ten screens long."""
+    browser.show(built / f"{guide}.html", size=(1920, 1080))
+
+    assert browser.run("return document.documentElement.scrollHeight") / 1080 <= 10
