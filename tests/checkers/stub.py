@@ -15,7 +15,7 @@ from textwrap import indent
 from interchange import xp
 
 STUB = Path(xp.__file__).with_suffix(".pyi")
-HEAD = '''"""The array-API namespace over any memory: the names of the standard, and nothing else.
+HEAD = '''"""The array-API namespace over any memory: the names of the standard, and float16.
 
 Made of the functions and their table by tests/checkers/stub.py: not to be changed by hand.
 """

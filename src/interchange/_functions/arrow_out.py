@@ -5,13 +5,13 @@ Source: The Arrow PyCapsule interface; The Arrow C data, stream and device inter
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._protocols.arrow.exporting import column_of, field_of
 from interchange._protocols.arrow.types import read_type
 from interchange._protocols.host import check_host
+from interchange._protocols.protocol_attributes import is_mapping
 from interchange._streams.events import recorded_event_of
 from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
@@ -29,6 +29,8 @@ from interchange.abi.arrow import ARROW_SCHEMA, ArrowColumn, ArrowField, ArrowSc
 from .importing import import_any, keep_array, keep_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import CapsuleType
 
     from interchange._array import Array
@@ -230,7 +232,7 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
     if kind not in _KINDS:
         what, hint = f"kind={show(kind)}", "pass 'column' or 'tensor'"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
-    if isinstance(x, Mapping):
+    if is_mapping(x):
         return _table(x, kind)
     array = import_any(x, call=_CALL)
     try:

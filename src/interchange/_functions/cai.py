@@ -5,12 +5,12 @@ Source: CUDA Array Interface, versions 0 to 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 
 from interchange import _core
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai, dlpack
+from interchange._protocols.protocol_attributes import is_mapping
 from interchange._protocols.published_work import ATTRIBUTE
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_consumer
@@ -34,6 +34,8 @@ from .importing import import_any, import_dlpack, on_stream
 from .record_importing import record_that_goes_first
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from interchange._types.typing import AnyArray, SupportsCUDAArrayInterface
 
 _FROM: Final = "from_cai()"
@@ -199,7 +201,7 @@ def _find_record(x: Any) -> tuple[Any, Any]:
     raw = getattr(x, ATTRIBUTE, None)
     if raw is not None:
         return x, raw
-    if isinstance(x, Mapping):
+    if is_mapping(x):
         return None, x
     what = f"{type(x).__name__} has no {ATTRIBUTE}"
     raise NoProtocolError(

@@ -9,12 +9,15 @@ a table.
 from __future__ import annotations
 
 from collections import UserString
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import GetSetDescriptorType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.type_table import TypeTable
 from interchange.abi import PyCapsule
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 ARROW_METHODS: Final = (
     "__arrow_c_device_array__",
@@ -118,6 +121,14 @@ def has_buffer(x: Any) -> bool:
 def has_memory(x: Any) -> bool:
     """Whether `x` exports its elements as an array or a buffer."""
     return any(hasattr(x, word) for word in ARRAY_WORDS) or has_buffer(x)
+
+
+def is_mapping(x: Any) -> TypeIs[Mapping[Any, Any]]:
+    """Whether `x` is a mapping, such as a dict."""
+    try:
+        return isinstance(x, Mapping)
+    except TypeError:  # a metaclass may make its classes unhashable
+        return False
 
 
 def is_sequence(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The array-API namespace over any memory: the names of the standard, and nothing else.
+"""The array-API namespace over any memory: the names of the standard, and float16.
 
 Source: array API standard 2025.12.  This module has no code, since some names are those of
 built-ins.
@@ -31,6 +31,7 @@ from .data_types import (
     bool_ as bool,
     complex64,
     complex128,
+    float16,
     float32,
     float64,
     int8,
@@ -152,8 +153,8 @@ __array_api_version__ = "2025.12"
 
 __all__ = [  # noqa: PLE0604 - names, which a linter cannot see
     *("__array_api_version__", "__array_namespace_info__", "e", "inf", "nan", "newaxis", "pi"),
-    *("bool", "complex64", "complex128", "float32", "float64", "int8", "int16", "int32", "int64"),
-    *("uint8", "uint16", "uint32", "uint64", "fft", "linalg"),
+    *("bool", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32"),
+    *("int64", "uint8", "uint16", "uint32", "uint64", "fft", "linalg"),
     *FUNCTIONS,
 ]
 

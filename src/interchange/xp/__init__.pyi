@@ -1,4 +1,4 @@
-"""The array-API namespace over any memory: the names of the standard, and nothing else.
+"""The array-API namespace over any memory: the names of the standard, and float16.
 
 Made of the functions and their table by tests/checkers/stub.py: not to be changed by hand.
 """
@@ -16,7 +16,7 @@ from interchange.xp.sets import UniqueCountsResult
 from interchange.xp.sets import UniqueInverseResult
 import builtins
 
-__all__ = ['__array_api_version__', '__array_namespace_info__', 'e', 'inf', 'nan', 'newaxis', 'pi', 'bool', 'complex64', 'complex128', 'float32', 'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'fft', 'linalg', 'arange', 'asarray', 'empty', 'empty_like', 'eye', 'from_dlpack', 'full', 'full_like', 'linspace', 'meshgrid', 'ones', 'ones_like', 'tril', 'triu', 'zeros', 'zeros_like', 'astype', 'can_cast', 'finfo', 'iinfo', 'isdtype', 'result_type', 'take', 'take_along_axis', 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'broadcast_arrays', 'broadcast_shapes', 'broadcast_to', 'concat', 'expand_dims', 'flip', 'moveaxis', 'permute_dims', 'repeat', 'reshape', 'roll', 'squeeze', 'stack', 'tile', 'unstack', 'argmax', 'argmin', 'count_nonzero', 'nonzero', 'searchsorted', 'where', 'isin', 'unique_all', 'unique_counts', 'unique_inverse', 'unique_values', 'argsort', 'sort', 'cumulative_prod', 'cumulative_sum', 'max', 'mean', 'min', 'prod', 'std', 'sum', 'var', 'all', 'any', 'diff', 'abs', 'acos', 'acosh', 'add', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'bitwise_and', 'bitwise_invert', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'ceil', 'clip', 'conj', 'copysign', 'cos', 'cosh', 'divide', 'equal', 'exp', 'expm1', 'floor', 'floor_divide', 'greater', 'greater_equal', 'hypot', 'imag', 'isfinite', 'isinf', 'isnan', 'less', 'less_equal', 'log', 'log10', 'log1p', 'log2', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'maximum', 'minimum', 'multiply', 'negative', 'nextafter', 'not_equal', 'positive', 'pow', 'real', 'reciprocal', 'remainder', 'round', 'sign', 'signbit', 'sin', 'sinh', 'sqrt', 'square', 'subtract', 'tan', 'tanh', 'trunc']
+__all__ = ['__array_api_version__', '__array_namespace_info__', 'e', 'inf', 'nan', 'newaxis', 'pi', 'bool', 'complex64', 'complex128', 'float16', 'float32', 'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'fft', 'linalg', 'arange', 'asarray', 'empty', 'empty_like', 'eye', 'from_dlpack', 'full', 'full_like', 'linspace', 'meshgrid', 'ones', 'ones_like', 'tril', 'triu', 'zeros', 'zeros_like', 'astype', 'can_cast', 'finfo', 'iinfo', 'isdtype', 'result_type', 'take', 'take_along_axis', 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'broadcast_arrays', 'broadcast_shapes', 'broadcast_to', 'concat', 'expand_dims', 'flip', 'moveaxis', 'permute_dims', 'repeat', 'reshape', 'roll', 'squeeze', 'stack', 'tile', 'unstack', 'argmax', 'argmin', 'count_nonzero', 'nonzero', 'searchsorted', 'where', 'isin', 'unique_all', 'unique_counts', 'unique_inverse', 'unique_values', 'argsort', 'sort', 'cumulative_prod', 'cumulative_sum', 'max', 'mean', 'min', 'prod', 'std', 'sum', 'var', 'all', 'any', 'diff', 'abs', 'acos', 'acosh', 'add', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'bitwise_and', 'bitwise_invert', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'ceil', 'clip', 'conj', 'copysign', 'cos', 'cosh', 'divide', 'equal', 'exp', 'expm1', 'floor', 'floor_divide', 'greater', 'greater_equal', 'hypot', 'imag', 'isfinite', 'isinf', 'isnan', 'less', 'less_equal', 'log', 'log10', 'log1p', 'log2', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'maximum', 'minimum', 'multiply', 'negative', 'nextafter', 'not_equal', 'positive', 'pow', 'real', 'reciprocal', 'remainder', 'round', 'sign', 'signbit', 'sin', 'sinh', 'sqrt', 'square', 'subtract', 'tan', 'tanh', 'trunc']
 
 __array_api_version__: str
 from .inspection import Info as __array_namespace_info__
@@ -28,6 +28,7 @@ pi: float
 bool: DType
 complex64: DType
 complex128: DType
+float16: DType
 float32: DType
 float64: DType
 int8: DType

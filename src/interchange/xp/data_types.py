@@ -1,4 +1,4 @@
-"""Element types that the standard computes with; `interchange.DType` names all others.
+"""Element types of the standard, and float16; `interchange.DType` names all others.
 
 Source: array API standard 2025.12, Data Types.
 """
@@ -18,6 +18,7 @@ uint8: Final = DType.of("uint8")
 uint16: Final = DType.of("uint16")
 uint32: Final = DType.of("uint32")
 uint64: Final = DType.of("uint64")
+float16: Final = DType.of("float16")  # an extension: the standard has no half precision
 float32: Final = DType.of("float32")
 float64: Final = DType.of("float64")
 complex64: Final = DType.of("complex64")
