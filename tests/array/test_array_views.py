@@ -273,7 +273,7 @@ def test_a_shape_with_another_product_is_refused(shape, wanted):
     ("method", "argument"),
     [
         *(("permute_dims", axes) for axes in (None, 1, "01", (0.0, 1.0), (None, None))),
-        *(("broadcast_to", shape) for shape in (None, 3, "3", (3.0,))),
+        *(("broadcast_to", shape) for shape in (None, 3.0, "3", (3.0,))),
         *(("reshape", shape) for shape in (None, "24", 24.0, (24.0,), [None])),
     ],
     ids=repr,
@@ -283,6 +283,13 @@ def test_axes_and_shapes_are_made_of_ints(method, argument):
     call = getattr(ix.asarray(numbered(4, 6)), method)
 
     assert refusal(ix.ArgumentError, call, argument) == "IX-ARGUMENT-1"
+
+
+def test_an_int_is_a_shape_of_one_axis():
+    """An int is accepted as the shape of one axis, as NumPy does."""
+    array = ix.asarray(numbered(6))
+
+    assert array.broadcast_to(6).shape == array.reshape(np.int64(6)).shape == (6,)
 
 
 def test_reshaping_refuses_to_copy_by_default():

@@ -12,12 +12,19 @@ from interchange._types.errors import ArgumentError, ViewError, show
 from interchange._types.indices import is_bool
 
 
-def check_order(order: object) -> str:
+def check_order(order: object, call: str = "Array.is_contiguous()") -> str:
     """Return an order that is "C" or "F"."""
     if not isinstance(order, str) or order not in {"C", "F"}:
         what = f"order={show(order)}"
-        raise ArgumentError("Array", what, "IX-ARGUMENT-1", "pass 'C' or 'F'")
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass 'C' or 'F'")
     return order
+
+
+def check_extents(values: object, name: str, call: str) -> tuple[int, ...]:
+    """Return a tuple of exact ints; an int stands for one axis."""
+    kind = type(values)
+    is_one = hasattr(kind, "__index__") and not hasattr(kind, "__len__")
+    return check_ints((values,) if is_one else values, name, call)
 
 
 def check_ints(values: object, name: str, call: str) -> tuple[int, ...]:
@@ -30,14 +37,14 @@ def check_ints(values: object, name: str, call: str) -> tuple[int, ...]:
         found = tuple(as_index(value) for value in values)  # type: ignore[attr-defined]
     except TypeError as error:
         what = f"{name}={show(values)} is not a tuple of ints"
-        raise ArgumentError(call, what, "IX-ARGUMENT-1") from error
+        hint = f"pass {name} as a tuple of ints, such as (2, 3)"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint) from error
     return found
 
 
 def resolve_shape(shape: object, size: int, call: str) -> tuple[int, ...]:
     """Return the extents of a shape in which one may be -1 [elements]."""
-    wanted = (shape,) if hasattr(shape, "__index__") else shape
-    extents = check_ints(wanted, "shape", call)
+    extents = check_extents(shape, "shape", call)
     unknown = extents.count(-1)
     known = prod(extent for extent in extents if extent != -1)
     if unknown == 1 and known > 0 and size % known == 0:

@@ -7,6 +7,7 @@ device of the memory, and return new arrays.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
@@ -21,6 +22,7 @@ from interchange._types.errors import (
 
 from . import transfers
 from .arguments import check_order, resolve_shape
+from .array_base import ArrayBase
 from .indexing import assign, select
 from .missing_attributes import HINTS, add_hints
 from .namespace import namespace_of
@@ -153,6 +155,7 @@ class Array(ScalarMethods, Operators, Protocols):
         layout = source._spec.layout.reshape(wanted)
         if layout is None and copy is False:
             what = f"shape {self.shape} with strides {self.strides} as {show(wanted)}"
+            what = f"{what}, which needs a copy, and copy is False unless it is passed"
             raise CopyNeededError(call, what, "DLP-COPY-1")
         if layout is None:
             source = self.copy()
@@ -191,7 +194,7 @@ class Array(ScalarMethods, Operators, Protocols):
         wait for the copy, or name the writer's stream as `stream`.
         """
         call = "Array.copy()"
-        return transfers.copy(self, check_order(order), call, stream)
+        return transfers.copy(self, check_order(order, call), call, stream)
 
     def astype(self, dtype: Any, /, *, copy: bool = True) -> Array:
         """Return the array with elements cast to `dtype`, as ``interchange.xp.astype`` does.
@@ -318,6 +321,10 @@ class Array(ScalarMethods, Operators, Protocols):
 
 Array.__module__ = "interchange"
 add_hints(Array)
+for _base in (ScalarMethods, Operators, Protocols, ArrayBase):
+    for _method in vars(_base).values():
+        if isinstance(_method, FunctionType):
+            _method.__qualname__ = f"Array.{_method.__name__}"  # in TypeErrors of Python
 
 
 def _count(array: Array, call: str) -> int:

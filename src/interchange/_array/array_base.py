@@ -16,7 +16,7 @@ from interchange._types.errors import AxesError, UnsupportedDTypeError, error_fo
 from interchange._types.layout import problem
 from interchange._types.spec import Spec
 
-from .arguments import check_ints, check_order
+from .arguments import check_extents, check_ints, check_order
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -233,7 +233,7 @@ class ArrayBase(_core.Tensor):
         order = check_ints(axes, "axes", call)
         return self._view(self._spec.layout.permute(order, call), 0, call)
 
-    def broadcast_to(self, shape: tuple[int, ...], /) -> Self:
+    def broadcast_to(self, shape: tuple[int, ...] | int, /) -> Self:
         """Return a view broadcast to `shape` [elements], read-only if elements are repeated.
 
         Raises
@@ -242,7 +242,7 @@ class ArrayBase(_core.Tensor):
             An axis longer than 1 would change its length (IX-VIEW-1).
         """
         call = "Array.broadcast_to()"
-        layout = self._spec.layout.broadcast(check_ints(shape, "shape", call), call)
+        layout = self._spec.layout.broadcast(check_extents(shape, "shape", call), call)
         found = self._view(layout, 0, call)
         if layout.may_overlap:
             found._flags = (found._flags or 0) | dlpack.READ_ONLY

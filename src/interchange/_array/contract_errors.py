@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interchange._types.errors import ContractError, explain
+from interchange._types.library import package_of
 from interchange.abi._show import module_of
 
 from .contract import CheckedArgument
@@ -46,6 +47,8 @@ def _origin(array: ArrayBase) -> str:
     if array.owner is None:
         return "of memory without an owner"
     owner = type(array.owner)
+    if package_of(owner) == "interchange":
+        return "of interchange"
     return f"from {'.'.join(filter(None, (module_of(owner), owner.__qualname__)))}"
 
 

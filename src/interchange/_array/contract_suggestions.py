@@ -5,7 +5,6 @@ Rule: IX-REQUIRE-1.  A call is suggested only if its result meets the contract.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Final
 
 from interchange._types.devices import CPU
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from .contract import CheckedArgument, Contract
 
 _COPY_ALIGNMENT: Final = 64  # [bytes], of copies made here
-_MATRIX: Final = 2  # [axes]
 _NAME: Final = r"[A-Za-z_]\w*(\[\d+\])?"
 _COPIED: Final = frozenset({DLDeviceType.kDLCPU, *LOCKED_OF})
 """Device types from which a move copies, rather than naming the same memory differently."""
@@ -114,7 +112,7 @@ class _CallChain:
         self.device = wanted
 
     def _reshape(self, extents: dict[str, int]) -> None:
-        """Swap two axes, add and drop axes of length 1, or flatten; then bind names."""
+        """Add and drop axes of length 1; other changes of a shape would change what it means."""
         pattern, shape = self.contract._pattern, self.shape
         ndims = self.contract._ndims or (len(shape) if pattern is None else pattern.least,)
         found = None
@@ -133,7 +131,7 @@ class _CallChain:
             return
         call, self.shape = found
         self.calls.append(call)
-        self.is_copied |= call != ".T" and not self.array.is_contiguous()
+        self.is_copied |= not self.array.is_contiguous()
 
     def _cast(self) -> None:
         """Cast the elements to a required type, preferably of the same kind."""
@@ -193,14 +191,9 @@ def _can_move(there: Device, target: Device) -> bool:
 def _reshaped(
     shape: tuple[int, ...], wanted: tuple[int | None, ...]
 ) -> tuple[str, tuple[int, ...]] | None:
-    """Return a call that changes a shape to the required extents, and the resulting shape."""
-    if len(shape) == _MATRIX and _is_like(shape[::-1], wanted):
-        return ".T", shape[::-1]
+    """Return a call that gives a shape the required extents, and the resulting shape."""
     extents = _with_ones(shape, wanted)
-    if extents is not None:
-        return f".reshape({extents}, copy=None)", extents
-    flat = (prod(shape),)
-    return (".reshape(-1, copy=None)", flat) if _is_like(flat, wanted) else None
+    return None if extents is None else (f".reshape({extents}, copy=None)", extents)
 
 
 def _is_like(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:

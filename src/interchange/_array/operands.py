@@ -18,6 +18,7 @@ from .native_arrays import backend_of_array, computing_with, view_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import FrameType
 
     from interchange._libraries.backend import Backend
 
@@ -84,14 +85,31 @@ def mixed(call: str, one: object, other: object) -> MixedDevicesError:
 
 def foreign(call: str, x: object) -> ArgumentError:
     """Return the error for an object that is not an Array."""
+    name = _parameter_of(x)
+    said = name or "an operand"
     if is_foreign(x):
-        return ArgumentError(
-            call, f"an operand is a {name_of(type(x))}", "IX-XP-1", "pass `asarray(x)`"
-        )
+        first = f"first `{name} = asarray({name})`" if name else None
+        return ArgumentError(call, f"{said} is a {name_of(type(x))}", "IX-XP-1", first)
     from interchange._protocols.conversion_hints import conversion_hint  # for an error only
 
-    hint = conversion_hint(x) or "pass an Array or a number"
-    return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", hint)
+    hint = (not isinstance(x, str) and conversion_hint(x)) or "pass an Array or a number"
+    return ArgumentError(call, f"{said} is {show(x)}", "IX-XP-1", hint)
+
+
+def _parameter_of(x: object) -> str | None:
+    """Return the parameter of the user's call whose argument is `x`; None for an element of one.
+
+    The call is the outermost one within interchange.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    found = None
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("interchange."):
+        found, frame = frame, frame.f_back
+    if found is None:
+        return None
+    code = found.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return next((name for name in names if found.f_locals.get(name) is x), None)
 
 
 def array_of(x: Any, cls: type[Any], call: str) -> Any:
@@ -114,4 +132,6 @@ def backend_for(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
         if type(x) is cls:
             return backend_of_array(x)
         others.append(x)
-    raise foreign(call, next(filter(is_foreign, others), others[0] if others else None))
+    if not others:
+        raise ArgumentError(call, "no array was passed", "IX-XP-1", "pass at least one Array")
+    raise foreign(call, next(filter(is_foreign, others), others[0]))

@@ -215,7 +215,8 @@ def _check_name(name: Any, signature: inspect.Signature, function: Callable[...,
         return
     what = f"{show(name)} is no parameter of {_name_of(function)}{signature}"
     like = difflib.get_close_matches(name, signature.parameters, 1) if name == str(name) else ()
-    hint = f"did you mean {like[0]!r}?" if like else None
+    hint = f"name one of its parameters: {', '.join(signature.parameters) or 'it has none'}"
+    hint = f"did you mean {like[0]!r}?" if like else hint
     raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
 
 

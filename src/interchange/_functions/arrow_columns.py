@@ -27,6 +27,7 @@ from interchange._types.errors import (
     InterchangeError,
     UnsupportedDeviceError,
     error_for,
+    show,
 )
 from interchange._types.layout import Layout
 from interchange.abi import BrokenRule
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from interchange._protocols.arrow.chunk_views import Chunk
     from interchange._protocols.arrow.elements import Elements
     from interchange._protocols.arrow.producers import Taken
+
+
+_SEVERAL: Final = 2  # columns
 
 
 class _Import:
@@ -248,13 +252,26 @@ def import_arrow(
     except BrokenRule as broken:
         told = _owning(error_for(call, broken.what, broken.rule), getattr(broken, "taken", None))
     except InterchangeError as error:
-        if error.taken is None:
+        told = _of_table(error, x)
+        if error.taken is None and told is None:
             raise
-        told, cause = _owning(error, error.taken), error.__cause__
+        told, cause = _owning(told or error, error.taken), error.__cause__
     try:
         raise told from cause  # here, so that no traceback keeps the refused data alive
     finally:
         told = taken = None  # the error refers to this frame, and can release its data
+
+
+def _of_table(error: InterchangeError, x: Any) -> InterchangeError | None:
+    """Return the error for a table of several columns; None if `x` is no such table."""
+    from interchange._protocols.conversion_hints import names_of  # for an error only
+
+    names = names_of(x) if error.rule == "ARROW-TYPE-1" and not isinstance(x, tuple) else []
+    if len(names) < _SEVERAL:
+        return None
+    what = f"a table of {len(names)} columns: {', '.join(map(show, names))}"
+    hint = f"pass one column, such as `x[{names[0]!r}]`"
+    return type(error)(error.call, what, error.rule, hint)
 
 
 def _owning(error: InterchangeError, taken: Any) -> InterchangeError:

@@ -104,7 +104,7 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         self, x: Any, *more: Any, stream: Any, writable: bool = False, back: Any = None
     ) -> None:
         if not isinstance(writable, bool):
-            raise ArgumentError(_CALL, f"writable={show(writable)}", "IX-ARGUMENT-1")
+            raise ArgumentError(_CALL, f"writable={show(writable)}", "IX-ARGUMENT-1", "pass a bool")
         self._given = (x, *more)
         self._stream = stream
         self._writable = writable

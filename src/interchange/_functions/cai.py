@@ -373,7 +373,8 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
         if isinstance(error, InterchangeError):
             raise
         what = f"{type(x).__name__} refused to export its memory ({error})"
-        raise ExchangeError(_TO, what, "IX-PROTOCOL-1") from error
+        hint = "look at the error of the producer, which is the cause"
+        raise ExchangeError(_TO, what, "IX-PROTOCOL-1", hint) from error
     cai.check_describable(array, _TO)
     if not is_told and type(x) is not PyCapsule:
         array = on_stream(array, handle, stream, _TO)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from interchange._array import copies
@@ -32,7 +33,7 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     show,
 )
-from interchange._types.library import all_libraries
+from interchange._types.library import all_libraries, library_named
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDeviceType
 
@@ -282,7 +283,8 @@ def _import(
         raise
     except BufferError as error:  # the standard's error of a producer that refuses
         what = f"{type(x).__qualname__} refused to export its memory ({first_line(error)})"
-        raise ExchangeError(_CALL, what, "IX-PROTOCOL-1") from error
+        hint = "look at the error of the producer, which is the cause"
+        raise ExchangeError(_CALL, what, "IX-PROTOCOL-1", hint) from error
     if assume_writable and not copy:
         array = array.__copy__()
         dlpack.check_result(array, copy=only_shared, assume_writable=True, call=_CALL)
@@ -304,7 +306,9 @@ def _place(
     if target.memory == "device" and (there is CPU or (copy and there.is_host_accessible)):
         if not copy:
             what = f"{library} has arrays on devices only, and the memory is on {there}"
-            hint = "pass `copy=True`, and it is copied to the current device"
+            is_here = importlib.util.find_spec(target.module.partition(".")[0]) is not None
+            hint = "" if is_here else f"install {library}, which is not here, and "
+            hint += "pass `copy=True`, and it is copied to the current device"
             raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint)
         return copies.move_array(array, _current_device(), stream, _CALL)
     if target.memory == "host" and there is not CPU:
@@ -325,11 +329,22 @@ def _current_device() -> Device:
 
 
 def _way_to_fit(array: Array, library: str) -> str | None:
-    """Return a hint if a library refused the layout of an array."""
+    """Return a hint if a library refused the device or the layout of an array."""
+    if not array.device.is_host_accessible and not _has_device(library, array.device):
+        build = f"{library} has no {array.device} here: install a build of it that has"
+        if array.device.type not in copies.COPIED_BY_DRIVERS:
+            return build
+        return f"{build}, or pass a copy on the host, `asarray(x, device='cpu')`"
     one_axis = any(library in one.one_axis_targets for one in all_libraries())
     if one_axis and array.ndim != 1:
         return "pass one axis, `asarray(x).reshape(-1)`"
     return None if array.is_contiguous() else "pass `copy=True`"
+
+
+def _has_device(library: str, device: Device) -> bool:
+    """Whether a library that was imported has arrays on a device, as far as is known."""
+    api = next((one.array_api for one in all_libraries() if library in one.targets), None)
+    return api is None or api.write_device(device) is not None
 
 
 def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -> None:
@@ -346,16 +361,25 @@ def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -
 def _find_target(library: object) -> Target:
     """Return the record of a library."""
     if not isinstance(library, str):
-        raise ArgumentError(_CALL, f"library={show(library)}", "IX-ARGUMENT-1", "pass its name")
+        hint = "pass the array, and then the name of a library, such as 'numpy'"
+        raise ArgumentError(_CALL, f"library={show(library)}", "IX-ARGUMENT-1", hint)
     if library not in TARGETS:
         what = f"library={library!r} is not known"
-        hint = f"choose one of {', '.join(TARGETS)}, or the library's own from_dlpack"
-        from interchange._types.nearest import nearest  # for an error only
-
-        found = nearest(library, TARGETS)
-        hint = hint if found is None else f"the nearest is `{found!r}`; {hint}"
-        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", hint)
+        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", _other_target(library))
     return TARGETS[library]
+
+
+def _other_target(library: str) -> str:
+    """Return the hint for an unknown library: how it takes arrays, or the known ones."""
+    from interchange._types.nearest import nearest  # for an error only
+
+    top = library.partition(".")[0]
+    instead = library_named(top).instead_of_target if top.isidentifier() else None
+    hint = f"choose one of {', '.join(TARGETS)}, or the library's own from_dlpack"
+    if instead is not None:
+        return f"{instead}, or {hint}"
+    found = top if top in TARGETS else nearest(library, TARGETS)
+    return hint if found is None else f"the nearest is `{found!r}`; {hint}"
 
 
 def _import_target(library: str, target: Target) -> Any:

@@ -11,7 +11,7 @@ from operator import index as as_index
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
-from interchange._array.arguments import check_ints
+from interchange._array.arguments import check_extents
 from interchange._array.dtype_views import check_aligned, width_of
 from interchange._protocols import host
 from interchange._types.dtypes import DType
@@ -101,7 +101,7 @@ def from_buffer(
         raise ArgumentError(call, f"readonly={show(readonly)}", "IX-ARGUMENT-1", "pass a bool")
     start = _check_offset(offset)
     wanted = None if dtype is None else _element(dtype, start)
-    extents = None if shape is None else check_ints(_as_tuple(shape), "shape", call)
+    extents = None if shape is None else check_extents(shape, "shape", call)
     view = host.open_buffer(x, call, wanted)
     try:
         is_readonly = _decide_readonly(readonly, is_readonly=view.readonly)
@@ -168,11 +168,6 @@ def _check_offset(offset: Any) -> int:
         what = f"offset={show(offset)} is no int"
         raise ArgumentError(_FROM_BUFFER, what, "IX-ARGUMENT-1", "pass a number of bytes")
     return as_index(offset)
-
-
-def _as_tuple(shape: Any) -> Any:
-    """Return an int as the shape of one axis."""
-    return (shape,) if hasattr(type(shape), "__index__") else shape
 
 
 def _decide_readonly(said: bool | None, *, is_readonly: bool) -> bool:

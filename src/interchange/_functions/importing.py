@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._array import Array, transfers
-from interchange._array.arguments import check_ints
+from interchange._array.arguments import check_extents
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path
@@ -404,11 +404,11 @@ def _without_dlpack(
 
 def from_pointer(
     ptr: int,
-    shape: tuple[int, ...],
+    shape: tuple[int, ...] | int,
     dtype: Any,
     /,
     *,
-    strides: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | int | None = None,
     device: AnyDevice = "cpu",
     owner: Any = None,
     readonly: bool | None = None,
@@ -420,11 +420,11 @@ def from_pointer(
     ----------
     ptr : int
         Address of the first element; ignored for an array without elements.
-    shape : tuple[int, ...]
-        Extent of each axis [elements].
+    shape : tuple[int, ...] or int
+        Extent of each axis [elements]; an int for one axis.
     dtype : dtype-like
         Element type: a name, a DType, a NumPy dtype...
-    strides : tuple[int, ...], optional
+    strides : tuple[int, ...] or int, optional
         Step along each axis [elements]; by default C order.
     device : Device, str, tuple[int, int] or a library's device, default "cpu"
         Device of the memory.
@@ -459,12 +459,15 @@ def from_pointer(
     """
     call = "from_pointer()"
     if not is_index(ptr) or ptr < 0:
-        raise ArgumentError(call, f"ptr={show(ptr)}", "IX-POINTER-1")
-    extents = check_ints(shape, "shape", call)
-    steps = None if strides is None else check_ints(strides, "strides", call)
+        from interchange._protocols.conversion_hints import address_hint  # for an error only
+
+        raise ArgumentError(call, f"ptr={show(ptr)}", "IX-POINTER-1", address_hint(ptr))
+    extents = check_extents(shape, "shape", call)
+    steps = None if strides is None else check_extents(strides, "strides", call)
     if steps is not None and len(steps) != len(extents):
         what = f"strides={show(steps)} for shape={show(extents)}"
-        raise ArgumentError(call, what, "IX-POINTER-1")
+        hint = f"pass {len(extents)} strides [elements], one for each axis"
+        raise ArgumentError(call, what, "IX-POINTER-1", hint)
     where = Device.of(device, call)
     handle = stream_handle(stream, call)
     consumer = None if stream is None else check_stream(handle, streams_of(where) or where, call)

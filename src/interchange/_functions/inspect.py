@@ -199,8 +199,10 @@ def inspect(x: Any, /) -> Report:
     if buffer is not None:
         report.parts.append(buffer)
     if not report.parts:
+        from interchange._protocols.conversion_hints import conversion_hint  # for an error only
+
         what = f"{show(x)} of type {_name(x)}"
-        raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1")
+        raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", conversion_hint(x))
     return report
 
 

@@ -20,7 +20,7 @@ from interchange.abi.dlpack import DLDeviceType
 from .array_api import GPUS, ArrayAPI, gpu
 from .dlpack_backend import DLPackBackend
 from .standard_names import STANDARD_DTYPES
-from .target import Target, copy_refused, writable_alias
+from .target import CALL, Target, copy_refused, writable_alias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,8 +79,15 @@ def _hint(x: Any) -> str | None:
     return "compute with jax while it traces, and import the result" if is_tracer else None
 
 
+_ENABLE: Final = "set jax_enable_x64 of jax.config"
+_WIDE: Final = frozenset({"int64", "uint64", "float64", "complex128"})
+
+
 def _take(module: Any, array: Any) -> Any:
     """Return an array of JAX, which must not copy."""
+    if array.dtype.name in _WIDE and not module.config.jax_enable_x64:
+        what, hint = f"jax has no {array.dtype} by default", f"{_ENABLE}, or cast first"
+        raise UnsupportedDTypeError(CALL, what, "IX-CONVERT-2", hint)
     # JAX requests legacy capsules only, which cannot be marked read-only; its arrays are immutable,
     # and buffers that it did not allocate are not reused when they are donated.
     source = writable_alias(array) if array.readonly else array
@@ -98,7 +105,6 @@ _PLATFORMS: Final = {
     DLDeviceType.kDLCUDA: "cuda",
     DLDeviceType.kDLROCM: "rocm",
 }
-_WIDE: Final = frozenset({"int64", "uint64", "float64", "complex128"})
 
 
 class JAXBackend(DLPackBackend):
@@ -134,7 +140,7 @@ class JAXBackend(DLPackBackend):
         """Refuse 64-bit types if they are not enabled in JAX."""
         if dtype.name in _WIDE and not self._jax.config.jax_enable_x64:
             what = f"jax has no {dtype} on {self.device}"
-            hint = "set jax_enable_x64 of jax.config, or cast to a narrower type"
+            hint = f"{_ENABLE}, or cast to a narrower type"
             raise UnsupportedDTypeError(_CALL, what, "DLP-DTYPE-4", hint)
 
     def find_dtype(self, dtype: DType) -> Any:

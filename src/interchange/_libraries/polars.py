@@ -23,4 +23,16 @@ def _guard_arrow(x: Any) -> Loss | None:
     return "the elements are objects of Python", "ARROW-TYPE-1", "turn them into numbers first"
 
 
-LIBRARY: Final = Library("polars", arrow_guard=_guard_arrow, count_nulls=count_nulls)
+def _hint(x: Any) -> str | None:
+    """Return the hint for a lazy table, which has no elements yet."""
+    is_lazy = callable(getattr(x, "collect_schema", None)) and not hasattr(x, "__dataframe__")
+    return "collect it first, with `x.collect()`" if is_lazy and hasattr(x, "collect") else None
+
+
+LIBRARY: Final = Library(
+    "polars",
+    arrow_guard=_guard_arrow,
+    count_nulls=count_nulls,
+    hint=_hint,
+    instead_of_target="use `to_arrow(x)`, which polars.Series and polars.DataFrame take",
+)

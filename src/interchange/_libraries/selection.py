@@ -11,8 +11,14 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._streams.driver import driver_of
 from interchange._types.devices import CPU, NAMES, Device
-from interchange._types.errors import ArgumentError, BackendUnavailableError, show
+from interchange._types.errors import (
+    ArgumentError,
+    BackendUnavailableError,
+    InterchangeError,
+    show,
+)
 from interchange._types.library import all_libraries, library_named
 
 from .backend import Backend
@@ -172,10 +178,34 @@ def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> 
             return found
         what = f"the function that makes the backend of {device} returned {show(found)}"
         raise BackendUnavailableError(call, what, "IX-XP-3", "return an interchange.Backend")
-    names = libraries_by_device().get(device.type, ())
     what = f"no library that computes on {device} was found"
-    hint = f"install one of {', '.join(names)}" if names else "name one with `set_backend`"
-    raise BackendUnavailableError(call, what, "IX-XP-3", hint)
+    raise BackendUnavailableError(call, what, "IX-XP-3", _way_to_compute(device, call))
+
+
+def _way_to_compute(device: Device, call: str) -> str:
+    """Return the hint for a device on which no library computes."""
+    names = libraries_by_device().get(device.type, ())
+    if not names:
+        return "name one with `set_backend`"
+    here = _devices_here(device, call)
+    if here is not None and f"'{device}'" not in here:
+        return f"pass one of the devices here: {', '.join([*here, repr(str(CPU))])}"
+    builds = [name for name in names if name in sys.modules or find_spec(name) is not None]
+    others = [name for name in names if name not in builds]
+    found = f"{' and '.join(builds)} found no {device} here: " if builds else ""
+    hint = f"install a build of {' or '.join(builds)} for it" if builds else ""
+    if others:
+        hint += f"{', or ' if builds else ''}install {' or '.join(others)}"
+    return f"{found}{hint}, or compute on the host, after `to_device('cpu')`"
+
+
+def _devices_here(device: Device, call: str) -> list[str] | None:
+    """Return the devices that the driver of a device has; None without a driver."""
+    try:
+        driver = driver_of(device, call)
+        return driver.devices(call).split(", ")
+    except InterchangeError:
+        return None
 
 
 def _candidates(

@@ -6,4 +6,9 @@ from typing import Final
 
 from interchange._types.library import Library
 
-LIBRARY: Final = Library("tensorflow", is_array_library=True, may_mask_records=False)
+LIBRARY: Final = Library(
+    "tensorflow",
+    is_array_library=True,
+    may_mask_records=False,
+    instead_of_target="use `to_capsule(x)`, which tensorflow.experimental.dlpack.from_dlpack takes",
+)

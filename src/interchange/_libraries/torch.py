@@ -141,6 +141,15 @@ def _explain_refusal(x: Any) -> Loss | None:
     return "the tensor has its conjugate bit set", "DLP-DTYPE-6", "pass `x.resolve_conj()`"
 
 
+def _hint(x: Any) -> str | None:
+    """Return the hint for a module, which has no elements itself."""
+    parameters = getattr(x, "named_parameters", None)
+    name = next((name for name, _ in parameters()), None) if callable(parameters) else None
+    if name is None:
+        return None
+    return f"pass one of its tensors, such as `x.get_parameter({name!r}).detach()`"
+
+
 # ---------------------------------------------------------------- convert
 
 
@@ -295,6 +304,7 @@ LIBRARY: Final = Library(
     export_guard=_guard_export,
     record_guard=_guard_record,
     explain_refusal=_explain_refusal,
+    hint=_hint,
     exchange_guard=_table_keeps_meaning,
     core_has_exchange_guard=True,
     has_record_on_host=False,

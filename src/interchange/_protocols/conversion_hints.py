@@ -6,11 +6,16 @@ standard 2025.12 (``asarray``).  Nothing is imported to find out.
 
 from __future__ import annotations
 
+import ast
+import os
+import re
+import sys
+from collections.abc import Mapping, Set as AbstractSet
 from io import FileIO, StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
-from interchange._types.library import libraries_of
+from interchange._types.library import libraries_of, package_of
 
 from .protocol_attributes import ARRAY_WORDS, attribute, has_buffer, is_sequence, supports_arrow
 
@@ -19,9 +24,13 @@ if TYPE_CHECKING:
 
 _FILE: Final = FileIO.__mro__[-2]  # base of all files; its abstract class requires hashes
 _TEXT: Final = StringIO.__mro__[1]
-_SHARED: Final = "pass `asarray(x)`"
+SHARED: Final = "pass `asarray(x)`"
 _COLUMN: Final = "pass `interchange.from_arrow(x)`"
 _NUMBERS: Final = (bool, int, float, complex)
+_PATH: Final = re.compile(r"[^\s/\\]*[/\\]\S*|[^\s.]+\.[A-Za-z]\w{0,4}")
+_RECORD: Final = frozenset({"shape", "typestr", "data"})
+_INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+NO_ARRAY: Final = "pass an array, or an object that exports memory"
 _TWO: Final = 2  # axes of a table
 _DEEPEST: Final = 64  # axes of an array
 _PLAIN: Final = frozenset(
@@ -42,17 +51,73 @@ def conversion_hint(x: Any) -> str | None:
         return "pass an object of this type, not the type"
     if x is None:
         return "look at what gave None instead of an array"
-    if isinstance(x, str):
-        return "pass its bytes, `asarray(x.encode())`"
+    if isinstance(x, str) or hasattr(type(x), "__fspath__"):
+        return _of_words(x)
     if isinstance(x, _NUMBERS) or (is_sequence(x) and _leads_to_numbers(x)):
         return _of_numbers(x)
     if memory_of(x) is not None:
         return _of_holder(x)
-    if attribute(x, "__next__") is not None and not is_arrow(x):
+    return _of_arrow(x) if is_arrow(x) else _of_container(x) or _without_memory(x)
+
+
+def _of_words(x: Any) -> str:
+    """Return what can be passed for text, or for the path of a file."""
+    text = os.fspath(x)
+    if isinstance(x, str) and not _PATH.fullmatch(text):
+        return "pass its bytes, `asarray(x.encode())`"
+    if str(text).endswith((".npy", ".npz")):
+        return "a path is not opened: pass the array that numpy.load makes of it"
+    read = "`np.fromfile(x, 'uint8')`, or map it with `mmap.mmap`"
+    return f"a path is not opened: pass the bytes of the file, {read}"
+
+
+def _of_container(x: Any) -> str | None:
+    """Return what can be passed for an object that has arrays or numbers; None for others."""
+    if _is_instance(x, Mapping):
+        return _of_mapping(x)
+    if _is_instance(x, AbstractSet) or attribute(x, "__next__") is not None:
         return "pass `interchange.xp.asarray(list(x))`, which makes a new array"
-    if is_arrow(x):
-        return _of_arrow(x)
-    return _of_holder(x)
+    return _of_holder(x) or library_hint(x)
+
+
+def _is_instance(x: Any, kind: type) -> bool:
+    """Whether `x` is of an abstract class; False for a class that has no hash."""
+    try:
+        return isinstance(x, kind)
+    except TypeError:
+        return False
+
+
+def _of_mapping(x: Mapping[Any, Any]) -> str:
+    """Return what can be passed for a dict: a value that is an array, or its record."""
+    if x.keys() >= _RECORD:
+        return "use `from_cai(x)`, which takes such a record of device memory"
+    for name, value in x.items():
+        if any(hasattr(value, word) for word in ARRAY_WORDS) and not isinstance(value, type):
+            detached = ".detach()" if getattr(value, "requires_grad", False) is True else ""
+            return f"pass one value of it, such as `asarray(x[{name!r}]{detached})`"
+    return "pass one value of it that is an array"
+
+
+def _without_memory(x: Any) -> str | None:
+    """Return the hint for an object of a library without any protocol; None for other objects."""
+    if _has_protocol(x):
+        return None
+    package = package_of(type(x))
+    file = str(getattr(sys.modules.get(package), "__file__", None) or "")
+    is_installed = package in sys.stdlib_module_names or _INSTALLED.search(file)
+    return NO_ARRAY if is_installed and package != "__main__" else None
+
+
+def address_hint(x: Any) -> str | None:
+    """Return what to pass as an address, or to use, for an object that is none."""
+    if isinstance(x, type) or x is None:
+        return None
+    if hasattr(x, "contents"):  # a pointer of ctypes
+        return "pass `ctypes.addressof(x.contents)`"
+    if hasattr(x, "value"):  # ctypes.c_void_p
+        return "pass `x.value`" if x.value else "pass the address of memory: this is NULL"
+    return "use `asarray(x)`, which takes arrays and buffers" if _has_protocol(x) else None
 
 
 def _of_holder(x: Any) -> str | None:
@@ -86,7 +151,9 @@ def bytes_hint(x: Any, wanted: DType | None) -> str | None:
     if code:
         return f"pass its memory, `{code}`"
     hint = sharing_hint(x)  # not for the same call: Arrays have buffers from 3.12 on
-    if wanted is not None and hint == _SHARED:
+    if wanted is not None and hint:
+        hint = hint.replace("'uint8'", f"'{wanted}'")
+    if wanted is not None and hint == SHARED:
         return f"use `asarray(x).view('{wanted}')`"
     return hint and hint.replace("pass", "use", 1)
 
@@ -94,8 +161,11 @@ def bytes_hint(x: Any, wanted: DType | None) -> str | None:
 def _of_numbers(x: Any) -> str:
     """Return the call that makes an array of numbers, written out if they are few."""
     text = show(x)
-    shown = "x" if text.endswith("...") or "<" in text else text
-    return f"pass `interchange.xp.asarray({shown})`, which makes a new array"
+    try:
+        ast.literal_eval(text)
+    except (SyntaxError, ValueError):  # too long, or with objects
+        text = "x"
+    return f"pass `interchange.xp.asarray({text})`, which makes a new array"
 
 
 def sharing_hint(x: Any) -> str | None:
@@ -103,14 +173,19 @@ def sharing_hint(x: Any) -> str | None:
     found = conversion_hint(x)
     if found is not None or isinstance(x, type):
         return found
-    has_protocol = any(attribute(x, word) is not None for word in _OTHER_WORDS) or has_buffer(x)
-    if not has_protocol:
+    if not _has_protocol(x):
         return None
     is_text = is_arrow(x) and not is_plain(x)
-    return "turn the elements into plain numbers first" if is_text else _SHARED
+    return "turn the elements into plain numbers first" if is_text else SHARED
 
 
-_OTHER_WORDS: Final = ("__cuda_array_interface__", "__array_interface__", "__array__")
+def _has_protocol(x: Any) -> bool:
+    """Whether an object, not a class, supports a protocol."""
+    words = (*ARRAY_WORDS, *_OTHER_WORDS)
+    return any(attribute(x, word) is not None for word in words) or has_buffer(x)
+
+
+_OTHER_WORDS: Final = ("__cuda_array_interface__",)
 
 
 def _leads_to_numbers(x: Any) -> bool:

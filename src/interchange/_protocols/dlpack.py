@@ -422,7 +422,8 @@ def export_flags(tensor: Tensor, *, versioned: bool, call: str) -> int:
     if versioned:
         return READ_ONLY if flags is None else flags & READ_ONLY
     if flags is not None and flags & READ_ONLY:
-        hint = "pass `max_version=(1, 0)` if the consumer knows it, else export a copy, `x.copy()`"
+        known = "pass `max_version=(1, 0)` if the consumer knows it"
+        hint = f"{known}, else export a copy, `x.copy()`, or call `convert`, which names a library"
         raise ReadOnlyError(call, "a legacy capsule of read-only memory", "DLP-RO-1", hint)
     if tensor._spec.dtype.padded:
         what = f"a legacy capsule of {tensor._spec.dtype}"

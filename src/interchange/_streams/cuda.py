@@ -258,7 +258,7 @@ class CudaDriver(Driver):
         found = self._primaries.get(ordinal)
         if found is None:
             error, device = self.api.cuDeviceGet(ordinal)
-            self.check(error, f"cuDeviceGet({ordinal})", call)
+            self.check_ordinal(error, ordinal, "cuDeviceGet", call)
             error, primary = self.api.cuDevicePrimaryCtxRetain(device)
             self.check(error, "cuDevicePrimaryCtxRetain", call)
             found = self._primaries.setdefault(ordinal, int(primary))

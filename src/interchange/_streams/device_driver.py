@@ -181,6 +181,21 @@ class Driver:
         if error:
             raise ExchangeError(call, f"{function} failed with {error.name}", "IX-DRIVER-2")
 
+    def check_ordinal(self, error: Any, ordinal: int, function: str, call: str) -> None:
+        """Raise the error of a function that takes the number of a device, if it is one."""
+        if not error:
+            return
+        count = self.count_devices(call)
+        what = f"{function}({ordinal}) failed with {error.name}"
+        if ordinal < count:
+            raise ExchangeError(call, what, "IX-DRIVER-2")
+        what = f"there is no device {ordinal} ({what})"
+        raise ExchangeError(call, what, "IX-DRIVER-2", f"pass one of {self.devices(call)}")
+
+    def devices(self, call: str) -> str:
+        """Return the names of the devices, for errors."""
+        return ", ".join(f"'{self.name.lower()}:{one}'" for one in range(self.count_devices(call)))
+
     def _refuse_stream(self, error: Any, stream: int, function: str, call: str) -> Exception:
         """Return the error for a stream that the driver rejected."""
         if int(error) in _NO_HANDLE:

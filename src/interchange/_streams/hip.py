@@ -84,7 +84,7 @@ class HipDriver(Driver):
             yield
             return
         (error,) = self.api.hipSetDevice(ordinal)
-        self.check(error, f"hipSetDevice({ordinal})", call)
+        self.check_ordinal(error, ordinal, "hipSetDevice", call)
         try:
             yield
         finally:

@@ -79,7 +79,7 @@ class Device:
             return cls.of(f"{type}:{show(id)}" if id else type, "Device()")
         if not (is_index(type) and is_index(id)):
             what = f"device ({show(type)}, {show(id)}) is not a pair of ints"
-            raise ArgumentError("Device()", what, "IX-ARGUMENT-1")
+            raise ArgumentError("Device()", what, "IX-ARGUMENT-1", "pass a name, such as 'cuda:0'")
         found = find(cls._known, (type, id))
         if found is not None:
             return found

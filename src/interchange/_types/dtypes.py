@@ -88,7 +88,8 @@ class DType:
     def __new__(cls, code: int, bits: int, lanes: int = 1, *, padded: bool = False) -> DType:
         if not all(map(is_index, (code, bits, lanes))):
             what = f"dtype ({show(code)}, {show(bits)}, {show(lanes)}) is not a triple of ints"
-            raise ArgumentError("DType()", what, "IX-ARGUMENT-1")
+            hint = "pass code, bits and lanes as ints, or use a name, as in `DType.of('float32')`"
+            raise ArgumentError("DType()", what, "IX-ARGUMENT-1", hint)
         padded = padded and bits % 8 != 0
         found = find(cls._known, (code, bits, lanes, padded))
         if found is not None:

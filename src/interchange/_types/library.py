@@ -102,6 +102,7 @@ class Library(NamedTuple):
     array_api: Any = None  # its array-API namespace, its arrays and how it names devices
     # How `convert` makes its arrays, by the name that `convert` takes.
     targets: Mapping[str, Any] = {}
+    instead_of_target: str | None = None  # if it has none: the hint how it takes arrays
     # Module and name of a class, and the target that `like` makes for its instances; empty if
     # ``asarray`` of the array's namespace makes them.
     result_types: tuple[tuple[str, str, str], ...] = ()

@@ -108,7 +108,9 @@ def iinfo(type: Any, /) -> IInfo:  # noqa: A002 - the standard's word
         return IInfo(dtype.bits, 2 ** (dtype.bits - 1) - 1, -(2 ** (dtype.bits - 1)), dtype)
     if dtype.category == "unsigned integer":
         return IInfo(dtype.bits, 2**dtype.bits - 1, 0, dtype)
-    raise ArgumentError(call, f"{dtype} is not an integer type", "IX-XP-7")
+    raise ArgumentError(
+        call, f"{dtype} is not an integer type", "IX-XP-7", "pass one, such as int32"
+    )
 
 
 @document

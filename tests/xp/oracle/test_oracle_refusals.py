@@ -94,7 +94,7 @@ def test_a_foreign_array_is_a_type_error_that_names_asarray(path, name):
     foreign = Foreign() if isinstance(own, Arr) else (Foreign(), *own[1:])
     args, kwargs = arranged(path, {**given, name: foreign})
 
-    assert "`asarray(x)`" in refused(path, *args, **kwargs)
+    assert "asarray" in refused(path, *args, **kwargs)
 
 
 @pytest.mark.parametrize("path", ["concat", "stack"])

@@ -48,6 +48,7 @@ _NAMES: Final = (
     ARROW_DEVICE_ARRAY_STREAM,
     ARROW_ARRAY_STREAM,
 )
+_ARRAY: Final = "use `interchange.asarray(x)`, which takes arrays"
 METHODS: Final = dict(zip(ARROW_METHODS, _NAMES, strict=True))
 """Method, in the order of preference -> the name of the capsule with the memory."""
 
@@ -224,8 +225,13 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
         return _name_of(x[1], tuple(ARROW_CHUNK.values()), call), x
     method = None if isinstance(x, type) else method_of(x)
     if method is None:
-        what = f"{show(x)} of type {type(x).__name__} does not support Arrow"
-        hint = "use `interchange.asarray(x)`, which takes arrays, too"
+        from interchange._protocols.conversion_hints import (
+            SHARED,
+            sharing_hint,
+        )  # for an error only
+
+        what = f"{show(x)} of type {type(x).__name__} is no column of Arrow"
+        hint = _ARRAY if sharing_hint(x) == SHARED else "pass a column or a table of Arrow"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", hint)
     lost = find_arrow_loss(x)
     if lost is not None:
