@@ -183,7 +183,7 @@ def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "jax", object())
 
-    with pytest.raises(ix.BackendUnavailableError, match="install a build of .* for it"):
+    with pytest.raises(ix.BackendUnavailableError, match=r"install a build of .* for it"):
         selection.backend_of(ix.Device.of("cuda:7"), "f()")
     assert asked == ["jax", "cupy", "torch"]
 
