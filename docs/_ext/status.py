@@ -88,7 +88,7 @@ def gpus() -> set[str]:
 def _where(run: dict[str, Any]) -> str:
     """Return the GPU of a run, its driver, the date and the commit, as far as they are known."""
     versions = [f"driver {run['driver']}"] if "driver" in run else []
-    versions.append(f"CUDA {run['cuda']}")
+    versions += [f"CUDA {run['cuda']}", *run.get("host", [])]
     date = f" on {run['date']}" if "date" in run else ""
     commit = f" at commit `{run['commit'][:7]}`" if run.get("commit") else ""
     changed = ", with changes" if run.get("changed_since_commit") else ""
@@ -112,9 +112,9 @@ def sentences() -> dict[str, str]:
             f"The timings of stream ordering were taken on {_where(runs['overhead'])};"
             f" {runs['overhead']['note']}."
         ),
-        "gpu_overhead_machine": f"{_where(runs['overhead'])} on {runs['overhead']['host']}",
         "gpu_never": f"Not run: {untested}.",
         "free_threaded": found["free_threaded"],
+        "i386_run": found["i386"],
         "pythons_run": "\n".join(
             ["| CPython | Tests |", "|---|---|"]
             + [f"| {row['versions']} | {row['tests']} |" for row in found["pythons"]]

@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import interchange as ix
+
 DEMO = (
     'python3 -m venv .venv && .venv/bin/pip install -q ".[demo]" ./conformance'
     " && .venv/bin/interchange matrix"
@@ -102,6 +104,17 @@ def test_links_lead_to_files_of_the_repository(root):
         links = LINK.findall(page.read_text(encoding="utf-8"))
         assert links or page.name == "SECURITY.md"
         assert [link for link in links if not (root / link).exists()] == []
+
+
+def test_readers_find_the_guide_for_their_code(readme, root):
+    """The table of migrations links every guide, and names calls that exist."""
+    table = readme.partition("\n## Coming from")[2].partition("\n## ")[0]
+    guides = {path.name for path in (root / "docs/guides/migrating").glob("*.md")} - {"index.md"}
+
+    assert set(re.findall(r"\]\(docs/guides/migrating/(.+?)\) \|\n", table)) == guides
+    calls = re.findall(r"`ix\.(\w+)\(", table)
+    assert calls
+    assert [name for name in calls if not hasattr(ix, name)] == []
 
 
 def _on_an_index(root, folder, project):

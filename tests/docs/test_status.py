@@ -8,8 +8,8 @@ import re
 import pytest
 
 GPU = re.compile(
-    r"\b(?:NVIDIA )?(?:GH200|GB?[12]00|[ABHLPV]\d{2,3}S?|T4|L4|RTX ?\w+|GTX ?\w+|GeForce|Tesla|"
-    r"Quadro|Jetson|Instinct|Radeon|MI\d{3}\w?)\b(?: 80GB HBM3)?"
+    r"\b(?:NVIDIA )?(?:GH200|GB?[12]00|[AHLPV][1-9]\d{1,2}S?|B[123]00|T4|L4|RTX ?\w+|GTX ?\w+|"
+    r"GeForce|Tesla|Quadro|Jetson|Instinct|Radeon|MI\d{3}\w?)\b(?: 80GB HBM3)?"
 )
 """A model of a GPU."""
 SENTENCES = ("gpu_tests", "gpu_never", "gpu_overhead")
@@ -57,16 +57,22 @@ def test_pages_name_no_gpu_by_hand(pages):
 
 
 def test_no_other_gpu_is_claimed(root, status):
-    """What is generated, and what is at the root, names GPUs of the data only."""
-    named = {gpu for device in status.gpus() for gpu in (device, device.removeprefix("NVIDIA "))}
+    """What is generated, at the root, or in the sources names GPUs of the data only."""
     texts = [*root.glob("*.md"), *(root / "conformance").glob("*.md")]
+    texts += [
+        path
+        for top in ("src", "conformance/src")
+        for path in (root / top).rglob("*.*")
+        if path.suffix in {".py", ".c", ".h", ".hpp", ".toml"}
+    ]
     texts += [*status.GENERATED.glob("*.md"), *(root / "docs" / "changes").glob("*.md")]
     found = {
         (path.name, gpu) for path in texts for gpu in GPU.findall(path.read_text(encoding="utf-8"))
     }
 
     assert ("README.md", status.status()["gpu"]["tests"]["device"]) in found
-    assert [one for one in sorted(found) if one[1] not in named] == []
+    assert ("launches.c", "H100") in found
+    assert [one for one in sorted(found) if not any(one[1] in gpu for gpu in status.gpus())] == []
 
 
 def test_a_model_of_a_gpu_is_found():
