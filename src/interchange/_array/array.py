@@ -114,6 +114,8 @@ class Array(ScalarMethods, Operators, Protocols):
         """
         return select(self, key)
 
+    __getitem__ = _core.fast_function("__getitem__", __getitem__, 2)
+
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Write a number, or the elements of an Array, to the elements that an index selects.
 

@@ -67,6 +67,15 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: ArrayBase | None = N
     return _core.computed(native, (backend, native, None), flags, cls)
 
 
+def wrap_new(native: Any, backend: Backend, cls: type[T]) -> T:
+    """Return an Array of a result that shares no memory, as `wrap` does."""
+    if backend._uses_streams:
+        backend._note_used()
+    native = native if type(native) is backend.plain_type else backend.as_native(native)
+    flags = 0 if backend.is_mutable else READ_ONLY
+    return _core.computed(native, (backend, native, None), flags, cls)
+
+
 def finish(name: str, result: Any, backend: Backend, like: T) -> T:
     """Return an Array of the result of a function of one array, whose memory it may share.
 
@@ -76,7 +85,9 @@ def finish(name: str, result: Any, backend: Backend, like: T) -> T:
     cls = type(like)
     if name in VIEWS:
         found = _owned(wrap(result, backend, cls, like), like)
-        knows = backend.keeps_readonly or name not in SPREADING
+        if backend.keeps_readonly:
+            return found
+        knows = name not in SPREADING
         if not knows and not found.readonly and found._spec.layout.may_overlap:
             found._flags = READ_ONLY
         return found

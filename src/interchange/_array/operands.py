@@ -48,6 +48,9 @@ def computes_itself(x: object) -> bool:
 
 def as_scalar(x: Any) -> Any:
     """Return a NumPy scalar as a Python number, and any other object unchanged."""
+    kind = type(x)
+    if kind is int or kind is float:
+        return x
     numpy = sys.modules.get("numpy")
     generic = getattr(numpy, "generic", None)
     return x.item() if generic is not None and isinstance(x, generic) else x

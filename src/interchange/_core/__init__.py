@@ -78,6 +78,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         device_in_capsule as device_in_capsule,
         fast_asarray as fast_asarray,
         fast_checks as fast_checks,
+        fast_function as fast_function,
         fast_import as fast_import,
         fast_operator as fast_operator,
         fast_records as fast_records,
@@ -106,6 +107,7 @@ else:
     fast_asarray = chosen.fast_asarray
     fast_checks = chosen.fast_checks
     fast_import = chosen.fast_import
+    fast_function = chosen.fast_function
     fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records
     import_unordered = chosen.import_unordered

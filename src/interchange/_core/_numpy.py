@@ -113,7 +113,7 @@ def ndarray_over(
         "version": 3,
         "shape": spec.shape,
         "strides": spec.layout.strides_in_bytes(size),
-        "typestr": str(spec.dtype.typestr) if plain else f"|V{size}",
+        "typestr": dtype.str if plain else f"|V{size}",
         "data": (ptr, readonly),
     }
     view = np.asarray(_InterfaceRecord(record, None if tracked else keep))

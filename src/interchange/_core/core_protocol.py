@@ -201,6 +201,23 @@ class Core(Protocol):
             Whether the array is the right operand.
         """
 
+    def fast_function(
+        self, name: str, careful: F, operands: int, host: Callable[[str], Any] | None = None
+    ) -> F:
+        """Return a function of Arrays and Python numbers: `careful`, or a faster equivalent.
+
+        Parameters
+        ----------
+        name : str
+            Name of the standard's function, whose result is a new array; or ``"__getitem__"``.
+        careful : callable
+            The function in Python, which handles all other cases.
+        operands : int
+            How many positional arguments the fast case has: 1 or 2, and no keywords.
+        host : callable, optional
+            Returns the backend of new arrays, for a function whose arguments are shapes.
+        """
+
     def redescribe(self, target: Any, source: Any, flags: int | None) -> None:
         """Give a tensor without a Spec the description of another, whose memory it keeps alive.
 

@@ -90,6 +90,9 @@ def _broadcast_arrays(np: Any) -> Any:
     broadcast_to = _broadcast_to(np)
 
     def broadcast_arrays(*arrays: Any) -> Any:
+        shape = arrays[0].shape
+        if all(x.shape == shape for x in arrays):
+            return tuple(x.reshape(shape) for x in arrays)
         shape = np.broadcast_shapes(*(x.shape for x in arrays))
         return tuple(broadcast_to(x, shape) for x in arrays)
 

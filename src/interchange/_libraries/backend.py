@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
     from interchange._types.devices import Device
+
+
+_NO_CONTEXT: Final = nullcontext()
 
 
 class Backend:
@@ -75,6 +78,7 @@ class Backend:
     keeps_readonly: ClassVar[bool] = False
     checks_indices: ClassVar[bool] = False
     uses_operators: ClassVar[bool] = True
+    _creates_anywhere: ClassVar[bool] = True  # whether `keywords` and `current` matter
     _uses_streams: ClassVar[bool] = False  # whether `_note_used` is called after each computation
     array_type: type[Any]
     plain_type: type[Any] | None = None
@@ -85,7 +89,9 @@ class Backend:
         self.operators: dict[str, Callable[[Any, Any], Any]] = self._find_operators()
         self._guarded_operators = self.operators  # as methods in Python call them
         self._functions: dict[str, Callable[..., Any]] = {}
-        self._native_dtypes: dict[str, Any] = {}
+        self._native_dtypes: dict[DType, Any] = {}
+        self._dtypes: dict[Any, DType] = {}
+        self._promotions: dict[Any, DType] = {}
 
     def _find_operators(self) -> dict[str, Callable[[Any, Any], Any]]:
         """Return the function for each binary operator, by the standard's name."""
@@ -116,7 +122,7 @@ class Backend:
 
     def current(self) -> AbstractContextManager[Any]:
         """Return a context in which the library's functions work on this device."""
-        return nullcontext()
+        return _NO_CONTEXT
 
     def note_written(self, array: Tensor) -> None:
         """Record where work is pending on memory that the library has just written to."""
@@ -192,6 +198,13 @@ class Backend:
         function: Callable[..., Any] = found
         return function
 
+    def _direct_function(self, name: str) -> Any:  # noqa: ARG002 - NumPy's uses it
+        """Return a function that computes in C and returns a new array, called without frames.
+
+        It computes what ``function(name)`` does; None if there is no such function.
+        """
+        return None
+
     def native_dtype(self, dtype: DType, call: str) -> Any:
         """Return the library's own object for an element type.
 
@@ -200,19 +213,26 @@ class Backend:
         UnsupportedDTypeError
             The library does not have it (DLP-DTYPE-4).
         """
-        found = self._native_dtypes.get(dtype.name)
+        found = self._native_dtypes.get(dtype)
         if found is None:
             try:
                 found = self.find_dtype(dtype)
             except LookupError:
                 what = f"{self.name} has no {dtype} on {self.device}"
                 raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4") from None
-            self._native_dtypes[dtype.name] = found
+            self._native_dtypes[dtype] = found
         return found
 
     def dtype_of(self, native: Any) -> DType:
         """Return the element type for the library's own object."""
         return DType.of(native, "Backend.dtype_of()")
+
+    def _dtype_of(self, native: Any) -> DType:
+        """Return the same from a table, whose keys are few: the library's own objects."""
+        found = self._dtypes.get(native)
+        if found is None:
+            found = self._dtypes[native] = self.dtype_of(native)
+        return found
 
     def dtypes(self) -> tuple[str, ...]:
         """Return the names of the standard's element types that the library computes with."""

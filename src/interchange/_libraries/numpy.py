@@ -6,6 +6,7 @@ Source: NumPy's API; array API standard 2025.12.
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from interchange import _core
@@ -33,6 +34,15 @@ if TYPE_CHECKING:
     from interchange._types.library import Loss
 
 _CALL: Final = "Array"
+_WITHOUT_ARITHMETIC: Final = frozenset(
+    {
+        *("broadcast_arrays", "broadcast_to", "can_cast", "concat", "count_nonzero", "empty"),
+        *("expand_dims", "eye", "flip", "imag", "matrix_transpose", "moveaxis", "nonzero", "ones"),
+        *("permute_dims", "real", "repeat", "reshape", "result_type", "roll", "squeeze", "stack"),
+        *("take", "take_along_axis", "tile", "tril", "triu", "unstack", "zeros"),
+    }
+)
+"""Functions that cannot warn of floating-point errors."""
 
 
 def _guard_export(x: Any) -> Loss | None:
@@ -64,10 +74,23 @@ class NumPyBackend(Backend):
     name: ClassVar[str] = "numpy"
     keeps_readonly: ClassVar[bool] = True
     checks_indices: ClassVar[bool] = True
+    _creates_anywhere: ClassVar[bool] = False
 
     def __init__(self, device: Device) -> None:
         np = load_numpy()
         self.array_type = self.plain_type = np.ndarray
+        self._ufunc = np.ufunc
+        self._direct = {
+            "__getitem__": np.ndarray.__getitem__,
+            **{name: getattr(np, name) for name in ("arange", "asarray", "empty", "ones", "zeros")},
+            **{
+                name: partial(getattr(np, name), order="C", subok=False)
+                for name in ("empty_like", "ones_like", "zeros_like")
+            },
+            "count_nonzero": np.count_nonzero,
+            "imag": attrgetter("imag"),
+            "real": attrgetter("real"),
+        }
         self._as_array, self._may_share = np.asarray, np.may_share_memory
         self._at_caller, guard_operator = guards_of(np)
         super().__init__(device, fill_gaps(np))
@@ -85,7 +108,13 @@ class NumPyBackend(Backend):
 
     def _find_function(self, name: str) -> Callable[..., Any]:
         """Return NumPy's function of that name, which warns at the line of the caller."""
-        return self._at_caller(super()._find_function(name))
+        found = super()._find_function(name)
+        return found if name in _WITHOUT_ARITHMETIC else self._at_caller(found)
+
+    def _direct_function(self, name: str) -> Any:
+        """Return a ufunc, which needs no help to warn at the line of the caller, or another."""
+        found = getattr(self.namespace, name, None)
+        return found if type(found) is self._ufunc else self._direct.get(name)
 
     def view(self, tensor: Tensor) -> Any:
         """Return an ndarray over described memory, once pending work on it is done."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 GROUP: Final = "interchange.backends"
 """Entry points of backends in other packages."""
 _CALL: Final = "set_backend()"
+_HOST: Final = CPU.type
 
 
 @functools.cache
@@ -111,12 +112,20 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
     _choices[kind] = _Choice(make)
 
 
+def backend_of_host(call: str) -> Backend:
+    """Return the backend that computes on the host, as `backend_of` does."""
+    try:
+        return _choices[_HOST].backends[CPU]
+    except KeyError:
+        return backend_of(CPU, call)
+
+
 def backend_of(device: Device, call: str) -> Backend:
     """Return the backend that computes on a device.
 
     Raises BackendUnavailableError: no library computes there (IX-XP-3).
     """
-    home = CPU if device.is_host_accessible else device
+    home = CPU if device is CPU or device.is_host_accessible else device
     choice = _choices.get(home.type) or _choices.setdefault(home.type, _Choice(None))
     found = choice.backends.get(home)
     if found is None:  # two threads may make one each, and use the same

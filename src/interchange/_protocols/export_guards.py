@@ -45,10 +45,13 @@ def is_masked(x: Any) -> bool:
     return bool(mask.any()) if hasattr(mask, "any") else bool(mask)
 
 
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+
+
 def may_nest(values: Any) -> bool:
     """Whether there is a sequence or an array among values, as far as their types show."""
     try:
-        found: Iterable[type] = set(map(type, values))  # each once, since they may be many
+        found: Iterable[type] = set(map(type, values)) - _NUMBERS  # each once: they may be many
     except TypeError:  # a metaclass may make its classes unhashable
         found = map(type, values)
     return any(hasattr(kind, "__len__") for kind in found)

@@ -6,6 +6,7 @@ and sizes that exist are listed in `dtype_table`.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -186,11 +187,7 @@ class DType:
     @property
     def typestr(self) -> TypeStr | None:
         """The name in the array interface, native byte order, or None if it has none."""
-        family = FAMILIES[self.code]
-        if not family.typestr or self.lanes > 1 or self.bits in family.no_typestr:
-            return None
-        size = self.bits // 8
-        return TypeStr("|" if size == 1 else NATIVE, family.typestr, size)
+        return _typestr_of(self.code, self.bits) if self.lanes == 1 else None
 
     @property
     def format(self) -> str | None:
@@ -299,6 +296,16 @@ def all_dtypes() -> list[DType]:
         for code, bits in BY_NAME.values()
         for padded in ((False, True) if bits % 8 else (False,))
     ]
+
+
+@functools.cache
+def _typestr_of(code: Code, bits: int) -> TypeStr | None:
+    """Return the name in the array interface of a type of one lane."""
+    family = FAMILIES[code]
+    if not family.typestr or bits in family.no_typestr:
+        return None
+    size = bits // 8
+    return TypeStr("|" if size == 1 else NATIVE, family.typestr, size)
 
 
 def _make(numbers: tuple[Any, ...], call: str, *, padded: bool = False) -> DType:

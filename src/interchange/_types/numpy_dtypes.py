@@ -30,6 +30,10 @@ class Named(Protocol):
     """The names of an element type in NumPy and ml_dtypes."""
 
     @property
+    def name(self) -> str:
+        """Its own name."""
+
+    @property
     def typestr(self) -> object:
         """The type string of the array interface, or None."""
 
@@ -67,9 +71,18 @@ def load_numpy() -> Any:
     return np
 
 
+_found: Final[dict[str, Any]] = {}
+"""Name of an element type -> its NumPy dtype, once it was needed."""
+
+
 def numpy_dtype(dtype: Named) -> Any | None:
     """Return the NumPy dtype of `dtype`, or None if neither NumPy nor ml_dtypes has one."""
-    return _dtype_in(load_numpy(), dtype)
+    found = _found.get(dtype.name)
+    if found is None:
+        found = _dtype_in(load_numpy(), dtype)
+        if found is not None:
+            _found[dtype.name] = found
+    return found
 
 
 def _dtype_in(np: Any, dtype: Named) -> Any | None:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.native_arrays import backend_of_array, computing_with, finish, wrap
+from interchange._array.native_arrays import (
+    backend_of_array,
+    computing_with,
+    finish,
+    wrap,
+    wrap_new,
+)
 from interchange._array.operands import (
     array_of,
     as_scalar,
@@ -18,7 +24,8 @@ from interchange._array.operands import (
     is_foreign,
     operand,
 )
-from interchange._libraries.selection import backend_of
+from interchange._core import fast_function
+from interchange._libraries.selection import backend_of, backend_of_host
 from interchange._libraries.standard_names import FRESH, VIEWS
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
@@ -33,12 +40,15 @@ from interchange._types.errors import (
 from ._documentation import document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from interchange._libraries.backend import Backend
     from interchange._types.typing import Scalar
 
     from ._signatures import Binary, Unary
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
 def unary(name: str) -> Unary:
@@ -53,7 +63,7 @@ def unary(name: str) -> Unary:
         return finish(name, result, backend, x) if is_special else wrap(result, backend, Array)
 
     function.__name__ = name
-    return document(function)
+    return fast(1)(document(function))
 
 
 def binary(name: str) -> Binary:
@@ -66,12 +76,28 @@ def binary(name: str) -> Binary:
         return wrap(backend.function(name)(one, other), backend, Array)
 
     function.__name__ = name
-    return document(function)
+    return fast(2)(document(function))
+
+
+def fast(operands: int, *, creates: bool = False) -> Callable[[F], F]:
+    """Decorate a function: calls that need no Python are computed by the core.
+
+    `operands`: how many positional arguments such a call has, and no keywords.
+    `creates`: whether the arguments describe a new array, on the host.
+    """
+    host = backend_of_host if creates else None
+
+    def decorate(function: F) -> F:
+        return fast_function(function.__name__, function, operands, host)
+
+    return decorate
 
 
 def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     """Return the result of the library's function for one array; other arguments are unchanged."""
-    backend, native = computing_with(array_of(x, Array, f"xp.{name}()"))
+    if type(x) is not Array:
+        raise foreign(f"xp.{name}()", x)
+    backend, native = computing_with(x)
     result = backend.function(name)(native, *args, **keywords)
     found: Array = finish(name, result, backend, x)
     return found
@@ -111,7 +137,7 @@ def optional(x: Any, like: Any, name: str) -> Any:
 
 def plain(value: Any) -> Any:
     """Return ints and tuples of ints as Python's own, also for NumPy integers."""
-    if type(value) is int or value is None:
+    if value is None or type(value) is int:
         return value
     if isinstance(value, (tuple, list)):
         return tuple(map(plain, value))
@@ -125,6 +151,8 @@ def plain(value: Any) -> Any:
 
 def creator(name: str, device: Any, like: Any = None) -> Backend:
     """Return the library that creates arrays on a device; by default on that of `like`."""
+    if device is None and like is None:
+        return backend_of_host(name)
     call = f"xp.{name}()"
     if device is not None:
         there = Device.of(device, call)
@@ -133,8 +161,6 @@ def creator(name: str, device: Any, like: Any = None) -> Backend:
             hint = "name one of `xp.__array_namespace_info__().devices()`"
             raise UnsupportedDeviceError(call, what, "IX-XP-3", hint)
         return backend_of(there, call)
-    if like is None:
-        return backend_of(CPU, call)
     return backend_of_array(array_of(like, Array, call))
 
 
@@ -142,6 +168,9 @@ def element(dtype: Any, backend: Backend, name: str) -> Any:
     """Return the library's own object for a dtype; None for None."""
     if dtype is None:
         return None
+    found = backend._native_dtypes.get(dtype) if type(dtype) is DType else None
+    if found is not None:
+        return found
     call = f"xp.{name}()"
     return backend.native_dtype(dtype_of(dtype, call), call)
 
@@ -177,17 +206,29 @@ def dtype_of(dtype: Any, call: str) -> DType:
 
 
 def create(
-    name: str, *args: Any, dtype: Any, device: Any, like: Any = None, **keywords: Any
+    name: str, args: tuple[Any, ...], dtype: Any, device: Any, like: Any = None, **keywords: Any
 ) -> Array:
     """Return the result of one of the library's creation functions."""
     backend = creator(name, device, like)
-    with backend.current():
-        result = backend.function(name)(
-            *args, dtype=element(dtype, backend, name), **backend.keywords(), **keywords
-        )
+    if dtype is not None:
+        dtype = element(dtype, backend, name)
+    result = call_creator(backend, name, args, dtype, **keywords)
     try:
-        backend.dtype_of(result.dtype)
+        backend._dtype_of(result.dtype)
     except UnsupportedDTypeError:
         what = f"no element type holds {show(args)}"
         raise ViewError(f"xp.{name}()", what, "IX-XP-7", "pass smaller numbers") from None
-    return wrap(result, backend, Array)
+    return wrap_new(result, backend, Array)
+
+
+def call_creator(
+    backend: Backend, name: str, args: tuple[Any, ...], dtype: Any, **keywords: Any
+) -> Any:
+    """Return what a creation function of a library returns, on the backend's device."""
+    function = backend.function(name)
+    if dtype is not None:
+        keywords["dtype"] = dtype
+    if not backend._creates_anywhere:
+        return function(*args, **keywords)
+    with backend.current():
+        return function(*args, **backend.keywords(), **keywords)

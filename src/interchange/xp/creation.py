@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.native_arrays import wrap
-from interchange._array.operands import SCALARS, array_of, as_scalar, operand
+from interchange._array.native_arrays import wrap_new
+from interchange._array.operands import SCALARS, array_of, as_scalar, foreign, operand
 from interchange._functions import importing
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy
@@ -25,7 +25,7 @@ from interchange._types.errors import (
     show,
 )
 
-from ._calls import apply, apply_many, create, creator, dtype_of, element, plain
+from ._calls import apply, apply_many, call_creator, create, creator, dtype_of, element, fast, plain
 from ._documentation import document
 from .manipulation import astype
 
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from interchange._libraries.backend import Backend
 
 _ASARRAY = "xp.asarray()"
+_NUMBERS = (*SCALARS, list, tuple)
 _TWO_AXES = 2
 
 
+@fast(1, creates=True)
 @document
 def arange(
     start: float,
@@ -48,17 +50,19 @@ def arange(
 ) -> Array:
     first, last = (0, start) if stop is None else (start, stop)
     args = (_number(first), _number(last), _number(step))
-    return create("arange", *args, dtype=dtype, device=device)
+    return create("arange", args, dtype, device)
 
 
+@fast(1, creates=True)
 @document
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
 ) -> Array:
-    check_copy(copy, _ASARRAY)
+    if copy is not None:
+        check_copy(copy, _ASARRAY)
     if type(obj) is Array:
-        return _again(obj, dtype, device, copy)
-    if isinstance(obj, (*SCALARS, list, tuple)) or is_sequence(obj):
+        return obj if dtype is device is copy is None else _again(obj, dtype, device, copy)
+    if isinstance(obj, _NUMBERS) or is_sequence(obj):
         if copy is False:
             what = f"a {type(obj).__name__} has no memory of elements"
             raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
@@ -99,23 +103,25 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
     backend = creator("asarray", device)
     told, wanted = _with_natives(obj, backend), element(dtype, backend, "asarray")
     try:
-        with backend.current():
-            native = backend.function("asarray")(told, dtype=wanted, **backend.keywords())
+        native = call_creator(backend, "asarray", (told,), wanted)
     except TypeError as error:  # the library's own error for objects that are not numbers
         if dtype is None:
             raise _no_numbers(_ASARRAY, obj) from error
         what = f"{show(obj)} as {dtype_of(dtype, _ASARRAY)}"
         raise ArgumentError(_ASARRAY, what, "IX-XP-7", "pass numbers that it holds") from error
     try:
-        backend.dtype_of(native.dtype)
+        backend._dtype_of(native.dtype)
     except UnsupportedDTypeError:
         raise _no_numbers(_ASARRAY, obj) from None
-    return wrap(native, backend, Array)
+    return wrap_new(native, backend, Array)
 
 
 def _with_natives(obj: Any, backend: Backend) -> Any:
     """Return nested sequences with arrays of the library in place of Arrays."""
-    if type(obj) is Array:
+    kind = type(obj)
+    if kind is float or kind is int or ((kind is list or kind is tuple) and not may_nest(obj)):
+        return obj  # numbers only, perhaps very many
+    if kind is Array:
         return operand(obj, backend, Array, _ASARRAY)
     if is_masked(obj):
         raise ExchangeError(_ASARRAY, "an array in the list has masked elements", "AI-MASK-1")
@@ -133,11 +139,13 @@ def _no_numbers(call: str, value: Any) -> ArgumentError:
     )
 
 
+@fast(1, creates=True)
 @document
 def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
-    return create("empty", plain(shape), dtype=dtype, device=device)
+    return create("empty", (plain(shape),), dtype, device)
 
 
+@fast(1)
 @document
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return _alike("empty", x, dtype=dtype, device=device)
@@ -147,14 +155,14 @@ def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Array:
-    return create("eye", plain(n_rows), plain(n_cols), k=plain(k), dtype=dtype, device=device)
+    return create("eye", (plain(n_rows), plain(n_cols)), dtype, device, k=plain(k))
 
 
 @document
 def full(
     shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None, device: Any = None
 ) -> Array:
-    return create("full", plain(shape), _number(fill_value), dtype=dtype, device=device)
+    return create("full", (plain(shape), _number(fill_value)), dtype, device)
 
 
 @document
@@ -164,14 +172,19 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = 
 
 def _alike(name: str, x: Any, /, *args: Any, dtype: Any, device: Any) -> Array:
     """Return the result of a creation function for the shape and the element type of an Array."""
-    like = array_of(x, Array, f"xp.{name}_like()")
+    if type(x) is not Array:
+        raise foreign(f"xp.{name}_like()", x)
+    like: Array = x
     wanted = like.dtype if dtype is None else dtype
-    return create(name, like.shape, *args, dtype=wanted, device=device, like=like)
+    return create(name, (like.shape, *args), wanted, device, like)
 
 
 def _number(value: Any) -> Any:
     """Return the Python number of a 0-d array or a NumPy scalar."""
-    found = value.item() if type(value) is Array else as_scalar(value)
+    kind = type(value)
+    if kind is int or kind is float:
+        return value
+    found = value.item() if kind is Array else as_scalar(value)
     if not isinstance(found, SCALARS):
         raise _no_numbers("xp", value)
     return found
@@ -189,7 +202,7 @@ def linspace(
     endpoint: bool = True,
 ) -> Array:
     args = (_number(start), _number(stop), plain(num))
-    return create("linspace", *args, endpoint=endpoint, dtype=dtype, device=device)
+    return create("linspace", args, dtype, device, endpoint=endpoint)
 
 
 @document
@@ -199,11 +212,13 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     return apply_many("meshgrid", arrays, indexing=indexing) if arrays else ()
 
 
+@fast(1, creates=True)
 @document
 def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
-    return create("ones", plain(shape), dtype=dtype, device=device)
+    return create("ones", (plain(shape),), dtype, device)
 
 
+@fast(1)
 @document
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return _alike("ones", x, dtype=dtype, device=device)
@@ -228,11 +243,13 @@ def _matrices(x: Any, name: str) -> Array:
     return found
 
 
+@fast(1, creates=True)
 @document
 def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
-    return create("zeros", plain(shape), dtype=dtype, device=device)
+    return create("zeros", (plain(shape),), dtype, device)
 
 
+@fast(1)
 @document
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return _alike("zeros", x, dtype=dtype, device=device)

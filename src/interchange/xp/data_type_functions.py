@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interchange._array import Array
 from interchange._array.native_arrays import backend_of_array
 from interchange._array.operands import SCALARS, as_scalar, operand
-from interchange._libraries.selection import backend_of
+from interchange._libraries.selection import backend_of, backend_of_host
 from interchange._types.devices import CPU
 from interchange._types.dtype_table import KINDS
 from interchange._types.dtypes import DType
@@ -129,14 +129,39 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 @document
 def result_type(*arrays_and_dtypes: Any) -> DType:
     call = "xp.result_type()"
-    backend = next((backend_of_array(x) for x in arrays_and_dtypes if type(x) is Array), None)
-    backend = backend_of(CPU, call) if backend is None else backend
+    backend, key = _key_of(arrays_and_dtypes, call)
+    known = None if key is None else backend._promotions.get(key)
+    if known is not None:
+        return known
     if not any(type(x) is Array or not _is_number(x) for x in arrays_and_dtypes):
         what = "the arguments contain neither an array nor a dtype"
         raise ViewError(call, what, "IX-XP-7", "pass at least one")
     given = [_promoted(x, backend, call) for x in arrays_and_dtypes]
-    found: DType = backend.dtype_of(backend.function("result_type")(*given))
+    found: DType = backend._dtype_of(backend.function("result_type")(*given))
+    if key is not None:
+        backend._promotions[key] = found
     return found
+
+
+def _key_of(given: tuple[Any, ...], call: str) -> tuple[Backend, tuple[DType, ...] | None]:
+    """Return the library that promotes, and the types that decide; None if more than types do.
+
+    Some libraries promote an array of no axes as a number.
+    """
+    backend, types, is_whole = None, [], True
+    for x in given:
+        if type(x) is Array:
+            if backend is None:
+                backend = backend_of_array(x)
+            is_whole = is_whole and x.shape != () and x.device is backend.device
+            types.append(x.dtype)
+        elif type(x) is DType:
+            types.append(x)
+        else:
+            is_whole = False
+    if backend is None:
+        backend = backend_of_host(call)
+    return backend, tuple(types) if is_whole and types else None
 
 
 def _is_number(x: Any) -> bool:

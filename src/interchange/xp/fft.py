@@ -71,7 +71,7 @@ def _frequencies(name: str) -> Frequencies:
     """Return the function of frequencies `name` of the standard."""
 
     def function(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-        return create(f"fft.{name}", plain(n), d=d, dtype=dtype, device=device)
+        return create(f"fft.{name}", (plain(n),), dtype, device, d=d)
 
     function.__name__ = name
     return document(function)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._calls import apply, apply_all, plain
+from ._calls import apply, apply_all, fast, plain
 from ._documentation import document
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from interchange._array import Array
 
 
+@fast(2)
 @document
 def matmul(x1: Array, x2: Array, /) -> Array:
     return apply_all("matmul", (x1, x2))
@@ -33,6 +34,7 @@ def tensordot(
     return apply_all("tensordot", (x1, x2), axes=plain(axes))
 
 
+@fast(2)
 @document
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     return apply_all("vecdot", (x1, x2), axis=plain(axis))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._calls import apply, apply_all, apply_many, optional, plain
+from ._calls import apply, apply_all, apply_many, fast, optional, plain
 from ._documentation import document
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     return apply("argmin", x, axis=plain(axis), keepdims=keepdims)
 
 
+@fast(1)
 @document
 def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False

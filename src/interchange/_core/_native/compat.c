@@ -9,6 +9,7 @@
 #include <string.h>
 
 VectorcallMethod vectorcall_method;
+VectorcallFunction vectorcall;
 int (*get_buffer)(PyObject *object, Buffer *out, int flags);
 void (*release_buffer)(Buffer *buffer);
 
@@ -49,6 +50,13 @@ static PyObject *call_method_slowly(PyObject *name, PyObject *const *args, size_
     return result;
 }
 
+/* PyObject_Vectorcall with a tuple and a dict. */
+static PyObject *call_slowly(PyObject *callable, PyObject *const *args, size_t nargsf,
+                             PyObject *names)
+{
+    return call_with_keywords(callable, args, (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET), names);
+}
+
 PyObject *public_function(PyMethodDef *definition, const char *doc, PyObject *module)
 {
     char *kept = malloc(strlen(doc) + 1); /* never freed: the function may outlive the module */
@@ -69,6 +77,9 @@ int find_functions(void)
     *(void **)&vectorcall_method = find("PyObject_VectorcallMethod");
     if (vectorcall_method == NULL)
         vectorcall_method = call_method_slowly;
+    *(void **)&vectorcall = find("PyObject_Vectorcall");
+    if (vectorcall == NULL)
+        vectorcall = call_slowly;
     *(void **)&get_buffer = find("PyObject_GetBuffer");
     *(void **)&release_buffer = find("PyBuffer_Release");
     *(void **)&current_state = find("PyThreadState_GetUnchecked");

@@ -13,7 +13,10 @@
 
 typedef PyObject *(*VectorcallMethod)(PyObject *name, PyObject *const *args, size_t nargsf,
                                       PyObject *names);
+typedef PyObject *(*VectorcallFunction)(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                        PyObject *names);
 extern HIDDEN VectorcallMethod vectorcall_method;
+extern HIDDEN VectorcallFunction vectorcall;
 #define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 
 /* Py_buffer, which joined the stable ABI in 3.11 unchanged. */
