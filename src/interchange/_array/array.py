@@ -29,7 +29,6 @@ from .namespace import namespace_of
 from .native_arrays import describe
 from .operators import Operators
 from .pickling import reduce_array
-from .printing import describe_array, describe_array_in_html, rich_fields
 from .protocols import Protocols
 from .scalars import ScalarMethods
 
@@ -303,12 +302,19 @@ class Array(ScalarMethods, Operators, Protocols):
         return self
 
     def __repr__(self) -> str:
+        from .printing import describe_array  # rarely needed
+
         return describe_array(self)
 
     def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from .printing import describe_array_in_html  # rarely needed
+
         return describe_array_in_html(self)
 
     def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        from .printing import rich_fields  # rarely needed
+
         return rich_fields(self)
 
     def __dir__(self) -> list[str]:

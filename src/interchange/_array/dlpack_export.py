@@ -40,6 +40,11 @@ def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy
     target = array.device if target is None else target
     consumer = _check_consumer(stream, array.device, target)
     moved = _move(array, target, consumer, copy)
+    if (log := _core.log) is not None:
+        words = f"stream={stream}, max_version={max_version}, dl_device={dl_device}, copy={copy}"
+        made = "not copied" if moved is array or _shares(moved, array) else "copied"
+        kind = "versioned" if versioned else "legacy"
+        log(CALL, f"exported for {words}: {kind} capsule, {made}", moved)
     if copy or (moved is not array and not _shares(moved, array)):
         flags = dlpack.IS_COPIED if versioned else 0
         return _core.make_capsule(moved, flags, versioned=versioned)

@@ -195,5 +195,8 @@ def view_by(array: ArrayBase, backend: Backend) -> Any:
     try:
         return backend.view(array)
     except CopyNeededError:
+        if (log := _core.log) is not None:
+            what = f"copied, since {backend.name} does not support the layout {array.strides}"
+            log(_CALL, what, array)
         copied = copy_array(array, type(array), "C", _CALL)  # each time: memory may have changed
         return backend.view(copied)

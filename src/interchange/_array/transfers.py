@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interchange import _core
 from interchange._libraries.selection import backend_of
 from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import CPU, Device
@@ -100,8 +101,14 @@ def place(
     """
     if target is not None and target is not array.device:
         moved = move(array, target, stream, call, copy=copy)
-        needs_copy = needs_copy and moved._keepalive is array._keepalive
+        shares = moved._keepalive is array._keepalive
+        if (log := _core.log) is not None:
+            how = "shared" if shares else "copied"
+            log(call, f"{how} from {array.device}, since device={target}", moved)
+        needs_copy = needs_copy and shares
         array = moved
+    if needs_copy and (log := _core.log) is not None:
+        log(call, "copied, since copy=True", array)
     return _copied(array, stream, call) if needs_copy else array
 
 

@@ -12,6 +12,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .core_protocol import Core
 
 CORES: Final = ("native", "ctypes")  # best first
@@ -64,6 +66,9 @@ chosen: Final = _choose(os.environ.get("INTERCHANGE_CORE", ""))
 """The core in use."""
 core_name: Final = chosen.name
 
+log: Callable[[str, str, Any], None] | None = None
+"""Logs a step of an exchange: call, what was done, and the tensor or None; None while it is off."""
+
 if TYPE_CHECKING:  # type checkers see the ctypes core
     from ._ctypes import (
         ArrowOwner as ArrowOwner,
@@ -83,6 +88,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         fast_operator as fast_operator,
         fast_records as fast_records,
         import_unordered as import_unordered,
+        log_exchanges as log_exchanges,
         make_arrow as make_arrow,
         make_arrow_schema as make_arrow_schema,
         make_arrow_stream as make_arrow_stream,
@@ -111,6 +117,7 @@ else:
     fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records
     import_unordered = chosen.import_unordered
+    log_exchanges = chosen.log_exchanges
     make_capsule = chosen.make_capsule
     make_launcher = chosen.make_launcher
     redescribe = chosen.redescribe

@@ -148,6 +148,9 @@ class Core(Protocol):
             The `interchange._core.plans.Plan` of each argument, or None.
         """
 
+    def log_exchanges(self, is_on: bool, /) -> None:
+        """Leave all imports and exports to Python, which logs them, or stop that."""
+
     def fast_records(
         self,
         from_record: Callable[..., T],

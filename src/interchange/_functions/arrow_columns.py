@@ -9,6 +9,7 @@ import ctypes
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from interchange import _core
 from interchange._array import Array, transfers
 from interchange._array.host_copies import copy_elements, fresh_memory
 from interchange._protocols import dlpack, host
@@ -306,6 +307,9 @@ def _import(
         job.check(chunks, copy)
         bits = job.read_nulls(chunks, separate=separate)
         found, copied = _arrays(job, chunks)
+        if (log := _core.log) is not None:
+            made = "copied into one" if copied else "not copied"
+            log(call, f"imported by Arrow's interface: {len(chunks)} chunks, {made}", found)
         needs_copy = copy is True and not copied
         array = transfers.place(
             found, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call

@@ -134,12 +134,20 @@ class ArrowExport:
         for array in self._arrays:
             check_host(array, call)
             wait_on_host(array, call)
+        self._log(call)
         return tuple(array._keepalive for array in self._arrays)
+
+    def _log(self, call: str) -> None:
+        """Log an export."""
+        if (log := _core.log) is not None:
+            for array in self._arrays:
+                log(call, "exported: not copied", array)
 
     def _ready_on_device(self, call: str) -> tuple[Any, tuple[int, int, int]]:
         """Return the owner of memory and event, and the device of the memory."""
         if not self._arrays:
             return None, _HOST
+        self._log(call)
         event = recorded_event_of(self._arrays, call)
         keep = (*(array._keepalive for array in self._arrays), event)
         device = self._arrays[0].device

@@ -1,8 +1,9 @@
-"""An import hook: functions of Array are registered with Dask when both are imported.
+"""An import hook: functions of Array are registered with other modules when both are imported.
 
-Source: Python, "importlib", "sys.meta_path".  The registered functions are in `dask`, which is not
-imported without Dask.  The compiler of PyTorch is configured to leave our functions to Python: its
-graph breaks there, since it cannot trace reads of a tensor's memory.
+Source: Python, "importlib", "sys.meta_path".  The functions for Dask are in `dask`, which is not
+imported without Dask, and those for `logging` in `exchange_log`.  The compiler of PyTorch is
+configured to leave our functions to Python: its graph breaks there, since it cannot trace reads of
+a tensor's memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import threading
 from typing import Any, Final
 
-_PACKAGES: Final = frozenset({"dask", "distributed", "torch"})
+_PACKAGES: Final = frozenset({"dask", "distributed", "logging", "torch"})
 _DYNAMO: Final = "torch._dynamo.trace_rules"
 _waiting: Final = {
     "dask.sizeof",
@@ -20,9 +21,10 @@ _waiting: Final = {
     "dask.array.dispatch",
     "distributed.protocol.serialize",
     "distributed.protocol.cuda",
+    "logging",
     _DYNAMO,
 }
-"""Modules of Dask and PyTorch that Array is not registered with yet."""
+"""Modules that Array is not registered with yet."""
 
 
 def _tell(module: Any) -> None:
@@ -34,6 +36,11 @@ def _tell(module: Any) -> None:
     try:
         if module.__name__ == _DYNAMO:
             module.add(__name__.partition(".")[0])
+            return
+        if module.__name__ == "logging":
+            from .exchange_log import attach
+
+            attach(module)
             return
         from .dask import TELL
 

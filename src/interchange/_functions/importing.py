@@ -152,6 +152,7 @@ def _negotiate(
     elif type(x) is PyCapsule:
         dlpack.check_capsule(x, target, copy, handle, call)
         array = _core.consume_capsule(x, None, Array, call)
+        dlpack.log_capsule(array, None, call)
         note_ready(array, handle, stream, call)
     else:
         try:
@@ -356,7 +357,8 @@ def _first_that_works(
     copies: bool,
 ) -> tuple[Array, bool]:
     """Return an Array of `x` by the first protocol that it supports, and whether it is a copy."""
-    if type(x) is fast_path.kind and target is None and copy is None and stream is None:
+    is_plain = target is None and copy is None and stream is None and _core.log is None
+    if type(x) is fast_path.kind and is_plain:
         try:
             return from_dlpack(x), False  # type: ignore[arg-type] # of that kind
         except BufferError:  # of its element type
@@ -375,13 +377,20 @@ def _first_that_works(
     if type(x) is PyCapsule or dlpack.supports_dlpack(x):
         try:
             return _negotiate(x, target, copy, stream, call=call), copy is True
-        except BufferError:
+        except BufferError as error:
+            _log_refusal(error, call)
             other = _without_dlpack(x, copy, call, stream, copies=copies)
             if other is None and not (copy and is_column(x)):
                 raise
     else:
         other = _without_dlpack(x, copy, call, stream, copies=copies)
     return (import_array_method(x, Array, copy, call), False) if other is None else other
+
+
+def _log_refusal(error: BufferError, call: str) -> None:
+    """Log why DLPack was not used."""
+    if (log := _core.log) is not None:
+        log(call, f"DLPack refused, {type(error).__name__}: {error}", None)
 
 
 def _without_dlpack(

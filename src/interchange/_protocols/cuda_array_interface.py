@@ -133,6 +133,9 @@ def import_record(
         device = _NO_ID.get(kind) or Device(kind, ordinal)
         spec = Spec(spec.dtype, device, spec.layout)
     tensor = _core.describe(ptr, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
+    if (log := _core.log) is not None:
+        how = f"version {record.version}, stream={record.stream}, not copied"
+        log(call, f"imported by __cuda_array_interface__: {how}", tensor)
     if sync:
         if x is not None and record.stream and make_current(driver, ordinal, call) is not None:
             record = read_at_home(x, spec.device, ordinal, record, hint, call)
@@ -282,6 +285,8 @@ def describe_record(tensor: Tensor, version: int, call: str) -> dict[str, Any]:
     ptr = tensor.ptr
     if spec.device.type in _PAGE_LOCKED and ptr:
         ptr = driver_of(spec.device, call).device_pointer(ptr, call)
+    if (log := _core.log) is not None:
+        log(call, f"exported: version {version}, stream={stream}, not copied", tensor)
     record = InterfaceRecord(ptr, readonly, spec.shape, steps, typestr, version, stream)
     return format_record(record)
 

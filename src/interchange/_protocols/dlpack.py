@@ -139,6 +139,7 @@ def import_(
     ask = _ask_at_home if source.type in STREAM_RULES else _ask
     capsule, sent = ask(x, known, wanted, source, call)
     tensor = _core.consume_capsule(capsule, x, cls, call)
+    log_capsule(tensor, sent, call)
     elsewhere = _tell_device(tensor._spec.device, source, device)
     if elsewhere is not None:
         _core.release(tensor)  # before a traceback can keep it alive
@@ -364,10 +365,23 @@ def _through_table(x: Any, known: Capabilities, cls: type[T], call: str) -> T | 
     if found is not None and found._spec.device.type in STREAM_RULES:
         _core.release(found)
         return None
+    if (log := _core.log) is not None and found is not None:
+        log(call, "imported by __dlpack_c_exchange_api__", found)
     return found  # None on failure: __dlpack__ raises the error in the standard's words
 
 
 # ---------------------------------------------------------------- the result
+
+
+def log_capsule(tensor: Tensor, sent: dict[str, Any] | None, call: str) -> None:
+    """Log a capsule just consumed: how it was requested, or None for a bare one, and its kind."""
+    if (log := _core.log) is None:
+        return
+    copied = "copied by the producer" if (tensor._flags or 0) & IS_COPIED else "not copied"
+    kind = "legacy capsule" if tensor._flags is None else f"versioned capsule, {copied}"
+    words = "" if sent is None else ", ".join(f"{name}={value}" for name, value in sent.items())
+    how = "a bare capsule" if sent is None else f"__dlpack__({words})"
+    log(call, f"imported by {how}: {kind}", tensor)
 
 
 def refuse_handles(tensor: Tensor, call: str) -> None:

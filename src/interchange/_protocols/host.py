@@ -136,10 +136,14 @@ def import_buffer(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T
     """
     view = open_buffer(x, call)
     try:
-        return describe_buffer(view, x, cls, call, readonly=view.readonly, copies=copies)
+        found = describe_buffer(view, x, cls, call, readonly=view.readonly, copies=copies)
     except BaseException:
         view.release()  # which the traceback would keep open, and its owner with it
         raise
+    if (log := _core.log) is not None:
+        made = "not copied" if found._owner is x else "copied"
+        log(call, f"imported by the buffer protocol: format {view.format!r}, {made}", found)
+    return found
 
 
 def describe_buffer(
@@ -186,6 +190,8 @@ def _layout_of(
 def _dense(view: memoryview, dtype: DType, shape: Ints, cls: type[T], call: str) -> T:
     """Return a tensor over a copy of a buffer, in C order."""
     block = bytearray(view)
+    if (log := _core.log) is not None:
+        log(call, "copied, since no strides describe the memory", None)
     return describe_memory(
         buffer_address(memoryview(block)),
         dtype,
@@ -251,6 +257,9 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
     }
     if layout is not None:
         found: T = describe_memory(record.ptr, dtype, layout, **memory)
+        if (log := _core.log) is not None:
+            how = f"imported by __array_interface__: version {record.version}, not copied"
+            log(call, how, found)
         return found
     each = Layout((*record.shape, dtype.itemsize), (*(record.strides or ()), 1))  # in bytes
     parts: T = describe_memory(record.ptr, DType(DLDataTypeCode.kDLUInt, 8), each, **memory)

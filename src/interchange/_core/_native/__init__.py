@@ -153,6 +153,13 @@ def _forget(
         _forget_types()  # a finaliser may have added a type in between
 
 
+def log_exchanges(is_on: bool, /) -> None:
+    """Leave all imports and exports to Python, which logs them, or stop that."""
+    _extension.log_exchanges(is_on)
+    _extension.read_directly(None, fills_strides())
+    _forget()
+
+
 def _ways_of(cls: type) -> tuple[int, int, bool, int]:
     """Return how objects of a type are imported; by negotiation where this raises."""
     try:
@@ -167,6 +174,8 @@ def _ways_of(cls: type) -> tuple[int, int, bool, int]:
 
 def _learn(cls: type) -> None:
     """Tell C how objects of a type are imported."""
+    if _core.log is not None:
+        return
     ways = _ways_of(cls)
     if _fast_paths and cls is _fast_paths[0].kind and _reads_directly(cls):
         _extension.read_directly(cls, fills_strides())

@@ -323,8 +323,11 @@ static PyObject *ask_python(PyObject *self, PyObject *const *args, Py_ssize_t co
 PyObject *array_dlpack(PyObject *object, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     Array *self = (Array *)object;
-    int generation = read_request(args, count, names);
+    int generation;
 
+    if (UNLIKELY(LOAD(core.logs_exchanges)))
+        return ask_python(object, args, count, names);
+    generation = read_request(args, count, names);
     if (generation == VERSIONED && is_ordinary(self))
         return versioned_capsule(self, exported_flags(LOAD(self->flags)));
     if (generation == LEGACY && is_ordinary(self)) {

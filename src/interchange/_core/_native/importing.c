@@ -89,7 +89,7 @@ Array *try_fast_import(PyObject *x, PyObject *call)
     if (LIKELY(type == LOAD(core.ndarray_type)))
         return read_ndarray(x);
     if (type == core.capsule_type)
-        return import_capsule(x, call);
+        return LOAD(core.logs_exchanges) ? NULL : import_capsule(x, call);
     if (type == core.array_type)
         return alias_on_host((Array *)x);
     found = look_up_type(type);
@@ -183,7 +183,16 @@ static PyObject *import_unordered(PyObject *module, PyObject *x)
     return Py_NewRef(Py_None);
 }
 
+/* log_exchanges(on): leave capsules and exports to Python, too, which logs them. */
+static PyObject *log_exchanges(PyObject *module, PyObject *on)
+{
+    (void)module;
+    STORE(core.logs_exchanges, PyObject_IsTrue(on) == 1);
+    return Py_NewRef(Py_None);
+}
+
 PyMethodDef importing_functions[] = {
+    {"log_exchanges", log_exchanges, METH_O, "log_exchanges(on): leave them to Python."},
     {"import_unordered", import_unordered, METH_O,
      "import_unordered(x): by an exchange table, without ordering; None where there is none."},
     {"import_function", import_function, METH_VARARGS,

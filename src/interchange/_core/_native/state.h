@@ -36,6 +36,7 @@ typedef struct {
     PyObject *n_byte_offset, *n_code, *n_bits, *n_lanes, *n_itemsize, *n_padded;
     PyObject *n_array, *n_export, *n_max_version, *n_stream, *n_dl_device, *n_copy;
     PyObject *n_requires_grad, *n_is_neg, *n_is_conj, *n_cuda_record;
+    int logs_exchanges; /* whether Python makes them, to log them: see _functions/exchange_log.py */
 } Core;
 
 extern HIDDEN Core core;
