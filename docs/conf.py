@@ -18,6 +18,7 @@ os.environ["INTERCHANGE_CORE"] = "ctypes"  # whose sources autodoc reads: annota
 os.environ["INTERCHANGE_CACHE_DIR"] = ""  # examples leave nothing in the user's cache of kernels
 os.environ["SCIPY_ARRAY_API"] = "1"  # before any example imports SciPy, which reads it then only
 
+import api_pages
 import tables
 
 import interchange
@@ -26,6 +27,7 @@ project = "interchange"
 author = "the interchange developers"
 release = interchange.__version__
 html_title = "interchange"
+html_favicon = "_static/favicon.svg"
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["tables.css", "heat-maps.css"]
@@ -37,10 +39,13 @@ html_copy_source = False
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinxarg.ext",
+    "api_pages",
+    "descriptions",
     "finishing",
     "kit_pages",
     "matrix_pages",
@@ -53,6 +58,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_ext", "_generated", "_templates", "changes"]
 nitpicky = True
+suppress_warnings = ["autosummary.import_cycle"]  # the tables name objects in full
 smartquotes = False  # names in quotes are to be copied as they are
 default_role = "plain"
 
@@ -63,6 +69,9 @@ myst_substitutions = tables.facts()
 autodoc_typehints = "none"  # docstrings say it, with units
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+autosummary_context = {"options": api_pages.OPTIONS, "methods_of_bases": api_pages.METHODS}
+autosummary_filename_map = api_pages.NAMES
+autosummary_generate = True
 napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False

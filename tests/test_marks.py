@@ -141,7 +141,9 @@ def not_there(script):
     ]
 
 
-@pytest.mark.parametrize("name", [".ci/run", "README.md", "docs/contributing.md"])
+@pytest.mark.parametrize(
+    "name", [".ci/run", "README.md", "docs/contributing.md", "docs/contributing-native.md"]
+)
 def test_the_tests_that_a_command_selects_exist(name):
     """Otherwise pytest ends with 4 or 5: a file or a test was renamed, and a command was not."""
     assert not_there((ROOT / name).read_text(encoding="utf-8")) == []

@@ -11,21 +11,25 @@ import re
 
 from tables import DOCS
 
-ENTRY = re.compile(r"^ *\.\. (py:\w+|auto\w+):: ([\w.]+)", re.MULTILINE)
+ENTRY = re.compile(r"^\.\. (py:\w+|autoclass):: ([\w.]+)((?:\n {13}\w+)*)", re.MULTILINE)
+LISTED = re.compile(r"^   ~([\w.]+)$", re.MULTILINE)  # by autosummary, with a page of its own
+
+
+def listed() -> set[str]:
+    """Return the full names that the overviews list, each of which has a page of its own."""
+    overviews = sorted((DOCS / "api").glob("*.md"))
+    return {name for one in overviews for name in LISTED.findall(one.read_text(encoding="utf-8"))}
 
 
 def described() -> set[str]:
-    """Return the full names of the entries that the pages of the API have, autodoc's or not."""
-    found = set()
+    """Return the full names of all objects in the API reference: listed, or with an entry."""
+    found = listed()
     for path in sorted((DOCS / "api").glob("*.md")):
         module = ""
-        for kind, name in ENTRY.findall(path.read_text(encoding="utf-8")):
-            if kind == "py:module":
-                module = name
-            if kind == "automodule":
-                found |= {f"{name}.{one}" for one in importlib.import_module(name).__all__}
-            whole = kind.startswith("auto") or kind == "py:module"
-            found.add(name if whole else f"{module}.{name}")
+        for kind, name, more in ENTRY.findall(path.read_text(encoding="utf-8")):
+            module = name if kind == "py:module" else module
+            full = name if kind in {"py:module", "autoclass"} else f"{module}.{name}"
+            found |= {full, *(f"{module}.{one}" for one in more.split())}
     return found
 
 

@@ -154,27 +154,27 @@ def _with_keyword(call: str, name: str, value: str) -> str:
 
 
 def causes(*words: str) -> str:
-    """Return the table of one group: cause, program, error and fix, from a run of the cases.
+    """Return the table of one group: cause and program, error and fix, from a run of the cases.
 
     A program that needs a library which is not installed is left out, and the page says so.
     """
     cases = load().GROUPS[" ".join(words)]
     absent = sorted({name for case in cases for name in missing(case)})
     rows = [_row(case) for case in cases if not missing(case)]
-    parts = [tables.table(("Cause", "Program", "Error", "Fix"), rows)] if rows else []
+    parts = [tables.table(("Cause and program", "Error and fix"), rows)] if rows else []
     if absent:
         parts.append(f"Left out here, where this page was built without: {', '.join(absent)}.")
     return "\n\n".join(parts)
 
 
-def _row(case: Any) -> tuple[str, str, str, str]:
+def _row(case: Any) -> tuple[str, str]:
     """Return one row: the program, and its output."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of prototypes among the tensors
         error = meet(case)
     lines = [line for line in case.make.splitlines() if not line.startswith(("import", "from"))]
     shown = lines if len(lines) <= _SHOWN else lines[-1:]
-    program = "<br>".join(tables.code(line) for line in [*shown, case.call])
+    program = "<br>".join([tables.sentence(case.cause), *map(tables.code, [*shown, case.call])])
     what = _ADDRESS.sub("", error.what)
     said = f"{tables.code(type(error).__name__)}: {tables.sentence(what)} ({error.rule})"
-    return tables.sentence(case.cause), program, said, tables.sentence(error.hint)
+    return program, f"{said}<br>Fix: {tables.sentence(error.hint)}"

@@ -1,4 +1,4 @@
-"""The last step for the HTML of each page: unbroken rule ids, and accessibility fixes for axe.
+"""The last step for the HTML of each page: code broken between words only, and fixes for axe.
 
 Source: WAI-ARIA 1.2; HTML, "The th element".  The theme's own template is kept: ``page.html`` in
 ``docs/_templates`` passes its output through the filter ``finished``.
@@ -20,6 +20,9 @@ _RULE: Final = re.compile(rf"(?<![\w-])(?:{_AREAS})-(?:\d+|\*)(?![\w-])")
 _HEAD: Final = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<th class=\"head[^\"]*\"><p></p></th>)+\s*</tr>\s*</thead>"
 )
+_CELL: Final = re.compile(r"<td[ >].*?</td>", re.DOTALL)
+_CODE: Final = re.compile(r"<code\b.*?</code>", re.DOTALL)
+_BREAK: Final = re.compile(r"(?<=[\w)\]])(\.(?=[A-Za-z_])|[,=:/|]+(?=\w)|[(\[{]+(?=[\w&'\"]))")
 _CORNER: Final = re.compile(r"<th class=\"head[^\"]*\"><p></p></th>")
 _ASIDES: Final = {
     '<aside class="sidebar-drawer"': '<aside aria-label="All pages" class="sidebar-drawer"',
@@ -34,7 +37,22 @@ def finished(html: str) -> str:
     html = _CORNER.sub("<td></td>", _HEAD.sub("", html))
     for written, wanted in _ASIDES.items():
         html = html.replace(written, wanted)
-    return _with_whole_rules(html)
+    return _with_whole_rules(_CELL.sub(_breakable, html))
+
+
+def _breakable(cell: re.Match[str]) -> str:
+    """Return a cell whose code may be broken after punctuation: never inside a word or number."""
+    return _CODE.sub(_with_breaks, cell[0])
+
+
+def _with_breaks(code: re.Match[str]) -> str:
+    """Return code with ``<wbr>`` between its words."""
+    parts = _TAG.split(code[0])
+    return "".join(
+        _BREAK.sub(r"\1<wbr>", part) if place % 3 == 0 else part
+        for place, part in enumerate(parts)
+        if place % 3 != 2
+    )
 
 
 def _with_whole_rules(html: str) -> str:

@@ -79,15 +79,17 @@ def programs() -> list[tuple[Any, str, tuple[Any, ...]]]:
     return found
 
 
-def refused() -> str:
-    """Return every refused program, with its message as printed."""
+def refused(*areas: str) -> str:
+    """Return the refused programs of some areas of rules, each with its message as printed."""
     parts = []
     for function, rule, arguments in programs():
+        if tables.area(rule) not in areas:
+            continue
         source = Source(function)
         title = ast.get_docstring(source.tree)
         body = textwrap.dedent("".join(source.lines)).splitlines()
         shown = [line for line in body if not line.startswith("@") and title not in line]
-        parts.append(f"#### {title.rstrip('.')}\n\n```python\n" + "\n".join(shown).rstrip())
+        parts.append(f"## {title.rstrip('.')}\n\n```python\n" + "\n".join(shown).rstrip())
         parts.append(f"```\n\n```text\n{_message(source, arguments)}\n```\n\n({rule})\n")
     return "\n".join(parts)
 

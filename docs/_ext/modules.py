@@ -20,7 +20,9 @@ PACKAGES: Final = {
     "interchange_conformance": ROOT / "conformance" / "src" / "interchange_conformance",
 }
 """Name of a package -> its folder."""
-PAGES: Final = (ROOT / "docs" / "contributing.md", ROOT / "docs" / "words.md")
+PAGES: Final = tuple(
+    ROOT / "docs" / f"{name}.md" for name in ("contributing", "words", "words-conformance")
+)
 """Pages that have such tables."""
 _TABLE: Final = re.compile(
     r"(?P<start><!-- (?P<what>packages|modules) (?P<package>\w+) -->)\n.*?(?P<end><!-- end -->)",

@@ -96,6 +96,12 @@ def area(rule_id: str) -> str:
     return rule_id.rpartition("-")[0]
 
 
+def address(rule_id: str) -> str:
+    """Return where the row of a rule is, from the root of the docs."""
+    pages = {"ARROW": "rules-arrow.html", "CPY": "rules-kernels.html"}
+    return f"{pages.get(rule_id.partition('-')[0], 'rules.html')}#{rule_id.lower()}"
+
+
 def in_area(rule_id: str, prefix: str) -> bool:
     """Whether a rule belongs to an area or to one below it."""
     return f"{area(rule_id)}-".startswith(f"{prefix}-")
@@ -370,14 +376,14 @@ def _floor(pattern: str, text: str) -> str:
     return match[1]
 
 
-def fragments() -> str:
-    """Return the changes of the next release, if any: the fragments of docs/changes."""
+def fragments(*wanted: str) -> str:
+    """Return changes of the next release, if any: the fragments of docs/changes of some kinds."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     kinds = re.findall(r'\{ directory = "(\w+)", name = "([^"]+)"', project)
     lines: list[str] = []
     for kind, title in kinds:
         found = sorted((DOCS / "changes").glob(f"*.{kind}.md"))
-        if found:
+        if found and kind in wanted:
             lines += [f"**{title}**", ""]
             lines += [f"- {path.read_text(encoding='utf-8').strip()}" for path in found]
             lines += [""]

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from heat_maps import NOTHING, Cell, Column, Row, heat_map, legend
-from tables import DOCS, sentence, table
+from tables import DOCS, address, sentence, table
 
 from interchange import abi
 from interchange_conformance.registry import AREAS, SEVERITIES
@@ -115,7 +115,7 @@ def rules_by_libraries() -> str:
         rows.append(Row(AREAS[area], "", ()))
         for rule, found in rules.items():
             cells = [_leading(cell_of(found, spec), spec, rule) for spec in specs]
-            link = f"rules.html#{rule.lower()}" if rule in abi.RULES else ""
+            link = address(rule) if rule in abi.RULES else ""
             rows.append(Row(rule, link, cells))
     signs = [
         *((cell, f"{cell.words}, and told on the library's page") for cell in _KNOWN.values()),

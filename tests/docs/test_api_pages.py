@@ -67,3 +67,46 @@ def _exists(name):
     except (ImportError, AttributeError):
         return False
     return True
+
+
+@pytest.fixture(scope="module")
+def api_pages(docs_module):
+    """The module that describes the pages of objects."""
+    return docs_module("api_pages")
+
+
+def test_related_names_are_documented(api_pages, documented):
+    """Every name under "See also" has an entry."""
+    named = {
+        f"{package}.{name}"
+        for package, families in api_pages.RELATED.items()
+        for family in families
+        for name in family.split()
+    }
+
+    assert sorted(named - documented) == []
+
+
+@pytest.mark.parametrize("package", [interchange, interchange.xp])
+def test_every_function_has_related_names(api_pages, package):
+    """Every public function of the two packages of functions refers to others."""
+    names = [name for name in package.__all__ if inspect.isroutine(getattr(package, name))]
+
+    assert len(names) > 10
+    assert [name for name in names if not api_pages.related(f"{package.__name__}.{name}")] == [
+        name for name in names if name == "viewable"
+    ]
+
+
+def test_options_belong_to_listed_classes(api_pages, docs_module):
+    """Every class whose members are shown has a page."""
+    assert {*api_pages.OPTIONS, *api_pages.METHODS, *api_pages.NAMES} <= docs_module(
+        "api_names"
+    ).listed()
+
+
+def test_no_two_pages_differ_in_case_only(api_pages, docs_module):
+    """The file names of pages are distinct on file systems that ignore case."""
+    pages = [api_pages.NAMES.get(name, name) for name in docs_module("api_names").listed()]
+
+    assert len({page.lower() for page in pages}) == len(pages)

@@ -101,12 +101,37 @@ def test_causes_have_names_of_their_own():
     assert sorted(set(names)) == sorted(names)
 
 
-def test_every_group_is_on_the_page(pages):
-    """Every group is on the page under its title."""
-    asked = re.findall(r"^```\{error-causes\} (.*)$", pages["docs/errors.md"], re.MULTILINE)
+def test_every_group_is_on_a_page(pages):
+    """Every group is on one page, and under its title, if it is not alone there."""
+    areas = {name: text for name, text in pages.items() if name.startswith("docs/errors/")}
+    asked = {
+        name: re.findall(r"^```\{error-causes\} (.*)$", text, re.MULTILINE)
+        for name, text in areas.items()
+    }
 
-    assert asked == list(error_tables.load().GROUPS)
-    assert all(f"## {title}\n" in pages["docs/errors.md"] for title in asked)
+    assert sorted(one for titles in asked.values() for one in titles) == sorted(
+        error_tables.load().GROUPS
+    )
+    assert all(
+        f"## {title}\n" in areas[name] for name, titles in asked.items() for title in titles[1:]
+    )
+
+
+def test_every_refused_kernel_is_on_a_page(pages, docs_module):
+    """The rules of the refused kernels are on one page each."""
+    asked = re.findall(r"^```\{kernel-refusals\} (.*)$", "\n".join(pages.values()), re.MULTILINE)
+    areas = " ".join(asked).split()
+    rules = {rule for _, rule, _ in docs_module("kernel_tables").programs()}
+
+    assert sorted(areas) == sorted({rule.rpartition("-")[0] for rule in rules})
+
+
+def test_the_first_page_lists_the_areas(pages):
+    """Every page of errors is in the table of the first one."""
+    listed = re.findall(r"^\| \{doc\}`([\w-]+)` ", pages["docs/errors/index.md"], re.MULTILINE)
+    names = {name for name in pages if name.startswith("docs/errors/")}
+
+    assert {f"docs/errors/{name}.md" for name in (*listed, "index")} == names
 
 
 def test_a_row_says_what_the_error_says():
@@ -119,7 +144,7 @@ def test_a_row_says_what_the_error_says():
     )
 
     assert error.what in row.replace("\\", "")
-    assert row.endswith(f"| {error.hint} |")
+    assert row.endswith(f"<br>Fix: {error.hint} |")
 
 
 def test_a_row_whose_library_is_absent_is_left_out(monkeypatch):

@@ -46,3 +46,12 @@ def test_a_corner_without_words_is_no_head(finished):
     html = '<thead><tr><th class="head"><p></p></th><th class="head"><p>a</p></th></tr></thead>'
 
     assert finished(html) == ('<thead><tr><td></td><th class="head"><p>a</p></th></tr></thead>')
+
+
+def test_code_in_a_table_may_be_broken_between_words(finished):
+    """Code in a cell may be broken after punctuation, but not inside a name; other code is kept."""
+    html = "<td><p><code>np.from_dlpack(x)</code></p></td><code>np.ones(3)</code>"
+
+    assert finished(html) == (
+        "<td><p><code>np.<wbr>from_dlpack(<wbr>x)</code></p></td><code>np.ones(3)</code>"
+    )

@@ -36,8 +36,9 @@ def _cells(row):
 
 @pytest.mark.parametrize("rule", abi.RULES.values(), ids=lambda rule: rule.id)
 def test_every_rule_is_on_the_page_once(tables, pages, rule):
-    """Each rule is in one table of rules.md, with its id as an anchor."""
-    asked = re.findall(r"^```\{rulebook\} (.*)$", pages["docs/rules.md"], re.MULTILINE)
+    """Each rule is in one table, on the page of its address, with its id as an anchor."""
+    page = pages[f"docs/{tables.address(rule.id).partition('.')[0]}.md"]
+    asked = re.findall(r"^```\{rulebook\} (.*)$", page, re.MULTILINE)
 
     rows = [
         row
@@ -165,14 +166,16 @@ def test_a_sentence_stays_in_its_cell(tables, text):
     assert len(_cells(row)) == 2
 
 
-def test_every_next_change_is_shown(tables):
-    """The changelog page shows each fragment, as long as there are any."""
-    kinds = ("feature", "fix", "break", "rule")
+def test_every_next_change_is_shown(tables, pages):
+    """The pages of the changelog show each fragment once, as long as there are any."""
+    asked = re.findall(r"^```\{next-release\} (.*)$", "\n".join(pages.values()), re.MULTILINE)
+    kinds = " ".join(asked).split()
     folder = tables.DOCS / "changes"
     fragments = [path for kind in kinds for path in folder.glob(f"*.{kind}.md")]
-    told = tables.fragments()
+    shown = tables.fragments(*kinds)
 
-    assert told.count("\n- ") == len(fragments)
+    assert sorted(kinds) == ["break", "feature", "fix", "rule"]
+    assert shown.count("\n- ") == len(fragments)
 
 
 def test_what_is_asked_in_order_is_said_in_one_place(tables):

@@ -1,7 +1,7 @@
 """Type promotion: the type of an operation's operands, and of its result.
 
 Source: CUDA Python Specification 0.2, "Type Inference" and "Basic Arithmetic Operations".  Cases
-that it does not define are decided here; docs/guides/kernels.md gives the reasons.
+that it does not define are decided here; docs/guides/kernel-language.md gives the reasons.
 """
 
 from __future__ import annotations

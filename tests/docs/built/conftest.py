@@ -19,6 +19,21 @@ from chromium import browser  # noqa: F401 - a fixture
 DOCS = Path(__file__).parents[3] / "docs"
 BUILT = DOCS / "_build" / "html"
 MADE_BY_SPHINX = ("genindex", "py-modindex", "search")
+OBJECTS = tuple(
+    f"api/generated/interchange{name}"
+    for name in (
+        ".Array",
+        ".NoProtocolError",
+        ".abi.DLDeviceType",
+        ".abi.DLTensor",
+        ".asarray",
+        ".cuda.Kernel",
+        ".cuda.jit",
+        ".xp.linalg.svd",
+        "_conformance.emucuda.Emulator",
+    )
+)
+"""Pages of objects, one of each kind: the templates are the same for all others."""
 PAGES = sorted(
     path.relative_to(DOCS).with_suffix("").as_posix()
     for path in DOCS.rglob("*.md")
@@ -26,7 +41,7 @@ PAGES = sorted(
 )
 
 
-@pytest.fixture(scope="module", params=[*PAGES, *MADE_BY_SPHINX])
+@pytest.fixture(scope="module", params=[*PAGES, *OBJECTS, *MADE_BY_SPHINX])
 def name(request):
     """Each page in turn, by its Sphinx name."""
     return request.param

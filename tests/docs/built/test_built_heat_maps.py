@@ -11,7 +11,6 @@ pytestmark = pytest.mark.browser
 PAGES = ("compatibility", "compatibility-columns", "conformance")
 DESKTOP = (1280, 800)  # [pixels]
 PHONE = (400, 800)  # [pixels]
-SCREENS = 15  # that a page may be long, on a desktop
 TOO_WIDE = """
 return [...document.querySelectorAll(".heat-map")].map((map) => map.scrollWidth - map.clientWidth)
 """
@@ -33,7 +32,6 @@ return ["pass", "must", "should", "quirk"].map((kind) => {
 LINKS = """
 return [...document.querySelectorAll(".heat-map a")].map((link) => link.getAttribute("href"))
 """
-LONG = ("index", *PAGES, "overhead", "how-it-works")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -90,15 +88,3 @@ def test_colours_follow_the_theme(browser, built):
     assert browser.run(COLOURS) == light
     assert switched == dark
     assert set(light).isdisjoint(dark)
-
-
-def test_no_page_is_longer_than_fifteen_screens(browser, built):
-    """Pages on conformance and pages with figures are at most fifteen screens long."""
-    sources = built.parents[1] / "conformance"
-    names = [*LONG, *(f"conformance/{page.stem}" for page in sources.glob("*.md"))]
-    screens = {}
-    for name in names:
-        browser.show(built / f"{name}.html", size=DESKTOP)
-        screens[name] = browser.run("return document.documentElement.scrollHeight") / DESKTOP[1]
-
-    assert {name: length for name, length in screens.items() if length > SCREENS} == {}

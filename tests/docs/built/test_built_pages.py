@@ -1,4 +1,4 @@
-"""Every page of the docs in Chromium: accessibility by axe, and unbroken rule ids."""
+"""Every page of the docs in Chromium: axe, unbroken rule ids and code, and the length of pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,26 @@ while (texts.nextNode()) {
 }
 return broken;
 """
+BROKEN_CODE = r"""
+const broken = [];
+for (const code of document.querySelectorAll("td code")) {
+  const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    for (const found of texts.currentNode.data.matchAll(/\w+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, found.index);
+      range.setEnd(texts.currentNode, found.index + found[0].length);
+      const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top)));
+      if (lines.size > 1) broken.push(found[0]);
+    }
+  }
+}
+return broken;
+"""
 TOO_WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+SCREEN = (1920, 1080)  # [pixels]
+MOST_SCREENS = 12
 
 
 class Seen(NamedTuple):
@@ -37,17 +56,19 @@ class Seen(NamedTuple):
 
     violations: dict[str, list[str]]
     broken_rules: dict[str, list[str]]
+    broken_code: dict[str, list[str]]
     too_wide: dict[str, int]
 
 
 @pytest.fixture(scope="module")
 def seen(browser, built, name):
     """Check a page once for all tests, since loading it takes longest."""
-    found = Seen({}, {}, {})
+    found = Seen({}, {}, {}, {})
     for look, (size, media) in LOOKS.items():
         browser.show(built / f"{name}.html", size=size, media=media)
         browser.wait()
         found.broken_rules[look] = browser.run(BROKEN_RULES)
+        found.broken_code[look] = browser.run(BROKEN_CODE)
         found.too_wide[look] = browser.run(TOO_WIDE)
         found.violations[look] = browser.axe()
     return found
@@ -61,6 +82,11 @@ def test_axe_finds_nothing(seen):
 def test_rule_ids_are_whole(seen):
     """No rule id is broken across lines."""
     assert seen.broken_rules == {look: [] for look in LOOKS}
+
+
+def test_words_of_code_are_whole(seen):
+    """No name or number in the code of a table is broken across lines."""
+    assert seen.broken_code == {look: [] for look in LOOKS}
 
 
 def test_nothing_is_wider_than_the_screen(seen):
@@ -81,3 +107,14 @@ def test_pages_to_look_things_up_in_are_short(browser, built, guide):
     browser.show(built / f"{guide}.html", size=(1920, 1080))
 
     assert browser.run("return document.documentElement.scrollHeight") / 1080 <= 10
+
+
+def test_no_page_is_longer_than_twelve_screens(browser, built):
+    """Every page, also of each object of the API, is at most twelve screens long on a desktop."""
+    screens = {}
+    for page in built.rglob("*.html"):
+        browser.show(page, size=SCREEN)
+        height = browser.run("return document.documentElement.scrollHeight")
+        screens[page.relative_to(built).as_posix()] = height / SCREEN[1]
+
+    assert {name: length for name, length in screens.items() if length > MOST_SCREENS} == {}

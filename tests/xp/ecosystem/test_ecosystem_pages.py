@@ -9,6 +9,7 @@ import pytest
 
 DOCS = Path(__file__).parents[3] / "docs"
 GUIDES = {"scipy": "scipy.md", "sklearn": "scikit-learn.md"}
+TABLES = {"scipy": "scipy-calls.md", "sklearn": "scikit-learn.md"}
 ANEW = "stale: write it anew with `python docs/_ext/ecosystem.py`"
 
 _RUN = """
@@ -46,7 +47,7 @@ def test_examples_of_the_guides_run(run_child, need_recent, about):
 @every_guide
 def test_the_guide_shows_the_verdicts(about):
     """The generated page is included in the published one."""
-    text = (DOCS / "guides" / GUIDES[about]).read_text(encoding="utf-8")
+    text = (DOCS / "guides" / TABLES[about]).read_text(encoding="utf-8")
 
     assert f"```{{include}} ../_generated/{about}.md\n```" in text
 
