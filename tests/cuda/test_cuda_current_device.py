@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 import interchange as ix
+from interchange import Device
 from interchange._functions import targets
+from interchange._streams.driver import driver_of
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
@@ -389,3 +391,14 @@ def test_a_machine_with_one_device_asks_for_no_current_one(emulator, two, monkey
 
     assert "cuCtxPushCurrent" not in trace.names
     assert producer.asked_on == [AWAY]
+
+
+def test_the_error_for_an_absent_device_lists_those_that_are_there():
+    """A device that the driver does not have is refused, with the names of those it has."""
+    count = driver_of(Device.of("cuda"), "test").count_devices("test")
+    names = ", ".join(f"'cuda:{number}'" for number in range(count))
+
+    with pytest.raises(ix.ExchangeError, match="there is no device 77") as caught:
+        ix.asarray(b"abc", device="cuda:77")
+
+    assert caught.value.hint == f"pass one of {names}"

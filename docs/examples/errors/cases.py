@@ -208,6 +208,9 @@ _FILE = "import mmap, tempfile\nx = tempfile.TemporaryFile()\n_ = x.write(bytes(
 _HOLDER = "from types import SimpleNamespace\nx = SimpleNamespace(buf=memoryview(b'abc'))"
 NO_ARRAYS = (
     Case("a list", "x = [[1, 2], [3, 4]]", "ix.asarray(x)", "IX-PROTOCOL-1"),
+    Case("a list of arrays", "x = [np.ones(2), np.ones(2)]", "ix.asarray(x)", "IX-PROTOCOL-1"),
+    Case("a method that was not called", "x = np.ones(2).__dlpack__", "ix.from_dlpack(x)",
+         "DLP-NEG-1"),
     Case("a list, by DLPack", "x = [1, 2]", "ix.from_dlpack(x)", "DLP-NEG-1"),
     Case("a list, by the buffer protocol", "x = [1, 2]", "ix.from_buffer(x)", "BUF-1"),
     Case("a list, by the array interface", "x = [1, 2]", "ix.from_array_interface(x)", "AI-1"),
@@ -605,6 +608,8 @@ DEVICES = (
     Case("a library that computes on no such device", METAL, "x + 1", "IX-XP-3"),
     Case("an array as an address", "x = np.ones(3)", 'ix.from_pointer(x, (3,), "float64")',
          "IX-POINTER-1"),
+    Case("the ctypes of an array as an address", "array = np.ones(3)\nx = array.ctypes",
+         'ix.from_pointer(x, (3,), "float64")', "IX-POINTER-1"),
     Case("a pointer of ctypes as an address",
          "import ctypes\nx = ctypes.pointer(ctypes.c_float(1))",
          'ix.from_pointer(x, (1,), "float32")', "IX-POINTER-1"),

@@ -30,6 +30,7 @@ _NUMBERS: Final = (bool, int, float, complex)
 _PATH: Final = re.compile(r"[^\s/\\]*[/\\]\S*|[^\s.]+\.[A-Za-z]\w{0,4}")
 _RECORD: Final = frozenset({"shape", "typestr", "data"})
 _INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+_NEW: Final = "which makes a new array"
 NO_ARRAY: Final = "pass an array, or an object that exports memory"
 _TWO: Final = 2  # axes of a table
 _DEEPEST: Final = 64  # axes of an array
@@ -76,7 +77,10 @@ def _of_container(x: Any) -> str | None:
     if _is_instance(x, Mapping):
         return _of_mapping(x)
     if _is_instance(x, AbstractSet) or attribute(x, "__next__") is not None:
-        return "pass `interchange.xp.asarray(list(x))`, which makes a new array"
+        one = "which makes a new array of numbers; pass arrays one by one"
+        return f"pass `interchange.xp.asarray(list(x))`, {one}"
+    if getattr(x, "__name__", None) == "__dlpack__" and callable(x):
+        return "pass what the method returns, `asarray(x())`"
     return _of_holder(x) or library_hint(x)
 
 
@@ -117,6 +121,8 @@ def address_hint(x: Any) -> str | None:
         return "pass `ctypes.addressof(x.contents)`"
     if hasattr(x, "value"):  # ctypes.c_void_p
         return "pass `x.value`" if x.value else "pass the address of memory: this is NULL"
+    if isinstance(getattr(x, "data", None), int):  # ndarray.ctypes
+        return "pass `x.data`"
     return "use `asarray(x)`, which takes arrays and buffers" if _has_protocol(x) else None
 
 
@@ -161,6 +167,8 @@ def bytes_hint(x: Any, wanted: DType | None) -> str | None:
 def _of_numbers(x: Any) -> str:
     """Return the call that makes an array of numbers, written out if they are few."""
     text = show(x)
+    if is_sequence(x) and len(x) and any(hasattr(x[0], word) for word in ARRAY_WORDS):
+        return f"pass one of them, `asarray(x[0])`, or all, `interchange.xp.asarray(x)`, {_NEW}"
     try:
         ast.literal_eval(text)
     except (SyntaxError, ValueError):  # too long, or with objects

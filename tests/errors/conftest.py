@@ -1,0 +1,9 @@
+"""Paths of the tables of wrong calls, and of the module that executes the fix of an error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "docs" / "_ext")]
