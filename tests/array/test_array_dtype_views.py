@@ -93,8 +93,9 @@ BRAINS = np.array([1.5, -2.0, 0.1], ml_dtypes.bfloat16)
         (np.array([1, 2, 3, 4], "f4"), "c8", PAIRS.tolist()),
         (np.ones(4, "u1"), "b1", [True] * 4),
         (ix.asarray(np.arange(8.0)).view("float64x4"), "f8", [*map(float, range(8))]),
+        (ix.asarray(np.arange(8.0)).view("float64x4")[1:], "f8", [4.0, 5.0, 6.0, 7.0]),
     ],
-    ids=["bfloat16", "pairs", "complex", "bools", "lanes"],
+    ids=["bfloat16", "pairs", "complex", "bools", "lanes", "lanes of one element"],
 )
 def test_a_view_has_the_elements_of_its_type(x, new, elements):
     """As ml_dtypes reads them; the real part first; a bool is a byte; lanes side by side."""
@@ -139,6 +140,7 @@ def test_bytes_are_packed_elements(shape, new, expected):
 def test_bytes_that_are_no_packed_elements_are_refused(array, new, expected):
     """Gaps, a part of an element or of a byte, and more bits than 64-bit numbers count."""
     assert refusal(ix.asarray(array), new) == expected
+    assert ix.from_pointer(0x1000, (3,), "int4").view("uint4").shape == (3,)
 
 
 # ---------------------------------------------------------------- what a view preserves

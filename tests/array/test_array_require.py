@@ -161,6 +161,7 @@ def test_an_invalid_contract_is_a_wrong_argument(contract, error):
         HOST.require(**contract)
 
     assert type(caught.value) is error
+    assert "name" not in contract or "name=3 is not a name" in caught.value.what
 
 
 def test_memory_without_an_owner_is_reported_as_such():

@@ -38,6 +38,15 @@ def test_of_several_chunks_a_copy_makes_ones_too():
 
 
 @pytest.mark.parametrize("copy", [None, False])
+def test_bytes_of_0_and_1_are_shared(copy):
+    """Bytes that are bools of NumPy as they are need no copy."""
+    source = arrow.bytes_of_bool((0, 1, 1))
+    found = ix.from_arrow(source, copy=copy)
+
+    assert (found.ptr, str(found.dtype)) == (source.chunks[0].buffers[1], "bool")
+
+
+@pytest.mark.parametrize("copy", [None, False])
 def test_packed_bools_are_not_shared(copy):
     """The fix is the copy."""
     source = arrow.bytes_of_bool(ODD)

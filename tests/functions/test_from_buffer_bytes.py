@@ -71,6 +71,7 @@ def test_shared_memory_is_shared():
     block = shared_memory.SharedMemory(create=True, size=16)
     try:
         numbers = ix.from_buffer(block.buf, dtype="int32", shape=4)
+        assert numbers.owner is block.buf
         numbers[0] = 1
         assert ix.from_buffer(block.buf, dtype="uint8", shape=(4,)).tolist() == [1, 0, 0, 0]
         with pytest.raises(BufferError):

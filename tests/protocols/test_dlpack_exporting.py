@@ -88,9 +88,10 @@ def test_a_bad_argument_is_a_type_error(used, name, value, rule):
     others = {"dl_device": (2, 0), "stream": 7, "copy": True}
     others.pop(name, None)
 
-    for keywords in ({}, others):
+    for array, keywords in ((used, {}), (used, others), (own(readonly=True), others)):
         with pytest.raises(TypeError, match=rule):
-            used.__dlpack__(**{name: value}, **keywords)
+            array.__dlpack__(**{name: value}, **keywords)
+    del array
     assert sys.getrefcount(BLOCK) == before
 
 

@@ -71,6 +71,8 @@ def test_a_report_says_what_it_is_to_say(written, case):
 
     rest = told = written(form, *items, **options)
 
+    assert form is not as_text or told.startswith(("mylib", *words))
+    assert words != [KNOWN] or told == KNOWN
     for one in words:
         assert one in rest
         rest = rest.partition(one)[2]
