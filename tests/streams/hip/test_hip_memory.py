@@ -158,5 +158,6 @@ def test_an_error_is_told_by_its_name(rocm):
     with pytest.raises(ix.ExchangeError) as caught:
         rocm.driver.allocate(SIZE, 99, CALL)
 
-    assert caught.value.what == "hipSetDevice(99) failed with hipErrorInvalidDevice"
+    failed = "hipSetDevice(99) failed with hipErrorInvalidDevice"
+    assert caught.value.what == f"there is no device 99 ({failed})"
     assert (caught.value.rule, rocm.last_error()) == ("IX-DRIVER-2", 0)
