@@ -16,6 +16,7 @@ import re
 import statistics
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import import_time  # noqa: E402 - the folder is not a package
-from paired import compare  # noqa: E402 - as above
+from paired import compare, looping  # noqa: E402 - as above
+
+from interchange._libraries.standard_names import VIEWS  # noqa: E402 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +37,7 @@ LIBRARIES = ("numpy", "array-api-strict")
 SMALL, LARGE = 3, 10**6
 TARGETS = {"small": 6.0, "median": 2.0, "large": 1.05, "float(x[0])": 10.0}
 _NO_ELEMENTS = 50_000  # [ns] below this, NumPy does not touch 10**6 elements
+_ROUND = 3_000_000  # [ns] of a round of 10**6 elements, at least
 
 ONE_FLOATS = (
     *("abs", "acos", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp"),
@@ -177,11 +181,18 @@ def measure_here(names: list[str], rounds: int, count: int) -> dict[str, Any]:
         texts = {key: statement_for(statement, key) for key in ("np", "ix", "strict")}
         for column, library in (("small", "ix"), ("strict", "strict")):
             row[column] = _figure(texts, library, small, rounds, count)
-        if name not in READS:
-            row["large"] = _figure(texts, "ix", large, max(rounds // 2, 3), 1)
-            if row["large"] and row["large"][1] / row["large"][0] < _NO_ELEMENTS:
-                row["large"] = None
+        if name in STATEMENTS and name not in VIEWS:
+            row["large"] = _large(texts, large, rounds)
     return found
+
+
+def _large(texts: Mapping[str, str], names: dict[str, Any], rounds: int) -> list[float] | None:
+    """Return the figure for 10**6 elements; None if NumPy does not touch them."""
+    once = looping(texts["np"], names)
+    time_of_one = min(once(1, time.thread_time_ns) for _ in range(3))
+    if time_of_one < _NO_ELEMENTS:
+        return None
+    return _figure(texts, "ix", names, rounds, 1 + _ROUND // time_of_one)
 
 
 def _figure(

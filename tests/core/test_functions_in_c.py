@@ -185,3 +185,11 @@ def test_the_type_of_a_result_is_found_once():
         assert xp.result_type(xp.asarray(1), x) is ix.DType.of("int64")
     with pytest.raises(ix.ViewError, match="neither an array nor a dtype"):
         xp.result_type(1, 2)
+
+
+def test_the_first_read_of_an_element_keeps_the_ndarray():
+    """Later reads of an imported array need no new description of its memory."""
+    x = ix.asarray(np.arange(3.0))
+    assert (float(x[1]), x._library[1] is not None) == (1.0, True)
+    y = ix.asarray(np.asarray(1.5))
+    assert (float(y), int(y), y.item(), y._library[1] is not None) == (1.5, 1, 1.5, True)

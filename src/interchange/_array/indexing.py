@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.host import import_array_interface
-from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, show
 
 from .index_keys import is_basic, is_ndarray, pick, put, read_part
-from .native_arrays import backend_of_array, computing_with, native_or_none, sharing_with, wrap
+from .native_arrays import backend_of_array, computing_with, ndarray_of, sharing_with, wrap
 from .operands import SCALARS, as_scalar, operand
 from .operators import check_shared, check_writable
 
@@ -35,8 +34,8 @@ def select(array: T, key: Any) -> T:
         if not all(map(is_basic, parts)):
             library_array = computing_with(array)
             return wrap(pick(array, library_array, parts, _GET), library_array[0], type(array))
-    native = native_or_none(array) if _is_plain(array) else None
-    if native is not None and backend_of_array(array).keeps_readonly:
+    native = ndarray_of(array) if array._flags is not None else None
+    if native is not None:
         view = _view_of_native(array, native, parts)
         if view is not None:
             return view
@@ -82,11 +81,6 @@ def _may_overlap(array: ArrayBase, other: ArrayBase) -> bool:
         for x in (array, other)
     )
     return bool(low < end and start < high)
-
-
-def _is_plain(array: ArrayBase) -> bool:
-    """Whether the library describes memory as interchange does: host memory with known flags."""
-    return array._flags is not None and (array._known is None or array._known.device is CPU)
 
 
 def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:

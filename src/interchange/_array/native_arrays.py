@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._core._cycles import may_refer_back
-from interchange._libraries.selection import backend_of
+from interchange._libraries.selection import backend_of, loaded_backend_of_host
 from interchange._libraries.standard_names import FRESH, SPREADING, VIEWS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.pending import pending_work_of
+from interchange._types.devices import CPU
 from interchange._types.errors import CopyNeededError
 
 from .copies import copy_array
@@ -139,12 +140,6 @@ def backend_of_array(array: Any) -> Backend:
     return backend_of(array.device, _CALL) if found is None else found[0]
 
 
-def native_or_none(array: Any) -> Any:
-    """Return the array of the library that an Array keeps, if there is one."""
-    found: LibraryArray | None = getattr(array, "_library", None)
-    return None if found is None else found[1]
-
-
 def library_array_of(array: Any) -> LibraryArray:
     """Return the library and the array that an Array keeps, found at the first use."""
     found: LibraryArray | None = getattr(array, "_library", None)
@@ -164,6 +159,27 @@ def _find_library_array(array: ArrayBase) -> LibraryArray:
         return backend, backend.view(array), None
     except CopyNeededError:
         return backend, None, None
+
+
+def ndarray_of(array: Any) -> Any:
+    """Return the ndarray with which NumPy computes on host memory; None if there is none.
+
+    It is made at the first use, if NumPy is loaded, so that reads of elements cost what NumPy's do.
+    """
+    library: LibraryArray | None = getattr(array, "_library", None)
+    if library is None:
+        if array.device is not CPU or array.dtype.typestr is None:
+            return None
+        backend = loaded_backend_of_host()
+        if backend is None or not backend.keeps_readonly:
+            return None
+        library = library_array_of(array)
+    backend, native, _ = library
+    known = array._known
+    is_plain = known is None or known.device is CPU
+    if native is None or not backend.keeps_readonly or not is_plain:
+        return None
+    return native if getattr(array, "_pending_work", None) is None else None
 
 
 def computing_with(array: Any) -> tuple[Backend, Any]:

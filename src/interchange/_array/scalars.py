@@ -7,20 +7,16 @@ Source: array API standard 2025.12, ``array.__bool__``, ``__int__``, ``__float__
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interchange._protocols import host
-from interchange._types.devices import CPU
 from interchange._types.dtype_table import KINDS
 from interchange._types.errors import ArgumentError, ViewError
 from interchange._types.numpy_dtypes import numpy_dtype
 
-from .native_arrays import computing_with
+from .native_arrays import computing_with, ndarray_of
 from .pickling import bytes_of, fetch
 from .transfers import copy
-
-if TYPE_CHECKING:
-    from .native_arrays import LibraryArray
 
 INTEGERS = frozenset(KINDS["integral"])
 _ASKING = frozenset({"index", "as_index", "range"})
@@ -163,22 +159,9 @@ def _is_readable(array: Any) -> bool:
     return array.device.is_host_accessible or hasattr(array, "_library")
 
 
-def _kept_ndarray(array: Any) -> Any:
-    """Return the ndarray with which NumPy computes on host memory; None if there is none."""
-    library: LibraryArray | None = getattr(array, "_library", None)
-    if library is None:
-        return None
-    backend, native, _ = library
-    known = array._known
-    is_plain = known is None or known.device is CPU
-    if native is None or not backend.keeps_readonly or not is_plain:
-        return None
-    return native if getattr(array, "_pending_work", None) is None else None
-
-
 def on_host(array: Any, call: str) -> Any:
     """Return an ndarray of the elements: shared, or copied by the library that computes there."""
-    kept = _kept_ndarray(array)
+    kept = ndarray_of(array)
     if kept is not None:
         return kept
     if not array.device.is_host_accessible and hasattr(array, "_library"):
@@ -201,7 +184,7 @@ def _may_be_bytearray() -> bool:
 
 def _number(array: Any, call: str) -> Any:
     """Return the element of a 0-d array as a Python number."""
-    kept = _kept_ndarray(array)
+    kept = ndarray_of(array)
     if kept is not None and not kept.ndim:
         return kept.item()
     return _alone(array, call).item()
@@ -209,7 +192,7 @@ def _number(array: Any, call: str) -> Any:
 
 def _alone(array: Any, call: str) -> Any:
     """Return an ndarray of the element of a 0-d array."""
-    kept = _kept_ndarray(array)
+    kept = ndarray_of(array)
     if kept is not None and not kept.ndim:
         return kept
     if array.shape:

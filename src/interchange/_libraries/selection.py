@@ -120,6 +120,16 @@ def backend_of_host(call: str) -> Backend:
         return backend_of(CPU, call)
 
 
+def loaded_backend_of_host() -> Backend | None:
+    """Return the backend that computes on the host, if nothing has to be imported for it."""
+    choice = _choices.get(_HOST)
+    found = None if choice is None else choice.backends.get(CPU)
+    if found is not None or (choice is not None and choice.make is not None):
+        return found
+    is_automatic = "numpy" in sys.modules and not os.environ.get(_variable(_HOST))
+    return backend_of_host("Array") if is_automatic else None
+
+
 def backend_of(device: Device, call: str) -> Backend:
     """Return the backend that computes on a device.
 
