@@ -135,7 +135,7 @@ class Pinned:
         cuda.make_current(0)
         self.ptr: int = cuda.pinned(len(data))
         ctypes.memmove(self.ptr, data, len(data))
-        weakref.finalize(self, cuda.free_pinned, self.ptr, streams()[0])
+        weakref.finalize(self, cuda.free_pinned, self.ptr, streams()[0]).atexit = False
 
 
 class Block:
@@ -144,4 +144,4 @@ class Block:
     def __init__(self, nbytes: int) -> None:
         with on("cuda"):
             self.ptr: int = opened().memory(nbytes)
-        weakref.finalize(self, opened().free, self.ptr)
+        weakref.finalize(self, opened().free, self.ptr).atexit = False
