@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,7 @@ def built():
     with (BUILT.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _is_fresh():
+            shutil.rmtree(BUILT)  # with pages whose sources are gone
             command = [sys.executable, "-m", "sphinx", "-qEa", "-b", "html", DOCS, BUILT]
             done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
             assert done.returncode == 0, done.stderr
