@@ -145,6 +145,8 @@ WORDS = (
     Case("a name of a device with two readings", 'x = "gpu"', "Device.of(x)", "DLP-DEV-1"),
     Case("another element type than there is", "x = np.arange(3)",
          'ix.asarray(x, dtype="float32")', "IX-CAST-1"),
+    Case("bytes that hold elements of another type", "x = bytes(8)",
+         'ix.asarray(x, dtype="float32")', "IX-CAST-1"),
     Case("another element type than an `Array` has", INTS, 'ix.asarray(x, dtype="float32")',
          "IX-CAST-1"),
     Case("a word for `copy`", "x = np.arange(3)", 'ix.asarray(x, copy="never")', "DLP-COPY-3"),
