@@ -14,8 +14,9 @@ NEEDED = ("cuda.bindings.driver", "duckdb", "nanoarrow", "polars", "pyarrow")
 
 
 def test_there_are_such_pages():
-    """The guides on the C API and on columns, the symptoms, and recipes."""
-    names = ["c-api.md", "columns-and-tensors.md", "faq.md", "media.md", "tables.md"]
+    """The guides on the C API, on columns and on read-only memory, the symptoms, and recipes."""
+    names = ["c-api.md", "columns-and-tensors.md", "faq.md", "media.md"]
+    names += ["read-only.md", "tables.md"]
 
     assert sorted(path.name for path in GUIDES) == names
 
