@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import subprocess
@@ -10,10 +11,40 @@ from pathlib import Path
 
 import pytest
 
+import interchange as ix
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import import_time  # noqa: E402 - the folder is not a package
+import function_calls  # noqa: E402 - the folder is not a package
+import import_time  # noqa: E402 - as above
+
+from interchange.xp._table import FUNCTIONS  # noqa: E402 - as above
+
+DOCS = HERE.parents[1] / "docs" / "_generated"
+
+
+def test_every_function_of_the_namespace_is_measured():
+    """Each function has a call, and the table of the docs is made of the file beside it."""
+    data = json.loads((DOCS / function_calls.DATA).read_text(encoding="utf-8"))
+
+    assert function_calls.STATEMENTS.keys() == set(FUNCTIONS) <= data["figures"].keys()
+    page = (DOCS / function_calls.PAGE).read_text(encoding="utf-8")
+    assert page == function_calls.table(data)
+
+
+@pytest.mark.parametrize("name", [*function_calls.STATEMENTS, *function_calls.READS])
+def test_calls_that_are_measured_agree_with_numpy(name, need):
+    """Both sides of a comparison compute the same."""
+    need("array_api_strict")
+    names = function_calls.spaces(function_calls.SMALL)
+    statement = function_calls.STATEMENTS.get(name, name)
+    ours, numpys = (
+        eval(function_calls.statement_for(statement, one), dict(names))  # noqa: S307 - ours
+        for one in ("ix", "np")
+    )
+    if isinstance(ours, ix.Array) and not name.startswith("empty"):
+        assert ours.tolist() == numpys.tolist()
 
 
 @pytest.mark.slow
