@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,24 @@ def test_examples_on_the_emulated_driver_run(guide, run_child, root):
 
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert re.search(r"^tried [1-9]", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("waits", [True, False])
+def test_the_test_in_the_guide_runs_as_printed(root, tmp_path, waits):
+    """Both files work in an empty folder; the test fails for code that does not wait."""
+    guide = (root / "docs/guides/testing-without-a-gpu.md").read_text(encoding="utf-8")
+    conftest, test = re.findall(r"^```python\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
+    decorator = '@ix.accepts_arrays("x", stream="stream")\n'
+    assert decorator in test
+    shown = test if waits else test.replace(decorator, "")
+    (tmp_path / "test_total.py").write_text(shown, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir=.", "-p", "no:cacheprovider"]
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert ("1 passed" if waits else "read after write (RAW)") in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
