@@ -20,12 +20,11 @@ NAMES = re.compile(
 )
 
 ALLOWED = {
-    "__init__.py": "imports the hook for Dask",
     "_core/_native/__init__.py": "the fast path of the native core, which is in C",
     "_core/_native/_torch_bits.py": "its self-test before the first use",
     "_core/_native/_torch_fields.py": "likewise",
     "_functions/dask.py": "registers functions of Array with Dask, which layer 4 cannot import",
-    "_functions/dask_hook.py": "finds when Dask is imported, without importing it",
+    "_functions/import_hook.py": "finds when libraries are imported, without importing them",
     "_functions/exporting.py": "static types of what `convert` returns, by Literal",
     "_protocols/capabilities.py": "the name of the native core's fast path, as it is in C",
     "_streams/handles.py": "names in the table of stream objects, for the documentation",

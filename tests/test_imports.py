@@ -77,7 +77,7 @@ BY_NAME = {
     "interchange._array.namespace": "interchange.xp, a layer above, which an Array must name",
     "interchange._core": "the core that is chosen, below it",
     "interchange._core._native": "the extension, which may not be built",
-    "interchange._functions.dask_hook": "modules of Dask",
+    "interchange._functions.import_hook": "modules of libraries",
     "interchange._functions.exporting": "the library that an array is handed to",
     "interchange._functions.namespaces": "libraries, and interchange.xp, which is one of them",
     "interchange._functions.upgrade": "the library whose namespace was pickled",

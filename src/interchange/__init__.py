@@ -17,7 +17,7 @@ from ._array.pickling import (  # pickles name them here, not in modules that ma
     rebuild_writable as _rebuild_writable,  # noqa: F401
 )
 from ._core import core_name
-from ._functions import dask_hook as _dask_hook  # noqa: F401 - it waits for Dask
+from ._functions import import_hook as _import_hook  # noqa: F401 - it waits for libraries
 from ._functions.importing import asarray, from_dlpack, from_pointer
 from ._functions.producer import Producer
 from ._libraries.backend import Backend

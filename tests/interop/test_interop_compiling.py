@@ -22,7 +22,14 @@ t = torch.ones(3)
 found = torch.compile(shared, backend="eager")(t)
 print(found.tolist(), found.tolist() == shared(t).tolist())
 """
-CALLS = ["asarray(t)", "from_dlpack(t)", "asarray(ix.convert(t, 'numpy'))", "asarray(t).copy()"]
+CALLS = [
+    "asarray(t)",
+    "from_dlpack(t)",
+    "asarray(ix.convert(t, 'numpy'))",
+    "asarray(t).copy()",
+    "xp.sqrt(ix.asarray(t) * 2)",
+    "asarray(torch.from_dlpack(ix.asarray(t)[::1]) + 1)",
+]
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -33,3 +40,30 @@ def test_a_compiled_function_may_call_ours(run_isolated, need, order, call):
     program = PROGRAM.format(first=order[0], second=order[1], call=call)
 
     assert run_isolated(program, warnings="ignore") == "[5.0, 5.0, 5.0] True\n"
+
+
+ON_ARRAYS = """
+import warnings
+warnings.simplefilter("ignore")
+import torch, interchange as ix
+from interchange import xp
+
+def of_arrays(x):
+    return xp.sum(x * 2 + x[0])
+
+x = xp.asarray([1.0, 2.0])
+found = torch.compile(of_arrays, backend="eager")(x)
+print(type(found).__name__, float(found))
+torch._dynamo.reset()
+try:
+    torch.compile(of_arrays, backend="eager", fullgraph=True)(x)
+except torch._dynamo.exc.Unsupported as error:
+    print("Array" in str(error))
+"""
+
+
+def test_a_compiled_function_takes_arrays(run_isolated, need):
+    """A graph break where Arrays are used; ``fullgraph=True`` gives the compiler's own error."""
+    need("torch")
+
+    assert run_isolated(ON_ARRAYS, warnings="ignore") == "Array 8.0\nTrue\n"

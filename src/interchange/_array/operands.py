@@ -91,7 +91,9 @@ def foreign(call: str, x: object) -> ArgumentError:
     name = _parameter_of(x)
     said = name or "an operand"
     if is_foreign(x):
-        first = f"first `{name} = asarray({name})`" if name else None
+        from interchange._protocols.conversion_hints import library_hint  # for an error only
+
+        first = library_hint(x) or (f"first `{name} = asarray({name})`" if name else None)
         return ArgumentError(call, f"{said} is a {name_of(type(x))}", "IX-XP-1", first)
     from interchange._protocols.conversion_hints import conversion_hint  # for an error only
 

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
 from interchange._types.devices import CPU, Device
-from interchange._types.errors import CopyNeededError, UnsupportedDTypeError
+from interchange._types.errors import (
+    CopyNeededError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+)
 from interchange._types.library import Deviation, Example, Library, package_of
 from interchange.abi.dlpack import DLDeviceType
 
@@ -95,6 +99,41 @@ def _take(module: Any, array: Any) -> Any:
         return module.dlpack.from_dlpack(source, copy=False)  # otherwise JAX copies silently
     except ValueError as error:
         raise copy_refused("jax", error) from error
+
+
+# ---------------------------------------------------------------- arguments of JAX's functions
+
+
+def _value_of(array: Any) -> Any:
+    """Return what JAX uses for an Array: an ndarray of host memory, or an array on its device.
+
+    JAX's own rules for ndarrays apply on the host: which calls copy, and 64-bit types.
+    """
+    if array.device.is_host_accessible:
+        return array.__array__()
+    try:
+        backend = _make_backend(array.device)
+    except LookupError:
+        what, hint = f"the memory is on {array.device}", "pass `x.to_device('cpu')`"
+        raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint) from None
+    try:
+        return backend.view(array)
+    except CopyNeededError:
+        return backend.view(array.copy())
+
+
+def register(cls: type) -> None:
+    """Let JAX's functions take instances of `cls`, Array, as they take ndarrays.
+
+    Functions of ``jax.numpy`` call ``__jax_array__``; transformations look types up in tables.
+    """
+    cls.__jax_array__ = _value_of  # type: ignore[attr-defined]
+    core = importlib.import_module("jax._src.core")
+    dtypes = importlib.import_module("jax._src.dtypes")
+    handle = getattr(dtypes, "register_canonicalize_value_handler", None)
+    if handle is not None:  # else transformations refuse Arrays, and name `jax.numpy.array`
+        core.pytype_aval_mappings[cls] = lambda x: core.shaped_abstractify(_value_of(x))
+        handle(cls, lambda x: dtypes.canonicalize_value(_value_of(x)))
 
 
 # ---------------------------------------------------------------- backend

@@ -1,9 +1,9 @@
-"""An import hook: functions of Array are registered with other modules when both are imported.
+"""An import hook: Array is registered with libraries that keep tables of types, once imported.
 
-Source: Python, "importlib", "sys.meta_path".  The functions for Dask are in `dask`, which is not
-imported without Dask, and those for `logging` in `exchange_log`.  The compiler of PyTorch is
-configured to leave our functions to Python: its graph breaks there, since it cannot trace reads of
-a tensor's memory.
+Source: Python, "importlib", "sys.meta_path".  The registered functions are in `dask`, in
+`contractions` and in the file of JAX, which are not imported without these libraries, and those for
+`logging` in `exchange_log`.  The compiler of PyTorch is configured to leave our functions to
+Python: its graph breaks there, since it cannot trace reads of a tensor's memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import sys
 import threading
 from typing import Any, Final
 
-_PACKAGES: Final = frozenset({"dask", "distributed", "logging", "torch"})
+_PACKAGES: Final = frozenset(
+    {"dask", "distributed", "einops", "jax", "logging", "opt_einsum", "torch"}
+)
 _DYNAMO: Final = "torch._dynamo.trace_rules"
 _waiting: Final = {
     "dask.sizeof",
@@ -21,14 +23,17 @@ _waiting: Final = {
     "dask.array.dispatch",
     "distributed.protocol.serialize",
     "distributed.protocol.cuda",
+    "einops._backends",
+    "jax",
     "logging",
+    "opt_einsum.backends.dispatch",
     _DYNAMO,
 }
 """Modules that Array is not registered with yet."""
 
 
 def _tell(module: Any) -> None:
-    """Register with a module of Dask being imported, once; errors do not break its import."""
+    """Register with a module being imported, once; errors do not break its import."""
     try:
         _waiting.remove(module.__name__)
     except KeyError:
@@ -42,7 +47,16 @@ def _tell(module: Any) -> None:
 
             attach(module)
             return
-        from .dask import TELL
+        if module.__name__ == "jax":
+            from interchange._array import Array
+            from interchange._libraries.jax import register
+
+            register(Array)
+            return
+        if module.__name__.startswith(("dask", "distributed")):
+            from .dask import TELL
+        else:
+            from .contractions import TELL
 
         TELL[module.__name__](module)
     except Exception:
@@ -74,7 +88,7 @@ class _Teller:
 
 
 class _Watcher:
-    """A finder that wraps the loaders of modules of Dask, to register Array when they run.
+    """A finder that wraps the loaders of modules, to register Array when they run.
 
     No code of interchange runs when an Array arrives in a process for the first time: distributed
     looks its class up in a table, which has to be filled by then.
@@ -84,7 +98,7 @@ class _Watcher:
         self._asking = threading.local()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return None, or the spec that the other finders return for a module of Dask."""
+        """Return None, or the spec that the other finders return for a module."""
         if name.partition(".")[0] not in _PACKAGES or getattr(self._asking, "now", False):
             return None
         _tell_imported()
