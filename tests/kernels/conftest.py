@@ -19,6 +19,7 @@ _NEED_LLVM = (
     "test_arrays_made.py",
     "test_cache.py",
     "test_differential.py",
+    "test_intrinsics.py",
     "test_launch.py",
     "test_mathematics.py",
     "test_ptx.py",

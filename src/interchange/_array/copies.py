@@ -107,7 +107,8 @@ def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | N
     if move is None:
         stream_handle(stream, call)
         hint = "move the array with the library that owns the device, then import it"
-        hint = "pass 'cpu', which is the whole host" if target.type is CPU.type else hint
+        if there.type is target.type is CPU.type:
+            hint = "pass 'cpu', which is the whole host"
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6", hint)
     moved: T = move(array, target, call, stream)
     return moved
