@@ -43,7 +43,7 @@ _PARTS: Final = {
     "__interchange__", "__dlpack_device__", "__dlpack_c_exchange_api__",
     "__c_dlpack_exchange_api__", "__array_namespace__", "__array_priority__",
     "__arrow_c_schema__", "__arrow_c_stream__", "__arrow_c_device_array__",
-    "__arrow_c_device_stream__",
+    "__arrow_c_device_stream__", "__jax_array__",
 }  # fmt: skip
 """Attributes that are part of a protocol, or no protocol of exchange."""
 _OF_MEMORY: Final = re.compile(r"__\w*(?:dlpack|array|buffer|arrow)\w*__")
