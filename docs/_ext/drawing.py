@@ -8,6 +8,7 @@ A figure is 560 units wide and its text 15 high, so that it has 9 pixels on a te
 from __future__ import annotations
 
 from html import escape
+from math import fsum  # sum() of floats rounds otherwise before CPython 3.12
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def chips(texts: Iterable[str], y: float, kind: str) -> tuple[list[str], float]:
     parts = []
     for row in _in_rows(list(texts)):
         widths = [_wide(text) for text in row]
-        x = (WIDTH - sum(widths) - _GAP * (len(row) - 1)) / 2
+        x = (WIDTH - fsum(widths) - _GAP * (len(row) - 1)) / 2
         for text, width in zip(row, widths, strict=True):
             parts += [
                 box(x, y, width, CHIP - 4, kind),
@@ -93,7 +94,7 @@ def _in_rows(texts: Sequence[str]) -> list[list[str]]:
     """Return texts in rows that fit."""
     rows: list[list[str]] = [[]]
     for text in texts:
-        if rows[-1] and sum(_wide(one) + _GAP for one in [*rows[-1], text]) > WIDTH:
+        if rows[-1] and fsum(_wide(one) + _GAP for one in [*rows[-1], text]) > WIDTH:
             rows.append([])
         rows[-1].append(text)
     return rows
