@@ -23,10 +23,7 @@ RIGHT = {
         for name in REDUCTIONS
         if name not in {"count", "std", "var", "median"}  # which xarray compares with NumPy's names
     },
-    **{
-        f"weighted {name}": lambda d, w, name=name: getattr(d.weighted(w), name)()
-        for name in ("mean", "sum", "sum_of_weights")
-    },
+    "weighted sum": lambda d, w: d.weighted(w).sum(),
     **{
         f"groupby {name}": lambda d, _, name=name: getattr(d.groupby("g"), name)()
         for name in ("mean", "sum", "max", "count")
@@ -59,7 +56,10 @@ REFUSED = {
     "where": lambda d, _: d.where(d > 1),
     "shift": lambda d, _: d.shift(x=1),
     "idxmax": lambda d, _: d.idxmax(),
-    "weighted std": lambda d, w: d.weighted(w).std(),
+    **{  # with opt_einsum, which keeps the type; NumPy's einsum does not, and they are computed
+        f"weighted {name}": lambda d, w, name=name: getattr(d.weighted(w), name)()
+        for name in ("mean", "std", "sum_of_weights")
+    },
     "quantile": lambda d, _: d.quantile(0.5),
 }
 """Calls that fail without a NumPy dtype: they may start to work, and are never wrong."""

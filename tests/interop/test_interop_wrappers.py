@@ -139,7 +139,17 @@ def test_what_neither_side_computes_is_a_type_error(add):
         add(xp.ones(3), Wrapping())
 
 
-@pytest.mark.parametrize("library", ["torch", "jax.numpy", "array_api_strict", "dask.array"])
+def test_jax_computes_with_an_array_on_its_right(need):
+    """It takes an Array as it takes an ndarray; on the left an Array refuses JAX's arrays."""
+    need("jax")
+    other = pytest.importorskip("jax.numpy").ones(3)
+
+    assert (other + xp.ones(3, dtype="float32")).tolist() == [2, 2, 2]
+    with pytest.raises(ix.ArgumentError, match="IX-XP-1"):
+        xp.ones(3) + other
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict", "dask.array"])
 def test_arrays_of_libraries_are_refused_on_either_side(need, library):
     """Arrays of libraries are refused: array-api-strict would convert an Array, or fail."""
     need(library)
