@@ -114,7 +114,8 @@ def _value_of(array: Any) -> Any:
     try:
         backend = _make_backend(array.device)
     except LookupError:
-        what, hint = f"the memory is on {array.device}", "pass `x.to_device('cpu')`"
+        what = f"the memory is on {array.device}"
+        hint = "move the array to the host with Array.to_device, if a driver copies such memory"
         raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint) from None
     try:
         return backend.view(array)
