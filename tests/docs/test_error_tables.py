@@ -25,7 +25,7 @@ SITES = raise_sites.sites()
 OTHER_LIBRARIES = {"ml_dtypes", *all_names()} - {"interchange", "numpy"}
 LOOKS_LIKE_CODE = re.compile(r"\w\(|\b[a-z_]+=")
 WORDED_BY_CONTRACTS = {  # whose fixes are run by test_contract_suggestions.py
-    *(f"_array/contract{part}.py" for part in ("", "_errors", "_mending", "_words")),
+    *(f"_array/contract{part}.py" for part in ("", "_errors", "_words")),
     "_functions/accepts_arrays.py",
 }
 OUT_OF_REACH = {

@@ -1,9 +1,8 @@
 """An import hook: Array is registered with libraries that keep tables of types, once imported.
 
 Source: Python, "importlib", "sys.meta_path".  The registered functions are in `dask`, in
-`contractions` and in the file of JAX, which are not imported without these libraries, and those for
-`logging` in `exchange_log`.  The compiler of PyTorch is configured to leave our functions to
-Python: its graph breaks there, since it cannot trace reads of a tensor's memory.
+`contractions`, in the file of JAX and in `exchange_log`, which are not imported without these
+libraries.
 """
 
 from __future__ import annotations
@@ -13,22 +12,56 @@ import sys
 import threading
 from typing import Any, Final
 
-_PACKAGES: Final = frozenset(
-    {"dask", "distributed", "einops", "jax", "logging", "opt_einsum", "torch"}
-)
-_DYNAMO: Final = "torch._dynamo.trace_rules"
-_waiting: Final = {
-    "dask.sizeof",
-    "dask.tokenize",
-    "dask.array.dispatch",
-    "distributed.protocol.serialize",
-    "distributed.protocol.cuda",
-    "einops._backends",
-    "jax",
-    "logging",
-    "opt_einsum.backends.dispatch",
-    _DYNAMO,
+
+def _tell_dask(module: Any) -> None:
+    """Register Array in the tables of a module of Dask."""
+    from .dask import TELL
+
+    TELL[module.__name__](module)
+
+
+def _tell_contractions(module: Any) -> None:
+    """Register Array with opt_einsum or einops."""
+    from .contractions import TELL
+
+    TELL[module.__name__](module)
+
+
+def _tell_jax(_module: Any) -> None:
+    """Let JAX's functions take Arrays."""
+    from interchange._array import Array
+    from interchange._libraries.jax import register
+
+    register(Array)
+
+
+def _tell_logging(module: Any) -> None:
+    """Let the logger of interchange switch the log of exchanges."""
+    from .exchange_log import attach
+
+    attach(module)
+
+
+def _tell_dynamo(module: Any) -> None:
+    """Leave our functions to Python: PyTorch's compiler cannot trace reads of memory."""
+    module.add(__name__.partition(".")[0])
+
+
+_TELL: Final = {
+    "dask.sizeof": _tell_dask,
+    "dask.tokenize": _tell_dask,
+    "dask.array.dispatch": _tell_dask,
+    "distributed.protocol.serialize": _tell_dask,
+    "distributed.protocol.cuda": _tell_dask,
+    "einops._backends": _tell_contractions,
+    "jax": _tell_jax,
+    "logging": _tell_logging,
+    "opt_einsum.backends.dispatch": _tell_contractions,
+    "torch._dynamo.trace_rules": _tell_dynamo,
 }
+"""Module of a library -> the function that registers Array with it."""
+_PACKAGES: Final = frozenset(name.partition(".")[0] for name in _TELL)
+_waiting: Final = set(_TELL)
 """Modules that Array is not registered with yet."""
 
 
@@ -39,26 +72,7 @@ def _tell(module: Any) -> None:
     except KeyError:
         return
     try:
-        if module.__name__ == _DYNAMO:
-            module.add(__name__.partition(".")[0])
-            return
-        if module.__name__ == "logging":
-            from .exchange_log import attach
-
-            attach(module)
-            return
-        if module.__name__ == "jax":
-            from interchange._array import Array
-            from interchange._libraries.jax import register
-
-            register(Array)
-            return
-        if module.__name__.startswith(("dask", "distributed")):
-            from .dask import TELL
-        else:
-            from .contractions import TELL
-
-        TELL[module.__name__](module)
+        _TELL[module.__name__](module)
     except Exception:
         import logging
 

@@ -221,8 +221,7 @@ def _way_to_compute(device: Device, call: str) -> str:
 def _devices_here(device: Device, call: str) -> list[str] | None:
     """Return the devices that the driver of a device has; None without a driver."""
     try:
-        driver = driver_of(device, call)
-        return driver.devices(call).split(", ")
+        return driver_of(device, call).devices(call)
     except InterchangeError:
         return None
 

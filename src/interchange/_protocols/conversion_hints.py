@@ -10,16 +10,26 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Set as AbstractSet
 from io import FileIO, StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
 from interchange._types.library import libraries_of, package_of
 
-from .protocol_attributes import ARRAY_WORDS, attribute, has_buffer, is_sequence, supports_arrow
+from .protocol_attributes import (
+    ARRAY_WORDS,
+    attribute,
+    has_buffer,
+    is_instance,
+    is_mapping,
+    is_sequence,
+    supports_arrow,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from interchange._types.dtypes import DType
 
 _FILE: Final = FileIO.__mro__[-2]  # base of all files; its abstract class requires hashes
@@ -74,22 +84,14 @@ def _of_words(x: Any) -> str:
 
 def _of_container(x: Any) -> str | None:
     """Return what can be passed for an object that has arrays or numbers; None for others."""
-    if _is_instance(x, Mapping):
+    if is_mapping(x):
         return _of_mapping(x)
-    if _is_instance(x, AbstractSet) or attribute(x, "__next__") is not None:
+    if is_instance(x, AbstractSet) or attribute(x, "__next__") is not None:
         one = "which makes a new array of numbers; pass arrays one by one"
         return f"pass `interchange.xp.asarray(list(x))`, {one}"
     if getattr(x, "__name__", None) == "__dlpack__" and callable(x):
         return "pass what the method returns, `asarray(x())`"
     return _of_holder(x) or library_hint(x)
-
-
-def _is_instance(x: Any, kind: type) -> bool:
-    """Whether `x` is of an abstract class; False for a class that has no hash."""
-    try:
-        return isinstance(x, kind)
-    except TypeError:
-        return False
 
 
 def _of_mapping(x: Mapping[Any, Any]) -> str:

@@ -125,8 +125,13 @@ def has_memory(x: Any) -> bool:
 
 def is_mapping(x: Any) -> TypeIs[Mapping[Any, Any]]:
     """Whether `x` is a mapping, such as a dict."""
+    return is_instance(x, Mapping)
+
+
+def is_instance(x: Any, kind: type) -> bool:
+    """Whether `x` is of an abstract class; False for a class that has no hash."""
     try:
-        return isinstance(x, Mapping)
+        return isinstance(x, kind)
     except TypeError:  # a metaclass may make its classes unhashable
         return False
 

@@ -190,11 +190,12 @@ class Driver:
         if ordinal < count:
             raise ExchangeError(call, what, "IX-DRIVER-2")
         what = f"there is no device {ordinal} ({what})"
-        raise ExchangeError(call, what, "IX-DRIVER-2", f"pass one of {self.devices(call)}")
+        hint = f"pass one of {', '.join(self.devices(call))}"
+        raise ExchangeError(call, what, "IX-DRIVER-2", hint)
 
-    def devices(self, call: str) -> str:
-        """Return the names of the devices, for errors."""
-        return ", ".join(f"'{self.name.lower()}:{one}'" for one in range(self.count_devices(call)))
+    def devices(self, call: str) -> list[str]:
+        """Return the names of the devices in quotes, for errors."""
+        return [f"'{self.name.lower()}:{one}'" for one in range(self.count_devices(call))]
 
     def _refuse_stream(self, error: Any, stream: int, function: str, call: str) -> Exception:
         """Return the error for a stream that the driver rejected."""

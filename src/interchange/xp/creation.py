@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
 from interchange._array.native_arrays import wrap_new
-from interchange._array.operands import SCALARS, array_of, as_scalar, foreign, operand
+from interchange._array.operands import SCALARS, array_of, as_scalar, operand
 from interchange._functions import importing
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy
@@ -172,19 +172,14 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = 
 
 def _alike(name: str, x: Any, /, *args: Any, dtype: Any, device: Any) -> Array:
     """Return the result of a creation function for the shape and the element type of an Array."""
-    if type(x) is not Array:
-        raise foreign(f"xp.{name}_like()", x)
-    like: Array = x
+    like: Array = array_of(x, Array, f"xp.{name}_like()")
     wanted = like.dtype if dtype is None else dtype
     return create(name, (like.shape, *args), wanted, device, like)
 
 
 def _number(value: Any) -> Any:
     """Return the Python number of a 0-d array or a NumPy scalar."""
-    kind = type(value)
-    if kind is int or kind is float:
-        return value
-    found = value.item() if kind is Array else as_scalar(value)
+    found = value.item() if type(value) is Array else as_scalar(value)
     if not isinstance(found, SCALARS):
         raise _no_numbers("xp", value)
     return found

@@ -201,12 +201,26 @@ static const Library *library_of(Operator *self, PyObject *backend)
 
 /* ---------------------------------------------------------------- computing */
 
+/* An Array of a backend's array, whose reference it takes. */
+static PyObject *array_with(PyObject *native, PyObject *backend, int64_t flags)
+{
+    PyObject *held = PyTuple_Pack(3, backend, native, Py_None);
+    Array *array = held == NULL ? NULL : computed_array(native, held, flags, core.array_type);
+
+    Py_XDECREF(held);
+    Py_DECREF(native);
+    return (PyObject *)array;
+}
+
+static int is_read_only(PyObject *ndarray)
+{
+    return !(((NDArray *)ndarray)->flags & NDARRAY_WRITEABLE);
+}
+
 /* An Array of a result, whose reference it takes. */
 static PyObject *array_of(PyObject *result, const Library *library)
 {
     int64_t flags = library->flags;
-    PyObject *held;
-    Array *array;
 
     if ((PyObject *)Py_TYPE(result) != library->plain_type) {
         PyObject *args[2] = {library->backend, result};
@@ -216,13 +230,9 @@ static PyObject *array_of(PyObject *result, const Library *library)
             return NULL;
         result = native;
     }
-    if (Py_TYPE(result) == core.ndarray_type && !(((NDArray *)result)->flags & NDARRAY_WRITEABLE))
+    if (Py_TYPE(result) == core.ndarray_type && is_read_only(result))
         flags = DLPACK_READ_ONLY; /* a view */
-    held = PyTuple_Pack(3, library->backend, result, Py_None);
-    array = held == NULL ? NULL : computed_array(result, held, flags, core.array_type);
-    Py_XDECREF(held);
-    Py_DECREF(result);
-    return (PyObject *)array;
+    return array_with(result, library->backend, flags);
 }
 
 /* NULL without an exception: ask Python. */
@@ -409,8 +419,9 @@ static int is_plain(Array *self)
 /* NULL without an exception: ask Python. */
 static PyObject *compute_item(Operator *self, PyObject *object, PyObject *key)
 {
-    Array *array = (Array *)object, *view = NULL;
-    PyObject *held = get_field(object, &array->library), *backend, *native, *result = NULL;
+    Array *array = (Array *)object;
+    PyObject *held = get_field(object, &array->library), *backend, *native;
+    PyObject *result = NULL, *view = NULL;
     const Library *library;
 
     native = native_in(held, &backend);
@@ -423,18 +434,14 @@ static PyObject *compute_item(Operator *self, PyObject *object, PyObject *key)
         Py_DECREF(key);
     }
     if (result != NULL && Py_TYPE(result) == core.ndarray_type) {
-        int is_writeable = ((NDArray *)result)->flags & NDARRAY_WRITEABLE;
-        PyObject *own = PyTuple_Pack(3, backend, result, Py_None);
-        view = own == NULL ? NULL
-                           : computed_array(result, own, is_writeable ? 0 : DLPACK_READ_ONLY,
-                                            core.array_type);
-        Py_XDECREF(own);
+        view = array_with(result, backend, is_read_only(result) ? DLPACK_READ_ONLY : 0);
+        result = NULL; /* it was taken */
         if (view != NULL)
-            set_field((PyObject *)view, &view->owner, get_field(object, &array->owner));
+            set_field(view, &((Array *)view)->owner, get_field(object, &array->owner));
     }
     Py_XDECREF(result);
     Py_XDECREF(held);
-    return (PyObject *)view;
+    return view;
 }
 
 static PyObject *select_item(PyObject *callable, PyObject *const *args, size_t nargsf,
