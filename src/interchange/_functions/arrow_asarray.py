@@ -19,7 +19,7 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
 )
 
-from .arrow_columns import import_arrow
+from .arrow_importing import import_arrow
 
 
 def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:

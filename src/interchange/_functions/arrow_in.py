@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from interchange._types.errors import ArgumentError, show
 
-from .arrow_columns import import_arrow
+from .arrow_importing import import_arrow
 
 if TYPE_CHECKING:
     from interchange._array import Array

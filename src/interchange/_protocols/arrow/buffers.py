@@ -16,6 +16,9 @@ from interchange.abi.arrow import ArrowArray
 from .types import addresses_of
 
 if TYPE_CHECKING:
+    from interchange._core import ArrowOwner
+    from interchange._types.devices import Device
+
     from .types import ColumnType
 
 
@@ -30,6 +33,27 @@ class Validity(NamedTuple):
     nulls: int | None  # how many of these bits are 0; None if the producer did not count them
 
 
+class Node(NamedTuple):
+    """One struct of a chunk that was taken, and what its parents say about it."""
+
+    address: int  # address of its `ArrowArray`
+    within: range | None  # the elements that its parent refers to; None for all [elements]
+    validities: tuple[Validity, ...]  # the bitmaps of the levels above, the outermost first
+    owner: ArrowOwner  # of the struct of the chunk
+    device: Device  # device of the memory
+    event: int  # address of the handle of the event to wait for; 0 for none
+
+
+class Level(NamedTuple):
+    """A struct that was read and validated."""
+
+    node: Node
+    array: ArrowArray
+    elements: range  # the elements of the chunk in each buffer, the offset included [elements]
+    validities: tuple[Validity, ...]  # the bitmaps of the levels above, and then its own
+    children: tuple[int, ...]  # addresses of the structs below
+
+
 class Leaf(NamedTuple):
     """The values of a chunk, and the bitmaps of all levels above them."""
 
@@ -42,39 +66,62 @@ class Leaf(NamedTuple):
     validities: tuple[Validity, ...]
 
 
-def read_leaf(address: int, levels: tuple[ColumnType, ...]) -> Leaf:
-    """Return the location of the values of a chunk.
-
-    `address`: address of its `ArrowArray`.
-    `levels`: its type, from the outermost level inwards.
+def read_level(node: Node, column: ColumnType) -> Level:
+    """Return the contents of a struct, which must match its type.
 
     Raises BrokenRule: the struct is released (ARROW-RELEASE-3), is of another type
         (ARROW-FORMAT-2), has invalid lengths (ARROW-LENGTH-1, ARROW-LENGTH-2, ARROW-NULL-1), or
-        lacks a buffer (ARROW-BUFFER-1).
+        lacks its validity (ARROW-BUFFER-1).
     """
-    validities: list[Validity] = []
+    array = ArrowArray.from_address(node.address)
+    children = check_node(array, column)
+    within = range(array.length) if node.within is None else node.within
+    if within.stop > array.length:
+        what = f"a child has {array.length} elements, and its parent refers to {within.stop}"
+        raise BrokenRule("ARROW-LENGTH-2", what)
+    validities = node.validities + _validity(array, within)
+    elements = range(array.offset + within.start, array.offset + within.stop)
+    return Level(node, array, elements, validities, children)
+
+
+def child_of(level: Level, place: int = 0, size: int = 1) -> Node:
+    """Return a child of a struct: a field, or the elements of lists of the given size."""
+    within = range(level.elements.start * size, level.elements.stop * size)
+    return level.node._replace(
+        address=level.children[place],
+        within=within,
+        validities=widened(level.validities, size),
+    )
+
+
+def widened(validities: tuple[Validity, ...], size: int) -> tuple[Validity, ...]:
+    """Return the bitmaps for elements of which each has the given number of values."""
+    if size == 1:
+        return validities
+    return tuple(bitmap._replace(each=bitmap.each * size) for bitmap in validities)
+
+
+def read_leaf(node: Node, levels: tuple[ColumnType, ...]) -> Leaf:
+    """Return the location of the values of a column in a chunk.
+
+    `node`: its outermost struct.
+    `levels`: its type, from the outermost level inwards.
+
+    Raises BrokenRule: as `read_level`; or a buffer of values is missing (ARROW-BUFFER-1).
+    """
     rows = None
-    within: range | None = None  # the elements that a parent refers to, at most [elements]
-    for level in levels:
-        node = ArrowArray.from_address(address)
-        children = check_node(node, level)
-        within = range(node.length) if within is None else within
-        if within.stop > node.length:
-            what = f"a child has {node.length} elements, and its parent refers to {within.stop}"
-            raise BrokenRule("ARROW-LENGTH-2", what)
-        rows = len(within) if rows is None else rows
-        validities += _validity(node, within)
-        size = level.format.size if level.format.kind in {"fixed_size_list", "bytes"} else 1
-        validities = [bitmap._replace(each=bitmap.each * size) for bitmap in validities]
-        start, stop = ((node.offset + place) * size for place in (within.start, within.stop))
-        if stop > INT64_MAX and not children:  # for a list, the child is found to be too short
-            raise BrokenRule("ARROW-LENGTH-1", f"{level.title} of {stop} elements")
-        within = range(start, stop)
-        if children:
-            address = children[0]
-        else:
-            ptr = _numbers(node, level, len(within))
-            return Leaf(rows, ptr, start, len(within), tuple(validities))
+    for column in levels:
+        level = read_level(node, column)
+        rows = len(level.elements) if rows is None else rows
+        size = column.format.size if column.format.kind in {"fixed_size_list", "bytes"} else 1
+        if level.children:
+            node = child_of(level, 0, size)
+            continue
+        start, stop = level.elements.start * size, level.elements.stop * size
+        if stop > INT64_MAX:  # for a list, the child is found to be too short
+            raise BrokenRule("ARROW-LENGTH-1", f"{column.title} of {stop} elements")
+        ptr = _numbers(level.array, column, stop - start)
+        return Leaf(rows, ptr, start, stop - start, widened(level.validities, size))
     raise BrokenRule("ARROW-FORMAT-2", "a list has no child")  # impossible: `read_type` checked it
 
 

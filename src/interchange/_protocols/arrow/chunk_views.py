@@ -14,7 +14,7 @@ from interchange.abi import BrokenRule, DLDeviceType, buffer_address
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
 
-from .buffers import read_leaf
+from .buffers import Node, read_leaf
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -39,19 +39,30 @@ class Chunk(NamedTuple):
     event: int  # address of the handle of the event to wait for; 0 for none
 
 
-def read_chunk(owner: ArrowOwner, name: bytes, elements: Elements) -> Chunk:
-    """Return the contents of the struct of a chunk.
+def read_node(owner: ArrowOwner, name: bytes) -> Node:
+    """Return the outermost struct of a chunk.
+
+    `name`: the name of the capsules of such chunks.
+
+    Raises BrokenRule: the chunk is on a device that does not exist (ARROW-DEVICE-1).
+    """
+    device, event = CPU, 0
+    if name == ARROW_DEVICE_ARRAY:
+        struct = ArrowDeviceArray.from_address(owner.address)
+        device = _device_of(struct.device_type, struct.device_id)
+        event = struct.sync_event or 0
+    return Node(owner.address, None, (), owner, device, event)
+
+
+def read_chunk(node: Node, elements: Elements) -> Chunk:
+    """Return the values of a column in a chunk, whose outermost struct is given.
 
     Raises BrokenRule: as `read_leaf`; or the chunk has more bytes than memory can have
-        (DLP-SHAPE-4), or a device that does not exist (ARROW-DEVICE-1).
+        (DLP-SHAPE-4).
     """
-    leaf = read_leaf(owner.address, elements.levels)
+    leaf = read_leaf(node, elements.levels)
     _check_size(leaf, elements)
-    if name != ARROW_DEVICE_ARRAY:
-        return Chunk(owner, leaf, CPU, 0)
-    struct = ArrowDeviceArray.from_address(owner.address)
-    device = _device_of(struct.device_type, struct.device_id)
-    return Chunk(owner, leaf, device, struct.sync_event or 0)
+    return Chunk(node.owner, leaf, node.device, node.event)
 
 
 def _check_size(leaf: Leaf, elements: Elements) -> None:
