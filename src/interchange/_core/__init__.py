@@ -97,7 +97,10 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         new_arrow as new_arrow,
         redescribe as redescribe,
         release as release,
+        scan_offsets as scan_offsets,
+        scan_views as scan_views,
         serve_c_callers as serve_c_callers,
+        shift_offsets as shift_offsets,
         stream_error as stream_error,
         take_arrow as take_arrow,
     )

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ctypes
 from _ctypes import FUNCFLAG_CDECL, CFuncPtr
+from array import array
 from functools import partial
+from operator import add, sub
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import BackendUnavailableError, show
@@ -225,3 +227,47 @@ def refuse_exports() -> BackendUnavailableError:
     """Return the error of exports to Arrow in this core."""
     what = "the ctypes core is in use, which has no release callbacks in C"
     return BackendUnavailableError("to_arrow()", what, "ARROW-CORE-1")
+
+
+# ---------------------------------------------------------------- offsets of lists
+
+
+def _offsets_at(address: int, count: int, width: int) -> memoryview:
+    """Return a copy of the offsets at an address, which may be unaligned."""
+    return memoryview(ctypes.string_at(address, count * width)).cast("i" if width == 4 else "q")
+
+
+def scan_offsets(offsets: int, count: int, width: int) -> tuple[int, int, int, int]:
+    """Return the bounds, the common length, and the first invalid list."""
+    found = _offsets_at(offsets, count + 1, width).tolist()
+    sizes = list(map(sub, found[1:], found))
+    step = sizes[0] if sizes.count(sizes[0]) == count else -1
+    is_valid = found[0] >= 0 and min(sizes) >= 0
+    bad = -1 if is_valid else next(i for i in range(count) if found[i] < 0 or sizes[i] < 0)
+    return found[0], found[-1], step, bad
+
+
+def scan_views(offsets: int, sizes: int, count: int, width: int) -> tuple[int, int, int, int]:
+    """Return the bounds, the common length, and the first invalid list with offset and size."""
+    starts = _offsets_at(offsets, count, width).tolist()
+    lengths = _offsets_at(sizes, count, width).tolist()
+    ends = list(map(add, starts, lengths))
+    most = 2 ** (8 * width - 1) - 1
+    if min(starts) < 0 or min(lengths) < 0 or max(ends) > most:
+        rows = enumerate(zip(starts, lengths, ends, strict=True))
+        bad = next(i for i, (start, size, end) in rows if start < 0 or size < 0 or end > most)
+        return starts[0], 0, -1, bad
+    step = lengths[0] if lengths.count(lengths[0]) == count else -1
+    if step and starts[1:] != ends[:-1]:
+        step = -1
+    return min(starts), max(ends), step, -1
+
+
+def shift_offsets(source: int, target: int, count: int, width: int, by: int) -> bool:
+    """Write offsets plus a number to other memory, and return whether all fit."""
+    given = _offsets_at(source, count, width).tolist()
+    found = [value + by for value in given]
+    if min(given + found, default=0) < 0 or max(found, default=0) >= 2 ** (8 * width - 1):
+        return False
+    ctypes.memmove(target, array("i" if width == 4 else "q", found).tobytes(), count * width)
+    return True

@@ -60,6 +60,9 @@ if TYPE_CHECKING:
         make_arrow_schema,
         make_arrow_stream,
         new_arrow,
+        scan_offsets,
+        scan_views,
+        shift_offsets,
         stream_error,
         take_arrow,
     )
@@ -95,7 +98,10 @@ __all__ = [
     "new_arrow",
     "redescribe",
     "release",
+    "scan_offsets",
+    "scan_views",
     "serve_c_callers",
+    "shift_offsets",
     "stream_error",
     "take_arrow",
 ]

@@ -316,6 +316,44 @@ class Core(Protocol):
     ) -> Any:
         """Return a capsule of a stream of one chunk: see `make_arrow`."""
 
+    def scan_offsets(self, offsets: int, count: int, width: int) -> tuple[int, int, int, int]:
+        """Check the lists between consecutive offsets on the host, in one pass.
+
+        Parameters
+        ----------
+        offsets : int
+            Address of one more offset than there are lists; it may be unaligned.
+        count : int
+            Number of lists, 1 or more.
+        width : {4, 8}
+            Size of an offset [bytes].
+
+        Returns
+        -------
+        tuple[int, int, int, int]
+            The first and the last offset; the length of each list, -1 if lengths differ; and the
+            index of the first list that starts below 0 or ends before its start, -1 for none.
+        """
+
+    def scan_views(
+        self, offsets: int, sizes: int, count: int, width: int
+    ) -> tuple[int, int, int, int]:
+        """Check lists that have an offset and a size each, likewise.
+
+        Returns
+        -------
+        tuple[int, int, int, int]
+            The lowest offset and the highest end; the length of each list if each starts at the
+            end of the one before, otherwise -1; and the index of the first list with a negative
+            number or an overflow, -1 for none.
+        """
+
+    def shift_offsets(self, source: int, target: int, count: int, width: int, by: int) -> bool:
+        """Write offsets plus a number to other memory; return whether all fit and none is negative.
+
+        `source`, `target`: addresses; `count`: number of offsets; `width`: as in `scan_offsets`.
+        """
+
     # ------------------------------------------------------------ kernels
 
     def import_unordered(self, x: Any) -> Tensor | None:

@@ -7,6 +7,7 @@
 #include "array_type.h"
 #include "arrow.h"
 #include "arrow_export.h"
+#include "arrow_offsets.h"
 #include "arrow_stream.h"
 #include "asarray.h"
 #include "cai.h"
@@ -50,6 +51,7 @@ static PyMethodDef *const tables[] = {
     torch_fields_functions,
     arrow_functions,
     arrow_export_functions,
+    arrow_offsets_functions,
     arrow_stream_functions,
 };
 

@@ -107,7 +107,25 @@ _DESCRIBED: Final = (
         "ARROW-LENGTH-2",
         "a child has all elements that its parent refers to",
         _FIX,
-        "Arrow columnar format, Fixed-Size List Layout; Struct Layout",
+        "Arrow columnar format, Fixed-Size List Layout; Variable-size List Layout; Struct Layout",
+    ),
+    Rule(
+        "ARROW-OFFSET-1",
+        "the offsets and sizes of lists, strings and binary are not negative",
+        _FIX,
+        "Arrow columnar format, Variable-size Binary Layout; ListView Layout",
+    ),
+    Rule(
+        "ARROW-OFFSET-2",
+        "offsets do not decrease: each list ends at its start or after it",
+        _FIX,
+        "Arrow columnar format, Variable-size Binary Layout; Variable-size List Layout",
+    ),
+    Rule(
+        "ARROW-OFFSET-3",
+        "the end of a list in a view, its offset plus its size, fits the integer type of both",
+        _FIX,
+        "Arrow columnar format, ListView Layout",
     ),
     Rule(
         "ARROW-BUFFER-1",
@@ -213,6 +231,12 @@ _OURS: Final = (
         "ARROW-CHUNK-1",
         "joining several chunks into one array needs a copy, which is made only on request",
         "pass `copy=True`, or pass each chunk by itself",
+        "interchange",
+    ),
+    Rule(
+        "ARROW-CHUNK-2",
+        "the offsets of joined chunks keep their integer type, in which each must fit",
+        "join fewer chunks, or cast the column to large lists or large strings",
         "interchange",
     ),
     Rule(
