@@ -31,18 +31,25 @@ from interchange.abi.memory import ADDRESS_END
 
 METADATA = encode_metadata([(b"k\xe9y", b"a\0b"), (b"", b"")])
 ITEM = ArrowField("+w:3", "item", None, 0, (ArrowField("f", "\N{GREEK SMALL LETTER PI}"),))
-FIELD = ArrowField("+s", "table", METADATA, 2, (ArrowField("c", "a", METADATA, 2), ITEM))
+WORDS = ArrowField("u", "", METADATA)
+FIELD = ArrowField("+s", "table", METADATA, 2, (ArrowField("c", "a", METADATA, 2, (), WORDS), ITEM))
 COLUMN = ArrowColumn(
     2,
     -1,
     1,
     (0,),
     (
-        ArrowColumn(3, 1, 2, (2**28, ADDRESS_END // 2 - 8)),
+        ArrowColumn(
+            3,
+            1,
+            2,
+            (2**28, ADDRESS_END // 2 - 8),
+            dictionary=ArrowColumn(7, 0, 1, (0, 128, 192)),
+        ),
         ArrowColumn(3, 0, 0, (0,), (ArrowColumn(9, 0, 5, (0, 4096)),)),
     ),
 )
-NODES = 4
+NODES = 5
 EVENT = ctypes.c_void_p(1)
 CUDA = (2, 1, ctypes.addressof(EVENT))
 SUBJECTS = ["arrow_array", "arrow_device_array", "arrow_array_stream", "arrow_device_array_stream"]
@@ -99,6 +106,7 @@ def said_of_type(struct):
         said,
         struct.flags,
         tuple(said_of_type(struct.children[i].contents) for i in range(struct.n_children)),
+        said_of_type(struct.dictionary.contents) if struct.dictionary else None,
     )
 
 
@@ -110,6 +118,7 @@ def said_of_memory(struct):
         struct.offset,
         tuple(struct.buffers[i] or 0 for i in range(struct.n_buffers)),
         tuple(said_of_memory(struct.children[i].contents) for i in range(struct.n_children)),
+        said_of_memory(struct.dictionary.contents) if struct.dictionary else None,
     )
 
 
@@ -243,6 +252,8 @@ def nodes_of(struct):
     """Yield every array of a tree, from below."""
     for i in range(struct.n_children):
         yield from nodes_of(struct.children[i].contents)
+    if struct.dictionary:
+        yield struct.dictionary.contents
     yield struct
 
 
@@ -259,7 +270,7 @@ def test_children_that_were_moved_out_live_on(native, order):
         held.append(alive() is not None)
         release(taken[place])
 
-    assert (said, held, alive()) == ([2, 3, 3, 9], [True] * NODES, None)
+    assert (said, held, alive()) == ([2, 3, 3, 7, 9], [True] * NODES, None)
 
 
 def test_a_child_of_a_schema_that_was_moved_out_lives_on(native):

@@ -137,6 +137,8 @@ class ArrowField(NamedTuple):
         ``ARROW_FLAG_NULLABLE`` by default: most columns have it, and it is part of the type.
     children : tuple[ArrowField, ...]
         The types below it.
+    dictionary : ArrowField or None
+        The type of the values that the elements are indices of; None if they are none.
     """
 
     format: str
@@ -144,6 +146,7 @@ class ArrowField(NamedTuple):
     metadata: bytes | None = None
     flags: int = ARROW_FLAG_NULLABLE
     children: tuple[ArrowField, ...] = ()
+    dictionary: ArrowField | None = None
 
 
 class ArrowColumn(NamedTuple):
@@ -161,6 +164,8 @@ class ArrowColumn(NamedTuple):
         Addresses; 0 for NULL.
     children : tuple[ArrowColumn, ...]
         The memory of the types below.
+    dictionary : ArrowColumn or None
+        The values that the elements are indices of.
     """
 
     length: int
@@ -168,3 +173,4 @@ class ArrowColumn(NamedTuple):
     offset: int = 0
     buffers: tuple[int, ...] = ()
     children: tuple[ArrowColumn, ...] = ()
+    dictionary: ArrowColumn | None = None

@@ -15,9 +15,10 @@
 
 /* ---------------------------------------------------------------- schemas */
 
-/* The block of a schema; its strings follow the children. */
+/* The block of a schema; its strings follow the children, and the dictionary is the last of them. */
 typedef struct {
     size_t metadata_size; /* [bytes] */
+    size_t structs;       /* the number of the children, and of the dictionary */
     struct ArrowSchema **pointers;
     struct ArrowSchema *children;
     char *text;
@@ -28,19 +29,19 @@ typedef struct {
     const char *format, *name, *metadata;
     size_t metadata_size; /* [bytes] */
     int64_t flags, n_children;
+    int has_dictionary;
 } Type;
 
 static void release_schema(struct ArrowSchema *self)
 {
     SchemaBlock *block;
-    int64_t i, count;
+    size_t i;
 
     if (self == NULL || self->release == NULL)
         return;
     block = self->private_data;
-    count = self->n_children;
     self->release = NULL;
-    for (i = 0; i < count; i++)
+    for (i = 0; i < block->structs; i++)
         if (block->children[i].release != NULL) /* NULL: it was moved out */
             block->children[i].release(&block->children[i]);
     free(block);
@@ -59,21 +60,23 @@ static const char *put(char **place, const char *text, size_t size)
 /* Fill a schema whose children are released structs; 0 where memory ran out. */
 static int begin_schema(const Type *type, struct ArrowSchema *out)
 {
-    size_t children = (size_t)type->n_children, format = strlen(type->format) + 1,
-           name = strlen(type->name) + 1, of_child = sizeof(struct ArrowSchema) + sizeof(void *);
+    size_t children = (size_t)type->n_children, structs = children + (type->has_dictionary != 0),
+           format = strlen(type->format) + 1, name = strlen(type->name) + 1,
+           of_child = sizeof(struct ArrowSchema) + sizeof(void *);
     SchemaBlock *block =
-        calloc(1, sizeof *block + children * of_child + type->metadata_size + format + name);
+        calloc(1, sizeof *block + structs * of_child + type->metadata_size + format + name);
     char *text;
 
     memset(out, 0, sizeof *out);
     if (block == NULL)
         return 0;
     block->children = (struct ArrowSchema *)(block + 1);
-    block->pointers = (struct ArrowSchema **)(block->children + children);
+    block->pointers = (struct ArrowSchema **)(block->children + structs);
+    block->structs = structs;
     block->metadata_size = type->metadata_size;
     for (size_t i = 0; i < children; i++)
         block->pointers[i] = &block->children[i];
-    text = (char *)(block->pointers + children);
+    text = (char *)(block->pointers + structs);
     if (type->metadata != NULL) /* first, so that its integers are aligned */
         out->metadata = put(&text, type->metadata, type->metadata_size);
     out->format = put(&text, type->format, format);
@@ -81,6 +84,7 @@ static int begin_schema(const Type *type, struct ArrowSchema *out)
     out->flags = type->flags;
     out->n_children = type->n_children;
     out->children = children ? block->pointers : NULL;
+    out->dictionary = type->has_dictionary ? &block->children[children] : NULL;
     out->private_data = block;
     out->release = release_schema;
     return 1;
@@ -89,22 +93,22 @@ static int begin_schema(const Type *type, struct ArrowSchema *out)
 int copy_schema(const struct ArrowSchema *from, struct ArrowSchema *out)
 {
     const SchemaBlock *block = from->private_data;
-    Type type = {from->format, from->name,   from->metadata, block->metadata_size,
-                 from->flags,  from->n_children};
+    Type type = {from->format, from->name,       from->metadata,          block->metadata_size,
+                 from->flags,  from->n_children, from->dictionary != NULL};
+    int made;
 
     if (!begin_schema(&type, out))
         return 0;
-    for (int64_t i = 0; i < from->n_children; i++) {
-        if (!copy_schema(from->children[i], out->children[i])) {
-            release_schema(out);
-            return 0;
-        }
-    }
-    return 1;
+    made = from->dictionary == NULL || copy_schema(from->dictionary, out->dictionary);
+    for (int64_t i = 0; i < from->n_children && made; i++)
+        made = copy_schema(from->children[i], out->children[i]);
+    if (!made)
+        release_schema(out);
+    return made;
 }
 
-/* Read a field; its children are returned as a borrowed tuple.  -1 with an exception. */
-static int read_field(PyObject *field, Type *out, PyObject **children)
+/* Read a field; its children and its dictionary, or None, are borrowed.  -1 with an exception. */
+static int read_field(PyObject *field, Type *out, PyObject **children, PyObject **dictionary)
 {
     PyObject *metadata;
     Py_ssize_t size = 0;
@@ -115,8 +119,8 @@ static int read_field(PyObject *field, Type *out, PyObject **children)
         PyErr_SetString(PyExc_TypeError, "a type to be exported must be an ArrowField");
         return -1;
     }
-    if (!PyArg_ParseTuple(field, "ssOLO!:ArrowField", &out->format, &out->name, &metadata, &flags,
-                          &PyTuple_Type, children))
+    if (!PyArg_ParseTuple(field, "ssOLO!O:ArrowField", &out->format, &out->name, &metadata,
+                          &flags, &PyTuple_Type, children, dictionary))
         return -1;
     if (metadata != Py_None && PyBytes_AsStringAndSize(metadata, &bytes, &size) < 0)
         return -1;
@@ -128,15 +132,18 @@ static int read_field(PyObject *field, Type *out, PyObject **children)
     out->metadata_size = (size_t)size;
     out->flags = flags;
     out->n_children = PyTuple_Size(*children);
+    out->has_dictionary = *dictionary != Py_None;
     return 0;
 }
 
-static int build_schema_children(PyObject *children, struct ArrowSchema *out)
+static int build_schema_children(PyObject *children, PyObject *dictionary, struct ArrowSchema *out)
 {
     int failed = Py_EnterRecursiveCall(" while a type is exported");
 
     if (failed)
         return -1;
+    if (out->dictionary != NULL)
+        failed = build_schema(dictionary, out->dictionary) < 0;
     for (int64_t i = 0; i < out->n_children && !failed; i++)
         failed = build_schema(PyTuple_GetItem(children, i), out->children[i]) < 0;
     Py_LeaveRecursiveCall();
@@ -145,16 +152,16 @@ static int build_schema_children(PyObject *children, struct ArrowSchema *out)
 
 int build_schema(PyObject *field, struct ArrowSchema *out)
 {
-    PyObject *children;
+    PyObject *children, *dictionary;
     Type type;
 
-    if (read_field(field, &type, &children) < 0)
+    if (read_field(field, &type, &children, &dictionary) < 0)
         return -1;
     if (!begin_schema(&type, out)) {
         PyErr_NoMemory();
         return -1;
     }
-    if (build_schema_children(children, out) < 0) {
+    if (build_schema_children(children, dictionary, out) < 0) {
         release_schema(out);
         return -1;
     }
@@ -166,6 +173,7 @@ int build_schema(PyObject *field, struct ArrowSchema *out)
 /* The block of an array, and the object that keeps its memory alive. */
 typedef struct {
     PyObject *keep;
+    size_t structs; /* the number of the children, and of the dictionary, which is the last */
     struct ArrowArray *children;
 } ArrayBlock;
 
@@ -173,14 +181,13 @@ static void release_array(struct ArrowArray *self)
 {
     ArrayBlock *block;
     PyObject *keep;
-    int64_t i, count;
+    size_t i;
 
     if (self == NULL || self->release == NULL)
         return;
     block = self->private_data;
-    count = self->n_children;
     self->release = NULL;
-    for (i = 0; i < count; i++)
+    for (i = 0; i < block->structs; i++)
         if (block->children[i].release != NULL)
             block->children[i].release(&block->children[i]);
     keep = block->keep;
@@ -189,10 +196,12 @@ static void release_array(struct ArrowArray *self)
 }
 
 /* Fill an array except its lengths: buffers are NULL, children are released structs. */
-static int begin_array(size_t buffers, size_t children, PyObject *keep, struct ArrowArray *out)
+static int begin_array(size_t buffers, size_t children, int has_dictionary, PyObject *keep,
+                       struct ArrowArray *out)
 {
-    size_t of_child = sizeof(struct ArrowArray) + sizeof(void *);
-    ArrayBlock *block = calloc(1, sizeof *block + children * of_child + buffers * sizeof(void *));
+    size_t of_child = sizeof(struct ArrowArray) + sizeof(void *),
+           structs = children + (has_dictionary != 0);
+    ArrayBlock *block = calloc(1, sizeof *block + structs * of_child + buffers * sizeof(void *));
     struct ArrowArray **pointers;
 
     memset(out, 0, sizeof *out);
@@ -202,13 +211,15 @@ static int begin_array(size_t buffers, size_t children, PyObject *keep, struct A
     }
     block->keep = Py_NewRef(keep);
     block->children = (struct ArrowArray *)(block + 1);
-    pointers = (struct ArrowArray **)(block->children + children);
+    block->structs = structs;
+    pointers = (struct ArrowArray **)(block->children + structs);
     for (size_t i = 0; i < children; i++)
         pointers[i] = &block->children[i];
     out->n_buffers = (int64_t)buffers;
     out->n_children = (int64_t)children;
     out->buffers = (const void **)(pointers + children);
     out->children = children ? pointers : NULL;
+    out->dictionary = has_dictionary ? &block->children[children] : NULL;
     out->private_data = block;
     out->release = release_array;
     return 0;
@@ -224,55 +235,65 @@ static int read_buffers(PyObject *buffers, struct ArrowArray *out)
     return 0;
 }
 
-/* The children of a field, borrowed, as many as the column has; NULL with an exception. */
-static PyObject *fields_below(PyObject *field, PyObject *columns)
+/* What is below a field, borrowed; it must match the column.  -1 with an exception. */
+static int fields_below(PyObject *field, Py_ssize_t columns, PyObject *values, PyObject **children,
+                        PyObject **dictionary)
 {
-    PyObject *children;
     Type type;
 
-    if (read_field(field, &type, &children) < 0)
-        return NULL;
-    if (type.n_children == PyTuple_Size(columns))
-        return children;
+    if (read_field(field, &type, children, dictionary) < 0)
+        return -1;
+    if (type.n_children == columns && type.has_dictionary == (values != Py_None))
+        return 0;
     PyErr_SetString(PyExc_ValueError,
-                    "a field and its column must have the same number of children");
-    return NULL;
+                    type.n_children == columns
+                        ? "either both a field and its column have a dictionary, or neither"
+                        : "a field and its column must have the same number of children");
+    return -1;
 }
 
-static int build_children(PyObject *fields, PyObject *columns, PyObject *keep,
-                          struct ArrowArray *out)
+/* A level to build: the fields below it, their columns, its dictionary's field and column. */
+typedef struct {
+    PyObject *fields, *columns, *dictionary, *values, *keep;
+} Below;
+
+static int build_children(const Below *below, struct ArrowArray *out)
 {
     int failed = Py_EnterRecursiveCall(" while a column is exported");
 
     if (failed)
         return -1;
+    if (out->dictionary != NULL)
+        failed = build_array(below->dictionary, below->values, below->keep, out->dictionary) < 0;
     for (int64_t i = 0; i < out->n_children && !failed; i++)
-        failed = build_array(PyTuple_GetItem(fields, i), PyTuple_GetItem(columns, i), keep,
-                             out->children[i]) < 0;
+        failed = build_array(PyTuple_GetItem(below->fields, i), PyTuple_GetItem(below->columns, i),
+                             below->keep, out->children[i]) < 0;
     Py_LeaveRecursiveCall();
     return failed ? -1 : 0;
 }
 
 int build_array(PyObject *field, PyObject *column, PyObject *keep, struct ArrowArray *out)
 {
-    PyObject *buffers, *columns, *fields;
+    Below below = {.keep = keep};
     long long length, null_count, offset;
+    PyObject *buffers;
 
     if (!PyTuple_Check(column)) {
         PyErr_SetString(PyExc_TypeError, "memory to be exported must be an ArrowColumn");
         return -1;
     }
-    if (!PyArg_ParseTuple(column, "LLLO!O!:ArrowColumn", &length, &null_count, &offset,
-                          &PyTuple_Type, &buffers, &PyTuple_Type, &columns))
+    if (!PyArg_ParseTuple(column, "LLLO!O!O:ArrowColumn", &length, &null_count, &offset,
+                          &PyTuple_Type, &buffers, &PyTuple_Type, &below.columns, &below.values))
         return -1;
-    fields = fields_below(field, columns);
-    if (fields == NULL || begin_array((size_t)PyTuple_Size(buffers), (size_t)PyTuple_Size(columns),
-                                      keep, out) < 0)
+    if (fields_below(field, PyTuple_Size(below.columns), below.values, &below.fields,
+                     &below.dictionary) < 0 ||
+        begin_array((size_t)PyTuple_Size(buffers), (size_t)PyTuple_Size(below.columns),
+                    below.values != Py_None, keep, out) < 0)
         return -1;
     out->length = length;
     out->null_count = null_count;
     out->offset = offset;
-    if (read_buffers(buffers, out) < 0 || build_children(fields, columns, keep, out) < 0) {
+    if (read_buffers(buffers, out) < 0 || build_children(&below, out) < 0) {
         release_array(out); /* keeps the exception */
         return -1;
     }
