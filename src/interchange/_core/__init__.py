@@ -95,6 +95,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         make_capsule as make_capsule,
         make_launcher as make_launcher,
         new_arrow as new_arrow,
+        pack_bits as pack_bits,
         redescribe as redescribe,
         release as release,
         scan_offsets as scan_offsets,
@@ -103,6 +104,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         shift_offsets as shift_offsets,
         stream_error as stream_error,
         take_arrow as take_arrow,
+        write_offsets as write_offsets,
     )
 else:
     Tensor = chosen.Tensor

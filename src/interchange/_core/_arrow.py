@@ -271,3 +271,23 @@ def shift_offsets(source: int, target: int, count: int, width: int, by: int) -> 
         return False
     ctypes.memmove(target, array("i" if width == 4 else "q", found).tobytes(), count * width)
     return True
+
+
+def write_offsets(out: int, width: int, count: int, source: int, step: int, /) -> None:
+    """Write offsets of the other width at `source`, or multiples of `step`."""
+    given = _offsets_at(source, count, 12 - width) if source else (i * step for i in range(count))
+    ctypes.memmove(out, array("i" if width == 4 else "q", given).tobytes(), count * width)
+
+
+# ---------------------------------------------------------------- bitmaps
+
+_NAT: Final = -(2**63)  # of datetime64 and timedelta64
+
+
+def pack_bits(source: int, count: int, out: int, width: int, /) -> int:
+    """Write a bit for each element, and return how many are 1."""
+    raw = memoryview(ctypes.string_at(source, count * width)).cast("B" if width == 1 else "q")
+    zero = 0 if width == 1 else _NAT
+    bits = sum((item != zero) << place for place, item in enumerate(raw))
+    ctypes.memmove(out, bits.to_bytes((count + 7) // 8, "little"), (count + 7) // 8)
+    return bits.bit_count()

@@ -60,11 +60,13 @@ if TYPE_CHECKING:
         make_arrow_schema,
         make_arrow_stream,
         new_arrow,
+        pack_bits,
         scan_offsets,
         scan_views,
         shift_offsets,
         stream_error,
         take_arrow,
+        write_offsets,
     )
     from .core_protocol import FastPath, Launcher
     from .plans import Plan
@@ -96,6 +98,7 @@ __all__ = [
     "make_capsule",
     "make_launcher",
     "new_arrow",
+    "pack_bits",
     "redescribe",
     "release",
     "scan_offsets",
@@ -104,6 +107,7 @@ __all__ = [
     "shift_offsets",
     "stream_error",
     "take_arrow",
+    "write_offsets",
 ]
 
 name: Final = "ctypes"

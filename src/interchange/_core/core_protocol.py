@@ -354,6 +354,37 @@ class Core(Protocol):
         `source`, `target`: addresses; `count`: number of offsets; `width`: as in `scan_offsets`.
         """
 
+    def pack_bits(self, source: int, count: int, out: int, width: int, /) -> int:
+        """Write a bit for each element, the first the lowest of a byte; return how many are 1.
+
+        Parameters
+        ----------
+        source, out : int
+            Addresses on the host, of the elements and of the bytes of the bitmap.
+        count : int
+            Number of elements.
+        width : {1, 8}
+            Size of an element [bytes]: a byte, whose bit is 0 if it is 0; or a 64-bit time, whose
+            bit is 0 if it is NaT.
+        """
+
+    def write_offsets(self, out: int, width: int, count: int, source: int, step: int, /) -> None:
+        """Write offsets of a width: those of the other width at `source`, or multiples of `step`.
+
+        Parameters
+        ----------
+        out : int
+            Address on the host.
+        width : int
+            Size of an offset to be written [bytes].
+        count : int
+            Number of offsets.
+        source : int
+            Address of offsets of the other width (4 for 8, 8 for 4); 0 for none.
+        step : int
+            Difference of two offsets, if there is no source.
+        """
+
     # ------------------------------------------------------------ kernels
 
     def import_unordered(self, x: Any) -> Tensor | None:

@@ -8,6 +8,7 @@
 #include "arrow.h"
 #include "arrow_export.h"
 #include "arrow_offsets.h"
+#include "arrow_pack.h"
 #include "arrow_stream.h"
 #include "asarray.h"
 #include "cai.h"
@@ -53,6 +54,7 @@ static PyMethodDef *const tables[] = {
     arrow_export_functions,
     arrow_offsets_functions,
     arrow_stream_functions,
+    arrow_pack_functions,
 };
 
 static int execute(PyObject *module)
