@@ -83,12 +83,16 @@ def test_a_struct_may_have_many_fields(count):
         (lambda: arrow.lists(shape=(2, 3, 4)), (3, 4), (0, 1)),
         (lambda: arrow.tensors(shape=(2, 3, 4), permutation=(1, 0)), (3, 4), (1, 0)),
         (lambda: arrow.numbers("uint8").but(format="w:5"), (5,), (0,)),
+        (lambda: arrow.numbers("int64").but(format="d:38,2"), (2,), (0,)),
+        (lambda: arrow.numbers("int64").but(format="d:76,2,256"), (4,), (0,)),
+        (lambda: arrow.numbers("int32").but(format="tiD"), (2,), (0,)),
+        (lambda: arrow.numbers("uint8").but(format="tin"), (16,), (0,)),
         (lambda: arrow.table(x=arrow.lists()), (3,), (0,)),
     ],
 )
 def test_lists_and_tensors_are_axes(make, shape, order):
     """Lists and tensors are axes, in the order of memory and in that of the array."""
-    found = elements(make())
+    found = elements(make(), storage=True)
 
     assert (found.shape, found.order) == (shape, order)
 
@@ -102,6 +106,8 @@ def test_lists_and_tensors_are_axes(make, shape, order):
         (arrow.bytes_of_bool, True, "int8", False),
         (lambda: arrow.numbers("int64").but(format="tsn:"), True, "int64", False),
         (lambda: arrow.numbers("int32").but(format="tdD"), True, "int32", False),
+        (lambda: arrow.numbers("int32").but(format="d:9,2,32"), True, "int32", False),
+        (lambda: arrow.numbers("int64").but(format="d:18,2,64"), True, "int64", False),
         (arrow.dictionary, True, "int32", False),
         (lambda: arrow.numbers().but(metadata=extension("my.metres")), True, "float32", False),
     ],
@@ -119,6 +125,11 @@ def test_numbers_have_their_dtype(make, storage, dtype, is_bits):
         (arrow.texts, "convert the elements to numbers first"),
         (arrow.ragged, "if all lists have one size, cast them to fixed-size lists first"),
         (lambda: arrow.numbers().but(format="n"), "pass a column with elements"),
+        (lambda: arrow.numbers().but(format="+us:"), "the elements have several types"),
+        (
+            lambda: arrow.table(a=arrow.numbers(), b=arrow.numbers()).but(format="+r"),
+            "decode the runs",
+        ),
         (lambda: arrow.table(a=arrow.numbers(), b=arrow.numbers()), "such as 'a'"),
         (lambda: arrow.numbers().but(format="+s"), "convert the elements to numbers first"),
     ],
@@ -130,6 +141,20 @@ def test_what_has_no_width_is_refused_with_a_fix(make, words):
 
     assert caught.value.rule == "ARROW-TYPE-1"
     assert words in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["a" * 10**5, "\n\x1b[31m" * 10**4])
+def test_foreign_text_in_errors_is_clipped(name):
+    """Names of extensions and time zones appear printable in errors, and clipped."""
+    for source in (
+        arrow.numbers().but(metadata=extension(name)),
+        arrow.numbers("int64").but(format=f"tss:{name[:60000]}"),
+    ):
+        with pytest.raises(ix.UnsupportedDTypeError) as caught:
+            elements(source)
+
+        assert len(str(caught.value)) < 500
+        assert str(caught.value).isprintable()
 
 
 def test_a_released_schema_is_not_read():

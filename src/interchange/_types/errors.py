@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from interchange.abi import rules
 from interchange.abi._show import (  # imported from here by the layers above
     NO_ROOM as NO_ROOM,  # noqa: PLC0414
+    clip as clip,  # noqa: PLC0414
     show as show,  # noqa: PLC0414
 )
 

@@ -45,6 +45,18 @@ def show(value: Any, most: int = 60) -> str:
     return text
 
 
+def clip(text: str, most: int = 60) -> str:
+    """Return foreign text for a message, without quotes: printable, and not longer than `most`.
+
+    Examples
+    --------
+    >>> clip("arrow.uuid"), clip("abc" * 40, 12)
+    ('arrow.uuid', 'abcabcabc...')
+    """
+    found = repr(text[: most + 1])[1:-1]
+    return found if len(found) <= most else f"{found[: most - 3]}..."
+
+
 def module_of(cls: type) -> str:
     """Return the module of a class; "" for a class without one."""
     module = getattr(cls, "__module__", None)

@@ -14,7 +14,7 @@ from struct import pack
 from typing import TYPE_CHECKING, Final
 
 from ._records import NamedTuple
-from ._show import show
+from ._show import clip, show
 from .memory import memory, reader
 from .rules import BrokenRule
 
@@ -38,14 +38,16 @@ class ArrowFormat(NamedTuple):
     name : str
         Name of the type.
     kind : str
-        "number", "bool", "time" (an integer that counts units of time), "bytes" (of fixed width),
-        "fixed_size_list", "struct", "null", or "other", which has no fixed width.
+        "number", "bool", "time" (integers that count units of time), "decimal" (integers, the
+        least significant word first), "bytes" (of fixed width), "fixed_size_list", "struct",
+        "null", or "other", which has no fixed width.
     stored : str or None
         The dtype of the elements in the second buffer; None for none.
     buffers, children : int
         The number of buffers; `ANY` if it varies.
     size : int
-        For bytes, their width [bytes]; for a list, the number of elements of one.
+        For bytes, their width [bytes]; for a list, the number of elements of one; for an element
+        that is stored as several integers, their number; else 0.
     """
 
     name: str
@@ -54,6 +56,16 @@ class ArrowFormat(NamedTuple):
     buffers: int = 2
     children: int = 0
     size: int = 0
+
+    @property
+    def each(self) -> int:
+        """The number of stored values, or of elements of the child, of one element."""
+        return self.size if self.has_axis else 1
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether the values of one element are an axis of the array."""
+        return self.size > 0 or self.kind in {"bytes", "fixed_size_list"}
 
 
 NUMBERS: Final = {
@@ -85,6 +97,13 @@ _TIMES: Final = {
     "tDn": ("duration[ns]", "int64"),
     "tiM": ("interval[months]", "int32"),
 }
+_DECIMALS: Final = {
+    "32": ("int32", 0),
+    "64": ("int64", 0),
+    "128": ("int64", 2),
+    "256": ("int64", 4),
+}
+"""Bits of a decimal -> dtype and number of the integers that one is stored as; 0 for one."""
 _UNITS: Final = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
 
 _FIXED: Final = {
@@ -98,8 +117,10 @@ _FIXED: Final = {
     "u": ArrowFormat("string", "other", buffers=3),
     "U": ArrowFormat("large_string", "other", buffers=3),
     "vu": ArrowFormat("string_view", "other", buffers=ANY),
-    "tiD": ArrowFormat("interval[days, ms]", "other"),
-    "tin": ArrowFormat("interval[months, days, ns]", "other"),
+    "tiD": ArrowFormat("interval[days, ms]", "time", "int32", size=2),
+    "tin": ArrowFormat(
+        "interval[months, days, ns]", "time", "uint8", size=16
+    ),  # int32, int32, int64
     "+l": ArrowFormat("list", "other", buffers=2, children=1),
     "+L": ArrowFormat("large_list", "other", buffers=2, children=1),
     "+vl": ArrowFormat("list_view", "other", buffers=3, children=1),
@@ -149,10 +170,13 @@ def _with_parameters(text: str) -> ArrowFormat | None:
         name = f"fixed_size_list[{size}]"
         return ArrowFormat(name, "fixed_size_list", buffers=1, children=1, size=size)
     if stamp := _TIMESTAMP.fullmatch(text):
-        zone = f", {stamp[2]}" if stamp[2] else ""
+        zone = f", {clip(stamp[2])}" if stamp[2] else ""
         return ArrowFormat(f"timestamp[{_UNITS[stamp[1]]}{zone}]", "time", "int64")
     if decimal := _DECIMAL.fullmatch(text):
-        return ArrowFormat(f"decimal{decimal[3] or 128}({decimal[1]}, {decimal[2]})", "other")
+        bits = decimal[3] or "128"
+        stored, words = _DECIMALS[bits]
+        name = f"decimal{bits}({decimal[1]}, {decimal[2]})"
+        return ArrowFormat(name, "decimal", stored, size=words)
     if union := _UNION.fullmatch(text):
         name, buffers = ("dense_union", 2) if union[1] == "d" else ("sparse_union", 1)
         count = len(union[2].split(",")) if union[2] else 0

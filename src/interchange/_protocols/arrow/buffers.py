@@ -113,7 +113,7 @@ def read_leaf(node: Node, levels: tuple[ColumnType, ...]) -> Leaf:
     for column in levels:
         level = read_level(node, column)
         rows = len(level.elements) if rows is None else rows
-        size = column.format.size if column.format.kind in {"fixed_size_list", "bytes"} else 1
+        size = column.format.each
         if level.children:
             node = child_of(level, 0, size)
             continue

@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 TENSOR: Final = "arrow.fixed_shape_tensor"
 BOOL8: Final = "arrow.bool8"
 
+_VARIABLE: Final = "arrow.variable_shape_tensor"
+_UNION: Final = "pass one of its children, since the elements have several types"
+_FIXES: Final = {
+    "null": "pass a column with elements: all of these are null",
+    "dense_union": _UNION,
+    "sparse_union": _UNION,
+    "map": "pass its keys or its values, which are two columns",
+    "run_end_encoded": "decode the runs first, as `pyarrow.compute.run_end_decode(x)` does",
+}
+"""Name of a type without a fixed width -> the fix."""
 _NO_TYPE: Final = "convert the elements to numbers first"
 _NO_SIZE: Final = "if all lists have one size, cast them to fixed-size lists first"
 
@@ -79,14 +89,12 @@ def _axes_of(level: ColumnType, *, storage: bool, call: str) -> tuple[list[int],
     if level.extension == TENSOR:
         return _tensor_axes(level)
     _check_extension(level, storage=storage, call=call)
-    if form.kind in {"fixed_size_list", "bytes"}:
-        return [form.size], [0]
-    return [], []
+    return ([form.size], [0]) if form.has_axis else ([], [])
 
 
 def _check_extension(level: ColumnType, *, storage: bool, call: str) -> None:
     """Refuse integers with another meaning, unless the storage was requested."""
-    stands = level.has_dictionary or level.format.kind == "time"
+    stands = level.has_dictionary or level.format.kind in {"time", "decimal"}
     if level.extension == BOOL8:
         if level.format.stored != "int8":
             raise BrokenRule("ARROW-BOOL-1", f"{BOOL8} is stored as {level.format.name}")
@@ -114,12 +122,13 @@ def _dtype_named(name: str) -> DType:
 
 def _hint_for(level: ColumnType) -> str:
     """Return the fix for elements without a fixed width."""
+    if level.extension == _VARIABLE:
+        return "pass the tensors of each shape by themselves, as `arrow.fixed_shape_tensor`"
     if level.format.kind == "struct":
         names = [read_type(child).name for child in level.children[:1]]
         return f"pass one field of it, such as {show(names[0])}" if names else _NO_TYPE
-    if level.format.kind == "null":
-        return "pass a column with elements: all of these are null"
-    return _NO_SIZE if "list" in level.format.name else _NO_TYPE
+    found = _FIXES.get(level.format.name)
+    return found or (_NO_SIZE if "list" in level.format.name else _NO_TYPE)
 
 
 # ---------------------------------------------------------------- arrow.fixed_shape_tensor

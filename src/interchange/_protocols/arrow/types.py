@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Final
 
-from interchange._types.errors import show
+from interchange._types.errors import clip, show
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import ArrowSchema
@@ -44,7 +44,7 @@ class ColumnType(NamedTuple):
     def title(self) -> str:
         """The name of the type in messages."""
         if self.extension is not None:
-            return f"{self.extension} of {self.format.name}"
+            return f"{clip(self.extension)} of {self.format.name}"
         return (
             f"dictionary of {self.format.name} indices" if self.has_dictionary else self.format.name
         )

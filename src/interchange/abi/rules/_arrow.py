@@ -215,7 +215,7 @@ _OURS: Final = (
     ),
     Rule(
         "ARROW-TYPE-2",
-        "integers that represent times or dictionary values, and the storage of other "
+        "integers that represent times, decimals or dictionary values, and the storage of other "
         "extension types, are imported only on request",
         "pass `storage=True` to import the stored values",
         "interchange",
