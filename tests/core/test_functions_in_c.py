@@ -145,6 +145,41 @@ def test_warnings_point_at_the_line_that_computes():
     assert [(one.filename, one.lineno - here) for one in found] == [(__file__, 1), (__file__, 2)]
 
 
+LOGGED = """
+import logging
+logging.getLogger("interchange").setLevel("DEBUG")
+"""
+FRAMES = """
+import sys
+from interchange import xp
+{first}
+def compute():
+    x, y = xp.zeros(3), xp.ones(3)
+    return xp.add(x, y), xp.sin(x), x + y, x[1:], x[0], xp.asarray([1.0]), xp.empty_like(x)
+compute()
+{then}
+compute()
+names = []
+def note(frame, event, _):
+    if event == "call" and "interchange" in frame.f_code.co_filename:
+        names.append(frame.f_code.co_name)
+sys.setprofile(note)
+compute()
+sys.setprofile(None)
+print(*sorted(set(names)))
+"""
+
+
+@NATIVE
+@pytest.mark.isolated
+@pytest.mark.parametrize("first", ["", LOGGED])
+def test_no_ndarray_has_to_be_imported_first(first, run_isolated):
+    """Programs that only create and compute run no Python code, also once the log is off again."""
+    then = "logging.getLogger('interchange').setLevel('INFO')" if first else ""
+    said = run_isolated(FRAMES.format(first=first, then=then))
+    assert said.split() == ["backend_of_host"]
+
+
 class Strange(NumPyBackend):
     """A backend with its own functions."""
 

@@ -88,6 +88,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         fast_operator as fast_operator,
         fast_records as fast_records,
         import_unordered as import_unordered,
+        learn_type as learn_type,
         log_exchanges as log_exchanges,
         make_arrow as make_arrow,
         make_arrow_schema as make_arrow_schema,
@@ -122,6 +123,7 @@ else:
     fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records
     import_unordered = chosen.import_unordered
+    learn_type = chosen.learn_type
     log_exchanges = chosen.log_exchanges
     make_capsule = chosen.make_capsule
     make_launcher = chosen.make_launcher

@@ -148,6 +148,9 @@ class Core(Protocol):
             The `interchange._core.plans.Plan` of each argument, or None.
         """
 
+    def learn_type(self, cls: type) -> None:
+        """Learn how objects of a type are imported before the first of them is."""
+
     def log_exchanges(self, is_on: bool, /) -> None:
         """Leave all imports and exports to Python, which logs them, or stop that."""
 

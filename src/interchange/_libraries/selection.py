@@ -11,6 +11,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange import _core
 from interchange._streams.driver import driver_of
 from interchange._types.devices import CPU, NAMES, Device
 from interchange._types.errors import (
@@ -140,6 +141,8 @@ def backend_of(device: Device, call: str) -> Backend:
     found = choice.backends.get(home)
     if found is None:  # two threads may make one each, and use the same
         found = choice.backends.setdefault(home, _choose(home, choice.make, call))
+        if found.plain_type is not None:  # a program may compute with it, and import nothing
+            _core.learn_type(found.plain_type)
     return found
 
 

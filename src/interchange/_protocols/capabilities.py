@@ -19,7 +19,7 @@ from interchange.abi._patterns import compiled
 from interchange.abi.exchange import ATTRIBUTES
 
 from .export_guards import may_be_masked, record_with_mask
-from .protocol_attributes import attribute
+from .protocol_attributes import attribute, has_on_type
 
 if TYPE_CHECKING:
     from interchange._types.library import Guard, Library
@@ -201,8 +201,10 @@ class FastPath:
         self.kind: type | None = None
 
     def route_of(self, cls: type) -> tuple[Route, int]:
-        """Return how objects of a known type may be imported, and the address of a table."""
+        """Return how objects of a type may be imported, and the address of a table."""
         known = _known.get(cls)
+        if known is None and has_on_type(cls, "__dlpack__") and not issubclass(cls, type):
+            known = _keep(cls, getattr(cls, "__dlpack__"))  # noqa: B009 - a type has it
         if known is None:
             return Route.NEGOTIATE, 0
         if cls is self.kind:
@@ -260,6 +262,11 @@ def capabilities_of(x: object) -> Capabilities | None:
     if method is None:  # a proxy may have it on the instance: not cached
         method = attribute(x, "__dlpack__")
         return None if method is None else Capabilities(cls, method)
+    return _keep(cls, method)
+
+
+def _keep(cls: type, method: Any) -> Capabilities:
+    """Return the capabilities of a type's objects, and keep them."""
     capabilities = _known[cls] = Capabilities(cls, method)
     if cls is class_at(*NEEDS_NO_NEGOTIATION):
         fast_path.kind = cls

@@ -163,6 +163,8 @@ def log_exchanges(is_on: bool, /) -> None:
     _extension.log_exchanges(is_on)
     _extension.read_directly(None, fills_strides())
     _forget()
+    if not is_on and _fast_paths[0].kind is not None:
+        learn_type(_fast_paths[0].kind)
 
 
 def _ways_of(cls: type) -> tuple[int, int, bool, int]:
@@ -177,11 +179,11 @@ def _ways_of(cls: type) -> tuple[int, int, bool, int]:
         return 0, 0, False, 0
 
 
-def _learn(cls: type) -> None:
+def learn_type(cls: type) -> None:
     """Tell C how objects of a type are imported."""
+    ways = _ways_of(cls)
     if _core.log is not None:
         return
-    ways = _ways_of(cls)
     if _fast_paths and cls is _fast_paths[0].kind and _reads_directly(cls):
         _extension.read_directly(cls, fills_strides())
     if cls is getattr(sys.modules.get("torch"), "Tensor", None):
@@ -269,7 +271,7 @@ def fast_records(
         """Register a type and the driver in use; return the argument."""
         cls, driver = type(x), drivers.get("cuda")
         if id(cls) not in _types or not is_plain(cls):
-            _learn(cls)
+            learn_type(cls)
         order: Any = getattr(driver, "_order_compiled", None)
         if driver is not None and order is not None and driver is not in_use[0]:
             _extension.use_driver(driver, order.__self__, driver.count_devices("from_cai()"))
@@ -303,7 +305,7 @@ _extension.connect(
     refuse_arrow=_refuse_arrow,
     refuse_stream=_refuse_stream,
     spec_of=_parsing.spec_of,
-    learn=_learn,
+    learn=learn_type,
     refuse_for_c=_refuse_for_c,
 )
 use_compiled(_extension.cuda_calls)
