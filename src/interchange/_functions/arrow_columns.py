@@ -48,6 +48,9 @@ class Request(NamedTuple):
     device: Device | None = None
     copy: bool | None = None
     stream: Any = None
+    columns: tuple[str, ...] | bool = False  # the fields of a table; True for all, False for none
+    is_single: bool = False  # whether the value of the only field is returned, and not a dict
+    axis: int | None = None  # along which the fields are stacked into one array
 
 
 class Import:
@@ -64,6 +67,12 @@ class Import:
         self.handle = stream_handle(request.stream, call)
         self.call = call
         self.in_use: set[ArrowOwner] = set()  # chunks that are in use by work on a stream
+
+    def but(self, request: Request) -> Import:
+        """Return the same import with other options."""
+        other = Import(self.x, self.taken, request, self.call)
+        other.in_use = self.in_use
+        return other
 
     def on_host(self, chunk: Chunk, address: int, start: int, stop: int) -> tuple[int, Any]:
         """Return a host address of some bytes of a buffer, and the owner of that memory."""

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 from interchange._types.errors import ArgumentError, show
 
 from .arrow_importing import import_arrow
+from .arrow_tables import check_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from interchange._array import Array
     from interchange._types.typing import AnyColumn, AnyDevice
 
@@ -41,16 +44,45 @@ def from_arrow(
     copy: bool | None = ...,
     stream: Any = ...,
 ) -> tuple[Array, Array]: ...
+@overload
 def from_arrow(
     x: AnyColumn,
     /,
     *,
+    columns: Sequence[str] | Literal[True],
+    nulls: str = ...,
+    storage: bool = ...,
+    device: AnyDevice | None = ...,
+    copy: bool | None = ...,
+    stream: Any = ...,
+) -> dict[str, Any]: ...
+@overload
+def from_arrow(
+    x: AnyColumn,
+    /,
+    *,
+    columns: Sequence[str] | Literal[True] | None = ...,
+    column: str | None = ...,
+    axis: Literal[0, 1] | None = ...,
+    nulls: str = ...,
+    storage: bool = ...,
+    device: AnyDevice | None = ...,
+    copy: bool | None = ...,
+    stream: Any = ...,
+) -> Any: ...
+def from_arrow(
+    x: AnyColumn,
+    /,
+    *,
+    columns: Sequence[str] | Literal[True] | None = None,
+    column: str | None = None,
+    axis: Literal[0, 1] | None = None,
     nulls: str = "refuse",
     storage: bool = False,
     device: AnyDevice | None = None,
     copy: bool | None = None,
     stream: Any = None,
-) -> Array | tuple[Array, Array]:
+) -> Any:
     """Import a column of Arrow: of polars, pyarrow, pandas, DuckDB, nanoarrow, cuDF...
 
     Numbers are shared.  Fixed-size lists, also nested, become further axes: a column of n lists of
@@ -63,6 +95,14 @@ def from_arrow(
         ``__arrow_c_device_stream__`` or ``__arrow_c_stream__``; or capsules: that of a stream, or a
         tuple of those of a schema and an array, which are consumed.  A table of one column is
         treated as that column.
+    columns : list of str or True, optional
+        The names of the fields to import from a table or a struct column, or True for all.
+    column : str, optional
+        The name of the only field to import.
+    axis : {0, 1}, optional
+        With `columns`: stack the fields along this axis of one array, by one copy.  They have equal
+        dtypes.  1: an array of rows, (rows, columns), as models take them; 0: (columns, rows),
+        where each column is contiguous, and which takes less time, above all on devices.
     nulls : {"refuse", "separate"}
         Whether a column with nulls is refused, or returned as two Arrays: data and mask.
     storage : bool, default False
@@ -78,7 +118,10 @@ def from_arrow(
 
     Returns
     -------
-    Array or tuple[Array, Array]
+    Array, tuple[Array, Array] or dict
+        With `columns` a dict of the values by name, in the order requested; a struct below a table
+        is such a dict, too.  Else one value, or one of stacked columns.
+
         Read-only, since Arrow's memory is immutable, unless it was copied.  With
         ``nulls="separate"`` the data and the mask: bools of the same shape, True where there is a
         value; the data at nulls are unspecified.  A mask may be written to, unless it repeats a
@@ -94,8 +137,9 @@ def from_arrow(
         A copy would be needed: of several chunks (ARROW-CHUNK-1), or of bools with `copy` False
         (ARROW-BOOL-1).
     ExchangeError
-        Elements are null (ARROW-NULL-2), or the data break another rule (``ARROW-*``); the memory
-        was released.
+        Elements are null (ARROW-NULL-2), a field does not exist, or more than once (ARROW-FIELD-1),
+        or fields that are stacked differ (ARROW-FIELD-2); or the data break another rule
+        (``ARROW-*``); the memory was released.
     StreamError
         `stream` is not a stream of the producer's device.
 
@@ -121,8 +165,12 @@ def from_arrow(
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     if not isinstance(storage, bool):
         raise ArgumentError(_CALL, f"storage={show(storage)}", "IX-ARGUMENT-1", "pass a bool")
-    found: Array | tuple[Array, Array] = import_arrow(
+    names = check_columns(columns, column, axis, _CALL)
+    return import_arrow(
         x,
+        columns=names,
+        is_single=column is not None,
+        axis=axis,
         separate=nulls == "separate",
         storage=storage,
         device=device,
@@ -130,4 +178,3 @@ def from_arrow(
         stream=stream,
         call=_CALL,
     )
-    return found

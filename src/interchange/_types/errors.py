@@ -85,6 +85,10 @@ class InterchangeError(Exception):
         """The former name of `hint`, kept for one release."""
         return self.hint
 
+    def _reword(self) -> None:
+        """Format the message again, after a part of it changed."""
+        self.args = (explain(self.call, self.what, self.rule, self.hint),)
+
     def _for_call(self, call: str) -> Self:
         """Return the same error for another call: the one that the user made."""
         return self._but(call, self.hint)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 2**16
 """The maximum length of a format string: a union of all ids has some hundred bytes [bytes]."""
-MOST_FIELDS: Final = 64
-"""The number of fields of a struct that are read: one is imported, some are named in errors."""
+MOST_FIELDS: Final = 2**16
+"""The number of fields of a struct that are read."""
 
 
 class ColumnType(NamedTuple):

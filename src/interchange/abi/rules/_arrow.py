@@ -240,6 +240,20 @@ _OURS: Final = (
         "interchange",
     ),
     Rule(
+        "ARROW-FIELD-1",
+        "columns= and column= select fields of a table or of a struct column by name, each of "
+        "which exactly one field has",
+        "pass names of fields, each once",
+        "interchange; Arrow columnar format, Struct Layout",
+    ),
+    Rule(
+        "ARROW-FIELD-2",
+        "columns become one array by a copy, if their dtypes and the shapes of their elements are "
+        "equal",
+        "omit `axis=`, for a dict of columns",
+        "interchange",
+    ),
+    Rule(
         "ARROW-CORE-1",
         "exporting memory as Arrow needs the native core, whose callbacks are C functions",
         "set INTERCHANGE_CORE=native, which uses it, or says how to build it",

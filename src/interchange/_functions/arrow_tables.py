@@ -1,0 +1,296 @@
+"""Tables and struct columns: fields selected by name, as a dict of values or as one array.
+
+Source: Arrow columnar format, Struct Layout; The Arrow C data interface, Record batches.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from interchange._array import Array, transfers
+from interchange._array.copy_into import copy_into, is_copied_here
+from interchange._array.empty_arrays import empty_array
+from interchange._protocols.arrow.buffers import child_of, read_level
+from interchange._protocols.arrow.elements import Elements, read_elements
+from interchange._protocols.arrow.types import read_type
+from interchange._types.errors import (
+    ArgumentError,
+    CopyNeededError,
+    ExchangeError,
+    InterchangeError,
+    UnsupportedDTypeError,
+    show,
+)
+from interchange._types.unknown_names import name_nearest
+from interchange.abi import BrokenRule
+from interchange.abi._records import NamedTuple
+
+from .arrow_columns import import_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from interchange._protocols.arrow.buffers import Node
+    from interchange._protocols.arrow.types import ColumnType
+    from interchange._types.dtypes import DType
+
+    from .arrow_columns import Import, Request
+
+_MOST_NAMED: Final = 8  # names in an error
+_BLOCK: Final = 2**18  # elements of a matrix that stay in a cache while columns are written to it
+_FEW: Final = 4  # columns that are written as fast without blocks
+_FEWEST_ROWS: Final = 1024  # of a block
+
+
+class Fields(NamedTuple):
+    """The plan for a struct: which of its fields are imported, and how."""
+
+    column: ColumnType
+    places: tuple[int, ...]  # of the fields, in the order in which they are returned
+    plans: dict[str, Any]  # name -> `Elements` or `Fields`
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def check_columns(columns: Any, column: Any, axis: Any, call: str) -> tuple[str, ...] | bool:
+    """Return the names of the fields that are requested, True for all, or False if none are.
+
+    `columns`, `column`, `axis`: as for `interchange.from_arrow`.
+
+    Raises ArgumentError: they have wrong types or values, or contradict each other (IX-ARGUMENT-1).
+    """
+    if column is not None:
+        if columns is not None or axis is not None:
+            other = "columns" if columns is not None else "axis"
+            what, hint = f"column={show(column)} and {other}=", "pass one of them"
+        elif isinstance(column, str):
+            return (column,)
+        else:
+            what, hint = f"column={show(column)}", "pass the name of a field, a str"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
+    if axis is not None and (type(axis) is not int or axis not in {0, 1} or columns is None):
+        what = f"axis={show(axis)}" + (" without columns=" if columns is None else "")
+        hint = "pass `columns=[...]` or `columns=True`, and `axis=1` for an array (rows, columns)"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
+    if columns is None or columns is True:
+        return columns is True
+    names = tuple(columns) if isinstance(columns, (list, tuple)) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        hint = "pass a list of names, such as `columns=['a', 'b']`, or True for all fields"
+        raise ArgumentError(call, f"columns={show(columns)}", "IX-ARGUMENT-1", hint)
+    return names
+
+
+# ---------------------------------------------------------------- plans
+
+
+def plan_table(column: ColumnType, request: Request, call: str) -> Any:
+    """Return the plan for what was taken: for the requested fields of a table, or for a column.
+
+    Raises ExchangeError: a requested field does not exist, or more than once (ARROW-FIELD-1); the
+        fields of an array differ (ARROW-FIELD-2).
+    Raises UnsupportedDTypeError, BrokenRule: as `plan_value`; or a table has several fields, and
+        none is requested (ARROW-TYPE-1).
+    """
+    if not request.columns:
+        if column.format.kind == "struct" and column.extension is None:
+            _check_one_field(column, call)
+        return plan_value(column, request, call, tables=request.tables, fields=False)
+    if column.format.kind != "struct":
+        what, hint = f"the elements are {column.title}", "omit `columns=`"
+        raise ExchangeError(call, what, "ARROW-FIELD-1", hint)
+    plan = _plan_fields(column, request, call)
+    if request.axis is not None:
+        _check_alike(plan, call)
+    return plan
+
+
+def plan_value(
+    column: ColumnType, request: Request, call: str, *, tables: bool = False, fields: bool = True
+) -> Any:
+    """Return the plan for a column: `Fields` of a struct, or else `Elements`.
+
+    `tables`: whether a struct of one field is accepted as that field.
+    `fields`: whether a struct becomes a dict of all its fields.
+
+    Raises UnsupportedDTypeError, BrokenRule: as `read_elements`.
+    """
+    is_struct = column.format.kind == "struct" and (column.extension is None or request.storage)
+    if fields and is_struct:
+        return _plan_fields(column, request._replace(columns=True), call)
+    return read_elements(column, storage=request.storage, tables=tables, call=call)
+
+
+def _plan_fields(column: ColumnType, request: Request, call: str) -> Fields:
+    """Return the plan for the requested fields of a struct, in the order requested."""
+    names = field_names(column)
+    chosen = tuple(names) if request.columns is True else cast("tuple[str, ...]", request.columns)
+    places = tuple(_place_of(name, chosen, names, call) for name in chosen)
+    plans = {}
+    for name, place in zip(chosen, places, strict=True):
+        with naming(name):
+            plans[name] = plan_value(read_type(column.children[place]), request, call)
+    return Fields(column, places, plans)
+
+
+def field_names(column: ColumnType) -> list[str]:
+    """Return the names of the fields of a struct."""
+    return [read_type(child).name for child in column.children]
+
+
+def _place_of(name: str, chosen: Sequence[str], names: list[str], call: str) -> int:
+    """Return the position of the field of a name, which exactly one field has."""
+    found = names.count(name)
+    if found == 1 and chosen.count(name) == 1:
+        return names.index(name)
+    if found:
+        what = f"{found} fields are named {show(name)}"
+        if found == 1:
+            what = f"{show(name)} is requested {chosen.count(name)} times"
+        raise ExchangeError(call, what, "ARROW-FIELD-1", "rename the fields, or request each once")
+    what = f"no field is named {show(name)}: the fields are {said_names(names)}"
+    raise ExchangeError(call, what, "ARROW-FIELD-1", name_nearest(name, names))
+
+
+def said_names(names: Sequence[str]) -> str:
+    """Return names for a message: the first of many."""
+    if not names:
+        return "none"
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(map(show, names[:_MOST_NAMED])) + more
+
+
+def _check_one_field(column: ColumnType, call: str) -> None:
+    """Refuse a table of several fields if none is requested."""
+    names = field_names(column)
+    if len(names) > 1:
+        what = f"a table of {len(names)} columns: {said_names(names)}"
+        hint = f"pass `column={show(names[0])}` for one of them, or `columns=` with a list of names"
+        if call == "asarray()":
+            hint = f"pass one of them, `interchange.from_arrow(x, column={show(names[0])})`"
+        raise UnsupportedDTypeError(call, what, "ARROW-TYPE-1", hint)
+
+
+def _check_alike(plan: Fields, call: str) -> None:
+    """Refuse fields that cannot be stacked into one array."""
+    first = None
+    for name, one in plan.plans.items():
+        if not isinstance(one, Elements):
+            raise ExchangeError(call, f"the field {show(name)} is a struct", "ARROW-FIELD-2")
+        kind = (one.dtype, tuple(one.shape[place] for place in one.order))
+        first = first or (name, kind)
+        if kind != first[1]:
+            what = f"{show(first[0])} has {_said(first[1])} and {show(name)} {_said(kind)}"
+            raise ExchangeError(call, what, "ARROW-FIELD-2")
+    if first is None:
+        raise ExchangeError(call, "the table has no fields", "ARROW-FIELD-2")
+
+
+def _said(kind: tuple[DType, tuple[int, ...]]) -> str:
+    """Return a dtype and a shape for a message."""
+    return f"{kind[0]}" + (f" of shape {kind[1]}" if kind[1] else "")
+
+
+@contextlib.contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Name the column in the errors of its import."""
+    try:
+        yield
+    except (BrokenRule, InterchangeError) as error:
+        error.what = f"column {show(name)}: {error.what}"
+        if isinstance(error, InterchangeError):
+            error._reword()
+        raise
+
+
+# ---------------------------------------------------------------- values
+
+
+def import_table(job: Import, plan: Any, nodes: list[Node]) -> Any:
+    """Return the value of what was taken, as `Request` specifies it: a dict, or one value."""
+    request = job.request
+    if request.axis is not None:
+        return _stacked(job, plan, nodes)
+    value = import_value(job, plan, nodes)
+    return next(iter(value.values())) if request.is_single else value
+
+
+def import_value(job: Import, plan: Any, nodes: list[Node]) -> Any:
+    """Return the value of a column: an Array, a tuple of Arrays, or a dict of values.
+
+    `plan`: its plan.
+    `nodes`: its outermost struct in each chunk.
+    """
+    if isinstance(plan, Elements):
+        return import_column(job, plan, nodes)
+    values = {}
+    for (name, one), below in zip(plan.plans.items(), _fields_of(plan, nodes), strict=True):
+        with naming(name):
+            values[name] = import_value(job, one, below)
+    return values
+
+
+def _fields_of(plan: Fields, nodes: list[Node]) -> list[list[Node]]:
+    """Return the nodes of each field that a plan selects, by chunk."""
+    levels = [read_level(node, plan.column) for node in nodes]
+    return [[child_of(level, place) for level in levels] for place in plan.places]
+
+
+# ---------------------------------------------------------------- one array of several columns
+
+
+def _stacked(job: Import, plan: Fields, nodes: list[Node]) -> Any:
+    """Return the fields of all chunks, stacked along an axis by one copy; and likewise the masks.
+
+    Memory is in the order of the axes of the result, (rows, columns) or (columns, rows).
+    """
+    request, call = job.request, job.call
+    if request.copy is False:
+        raise CopyNeededError(call, f"{len(plan.places)} columns become one array", "ARROW-FIELD-2")
+    one = job.but(request._replace(copy=None, device=None, axis=None))
+    parts = [_values_of(one, plan, [node]) for node in nodes] or [_values_of(one, plan, [])]
+    if not request.separate:
+        return _stack(job, plan, parts)
+    data, masks = ([[pair[at] for pair in part] for part in parts] for at in (0, 1))
+    return _stack(job, plan, data), _stack(job, plan, masks)
+
+
+def _values_of(job: Import, plan: Fields, nodes: list[Node]) -> list[Any]:
+    """Return the values of the fields of a plan, in order."""
+    return list(cast("dict[str, Any]", import_value(job, plan, nodes)).values())
+
+
+def _stack(job: Import, plan: Fields, parts: list[list[Array]]) -> Array:
+    """Return the columns of each chunk, stacked along an axis, on their device or the requested."""
+    request, call, first = job.request, job.call, parts[0][0]
+    rows, count = sum(part[0].shape[0] for part in parts), len(plan.places)
+    shape = ((rows, count) if request.axis else (count, rows)) + first.shape[1:]
+    whole = empty_array(shape, first.dtype, first.device, Array, call)
+    start = 0
+    for part in parts:
+        stop = start + part[0].shape[0]
+        block = whole[start:stop] if request.axis else whole[:, start:stop]
+        _fill(block, part, request.axis, request.stream, call)
+        start = stop
+    return transfers.place(
+        whole, request.device, copy=None, needs_copy=False, stream=request.stream, call=call
+    )
+
+
+def _fill(block: Array, columns: list[Array], axis: int | None, stream: Any, call: str) -> None:
+    """Copy columns into one array: whole, or many of them by blocks of rows on the host.
+
+    A block stays in a cache until all columns are in it; otherwise each column would write to every
+    line of the memory of the array.
+    """
+    rows, step = columns[0].shape[0], columns[0].shape[0]
+    if axis and len(columns) > _FEW and not is_copied_here(block):
+        step = max(_FEWEST_ROWS, _BLOCK // (len(columns) * prod(columns[0].shape[1:]) or 1))
+    for start in range(0, rows, step or 1):
+        here = slice(start, start + step)
+        for place, column in enumerate(columns):
+            target = block[here, place] if axis else block[place, here]
+            copy_into(target, column[here], stream, call)
