@@ -204,7 +204,7 @@ def test_a_table_names_a_field_to_take():
     """The name selects one of several fields of a table."""
     source = arrow.table(first=arrow.numbers(), second=arrow.numbers())
 
-    with pytest.raises(ix.UnsupportedDTypeError, match="pass one field of it, such as 'first'"):
+    with pytest.raises(ix.UnsupportedDTypeError, match="pass `column='first'` for one of them"):
         ix.from_arrow(source)
 
 
