@@ -11,7 +11,7 @@ import weakref
 
 import pytest
 
-from interchange import BackendUnavailableError
+from interchange import BackendUnavailableError, asarray
 from interchange.abi import capsules
 from interchange.abi.arrow import (
     ARROW_ARRAY,
@@ -486,3 +486,61 @@ print(sys.getrefcount(keep) - before)
         "no memory",
         "0",
     ]
+
+
+# ---------------------------------------------------------------- plain columns
+
+
+def test_a_plain_column_is_exported_from_its_array_alone(native, cores):
+    """The structs are those that the field and the column of the same array give."""
+    block = bytearray(48)
+    array = asarray(memoryview(block).cast("h", (4, 3, 2)))
+    item = ArrowField("+w:2", "item", children=(ArrowField("s", "item"),))
+    field = ArrowField("+w:3", children=(item,))
+    found, key = native.plain_column(array)
+
+    schema, chunk = native.export_plain(found, native.arrow_type(field), False)
+    above = struct_in(chunk)
+    middle = above.children[0].contents
+    below = middle.children[0].contents
+
+    assert found is array
+    assert isinstance(key, bytes)
+    assert fields_of(struct_in(schema)) == fields_of(struct_in(native.make_arrow_schema(field)))
+    assert [node.length for node in (above, middle, below)] == [4, 12, 24]
+    assert [node.n_buffers for node in (above, middle, below)] == [1, 1, 2]
+    assert [node.buffers[0] for node in (above, middle, below)] == [None] * 3
+    assert below.buffers[1] == array.ptr
+    assert cores["ctypes"].plain_column(array) is None
+
+
+def fields_of(schema):
+    """Return the contents of a schema and of those below."""
+    text = ctypes.string_at(schema.format), ctypes.string_at(schema.name), schema.flags
+    return text, [fields_of(schema.children[i].contents) for i in range(schema.n_children)]
+
+
+def test_a_plain_device_array_is_on_the_host_without_an_event(native):
+    """As `make_arrow` writes plain host memory; the memory outlives the Array."""
+    array = asarray(bytes(3))
+    _, chunk = native.export_plain(array, native.arrow_type(ArrowField("C")), True)
+    ptr = array.ptr
+    del array
+
+    struct = struct_in(chunk)
+
+    assert capsules.capsule_name(chunk) == ARROW_DEVICE_ARRAY
+    assert (struct.device_type, struct.device_id, struct.sync_event) == (1, -1, None)
+    assert (struct.array.length, struct.array.buffers[1]) == (3, ptr)
+
+
+def test_other_arrays_are_left_to_python(native):
+    """Bools, complex numbers, gaps and arrays without an axis have no key."""
+    numbers = asarray(memoryview(bytes(16)).cast("i", (2, 2)))
+    others = [asarray(memoryview(b"\1").cast("?")), numbers.T, numbers[:, 0], numbers[0, 0], 1.5]
+
+    assert [native.plain_column(x) for x in others] == [None] * 5
+    with pytest.raises(TypeError, match="an Array"):
+        native.export_plain(1.5, native.arrow_type(FIELD), False)
+    with pytest.raises(TypeError, match="arrow_schema"):
+        native.export_plain(numbers, native.new_arrow(ARROW_ARRAY), False)

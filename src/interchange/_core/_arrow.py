@@ -223,6 +223,23 @@ def make_arrow_stream(
     raise refuse_exports()
 
 
+def plain_column(x: Any) -> tuple[Any, bytes] | None:
+    """Return None: this core exports nothing."""
+    del x
+
+
+def arrow_type(field: ArrowField) -> Any:
+    """Refuse likewise."""
+    del field
+    raise refuse_exports()
+
+
+def export_plain(array: Any, type_: Any, on_device: bool, /) -> Any:
+    """Refuse likewise."""
+    del array, type_, on_device
+    raise refuse_exports()
+
+
 def refuse_exports() -> BackendUnavailableError:
     """Return the error of exports to Arrow in this core."""
     what = "the ctypes core is in use, which has no release callbacks in C"

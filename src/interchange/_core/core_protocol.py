@@ -388,6 +388,24 @@ class Core(Protocol):
             Difference of two offsets, if there is no source.
         """
 
+    def plain_column(self, x: Any) -> tuple[Any, bytes] | None:
+        """Return an Array of `x`, and a key for the type of the column that it is.
+
+        None if that takes more than reading it: `x` is no Array or ndarray, exports are logged, or
+        its elements are no numbers on the host, contiguous and aligned.
+        """
+
+    def arrow_type(self, field: ArrowField) -> ArrowOwner:
+        """Return the owner of a schema that `export_plain` copies."""
+
+    def export_plain(
+        self, array: Any, type_: ArrowOwner, on_device: bool, /
+    ) -> tuple[Any, Any] | None:
+        """Return what `make_arrow` does for an Array with a key, and the type of that key.
+
+        None if work is pending, or exports are logged.
+        """
+
     # ------------------------------------------------------------ kernels
 
     def import_unordered(self, x: Any) -> Tensor | None:

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
     from interchange._array import Array
+    from interchange._core import ArrowOwner
     from interchange._types.typing import AnyArray
 
 _CALL: Final = "to_arrow()"
+_plain_column: Final = _core.plain_column  # found once: a module is slow in `_core.__getattr__`
+_export_plain: Final = _core.export_plain
 _KINDS: Final = ("column", "tensor")
 _HOST: Final = (int(CPU.type), -1, 0)
 """Device type and id of plain host memory, as Arrow's libraries write them, and no event."""
@@ -48,12 +51,19 @@ class ArrowExport:
     The consumer of a capsule shares the memory, which is kept alive until the consumer releases it.
     """
 
-    __slots__ = ("_arrays", "_field", "_kind")
+    __slots__ = ("_arrays", "_field", "_kind", "_type")
 
-    def __init__(self, arrays: tuple[Array, ...], field: ArrowField, kind: str) -> None:
+    def __init__(
+        self,
+        arrays: tuple[Array, ...],
+        field: ArrowField,
+        kind: str,
+        type_: ArrowOwner | None = None,
+    ) -> None:
         self._arrays = arrays
         self._field = field
         self._kind = kind
+        self._type = type_  # the field as a struct, for a plain column
 
     def __repr__(self) -> str:
         """Return a description of the contents."""
@@ -78,6 +88,10 @@ class ArrowExport:
         UnsupportedDeviceError
             The memory is on a device (DLP-DEV-6).
         """
+        if requested_schema is None and self._type is not None:
+            plain = _export_plain(self._arrays[0], self._type, False)
+            if plain is not None:
+                return plain
         self._check_request(requested_schema)
         keep = self._ready_on_host("__arrow_c_array__()")
         found: tuple[CapsuleType, CapsuleType] = _core.make_arrow(
@@ -102,6 +116,10 @@ class ArrowExport:
         NotImplementedError
             A keyword is unknown, and not None (ARROW-METHOD-3).
         """
+        if requested_schema is None and not unknown and self._type is not None:
+            plain = _export_plain(self._arrays[0], self._type, True)
+            if plain is not None:
+                return plain
         _check_keywords(unknown)
         self._check_request(requested_schema)
         keep, device = self._ready_on_device("__arrow_c_device_array__()")
@@ -240,15 +258,36 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
     if kind not in _KINDS:
         what, hint = f"kind={show(kind)}", "pass 'column' or 'tensor'"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
-    if is_mapping(x):
-        return _table(x, kind)
-    array = import_any(x, call=_CALL)
+    is_column = kind == "column"
+    found = _plain_column(x) if is_column else None
+    if found is None:
+        if is_mapping(x):
+            return _table(x, kind)
+        array = import_any(x, call=_CALL)
+        found = _plain_column(array) if is_column else None
+    if found is not None:
+        array, key = found
+        return ArrowExport((array,), *(_plain.get(key) or _plain_type(array, key)))
     try:
         field = field_of(array, kind, "", _CALL)
     except InterchangeError as error:
         keep_array(error, x, array)
         raise
     return ArrowExport((array,), field, kind)
+
+
+_MOST_TYPES: Final = 256
+_plain: Final[dict[bytes, tuple[ArrowField, str, ArrowOwner]]] = {}
+"""Element type and extents of a plain column -> its field, kind, and the field as a struct."""
+
+
+def _plain_type(array: Array, key: bytes) -> tuple[ArrowField, str, ArrowOwner]:
+    """Return the type of a plain column, and remember it."""
+    field = field_of(array, "column", "", _CALL)
+    if len(_plain) >= _MOST_TYPES:
+        _plain.clear()
+    found = _plain[key] = (field, "column", _core.arrow_type(field))
+    return found
 
 
 def _is_text(name: str) -> bool:

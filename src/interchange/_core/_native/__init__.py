@@ -49,7 +49,9 @@ else:
 name: Final = "native"
 
 ArrowOwner = _extension.ArrowOwner
+arrow_type = _extension.arrow_type
 call_stream = _extension.call_stream
+export_plain = _extension.export_plain
 make_arrow = _extension.make_arrow
 make_arrow_schema = _extension.make_arrow_schema
 make_arrow_stream = _extension.make_arrow_stream
@@ -58,6 +60,7 @@ scan_offsets = _extension.scan_offsets
 scan_views = _extension.scan_views
 shift_offsets = _extension.shift_offsets
 pack_bits = _extension.pack_bits
+plain_column = _extension.plain_column
 stream_error = _extension.stream_error
 take_arrow = _extension.take_arrow
 write_offsets = _extension.write_offsets

@@ -151,6 +151,25 @@ static ArrowOwner *new_owner(ArrowKind kind)
     return self;
 }
 
+PyObject *own_arrow(ArrowKind kind, void *arrow)
+{
+    ArrowOwner *self = new_owner(kind);
+
+    if (self == NULL)
+        release_arrow(kind, arrow);
+    else
+        memcpy(&self->block->arrow, arrow, kinds[kind].size);
+    return (PyObject *)self;
+}
+
+AnyArrow *owned_arrow(PyObject *owner, ArrowKind kind)
+{
+    if (Py_TYPE(owner) == owner_type && ((ArrowOwner *)owner)->block->kind == kind)
+        return &((ArrowOwner *)owner)->block->arrow;
+    PyErr_Format(PyExc_TypeError, "%R does not own a struct '%s'", owner, kinds[kind].name);
+    return NULL;
+}
+
 static void owner_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);

@@ -28,6 +28,10 @@ HIDDEN ArrowKind arrow_kind(const char *name); /* ARROW_KINDS where no kind has 
 /* Move a struct, and mark `from` as released; 0 where it was already released. */
 HIDDEN int move_arrow(ArrowKind kind, void *from, void *to);
 HIDDEN void release_arrow(ArrowKind kind, void *arrow); /* unless it is released */
+/* An owner into which a struct is moved; the struct is released where it cannot be made. */
+HIDDEN PyObject *own_arrow(ArrowKind kind, void *arrow);
+/* The struct of an owner; NULL with a TypeError where it owns another kind. */
+HIDDEN AnyArrow *owned_arrow(PyObject *owner, ArrowKind kind);
 HIDDEN int make_arrow_owner_type(PyObject *module);
 extern HIDDEN PyMethodDef arrow_functions[];
 

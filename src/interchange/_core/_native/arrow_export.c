@@ -195,9 +195,8 @@ static void release_array(struct ArrowArray *self)
     decref_on_any_thread(keep);
 }
 
-/* Fill an array except its lengths: buffers are NULL, children are released structs. */
-static int begin_array(size_t buffers, size_t children, int has_dictionary, PyObject *keep,
-                       struct ArrowArray *out)
+int begin_array(size_t buffers, size_t children, int has_dictionary, PyObject *keep,
+                struct ArrowArray *out)
 {
     size_t of_child = sizeof(struct ArrowArray) + sizeof(void *),
            structs = children + (has_dictionary != 0);

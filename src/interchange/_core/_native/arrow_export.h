@@ -8,6 +8,9 @@
  * Each array struct has a reference to `keep` of its own. */
 HIDDEN int build_schema(PyObject *field, struct ArrowSchema *out);
 HIDDEN int build_array(PyObject *field, PyObject *column, PyObject *keep, struct ArrowArray *out);
+/* Fill an array except its lengths: buffers are NULL, children are released structs. */
+HIDDEN int begin_array(size_t buffers, size_t children, int has_dictionary, PyObject *keep,
+                       struct ArrowArray *out);
 /* The same as a device array; `device` may be None. */
 HIDDEN int build_chunk(PyObject *field, PyObject *column, PyObject *keep, PyObject *device,
                        struct ArrowDeviceArray *out);

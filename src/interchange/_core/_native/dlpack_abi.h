@@ -14,7 +14,11 @@
 #define DLPACK_IS_COPIED 2u
 #define DLPACK_PADDED 4u
 
-#define DL_COMPLEX 5 /* an element type's code; below, device types */
+#define DL_INT 0 /* codes of element types; below, device types */
+#define DL_UINT 1
+#define DL_FLOAT 2
+#define DL_COMPLEX 5
+#define DL_BOOL 6
 #define DL_CPU 1
 #define DL_CUDA 2
 #define DL_OPENCL 4

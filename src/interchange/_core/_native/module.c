@@ -6,6 +6,7 @@
 #include "array_ctors.h"
 #include "array_type.h"
 #include "arrow.h"
+#include "arrow_columns.h"
 #include "arrow_export.h"
 #include "arrow_offsets.h"
 #include "arrow_pack.h"
@@ -53,6 +54,7 @@ static PyMethodDef *const tables[] = {
     arrow_functions,
     arrow_export_functions,
     arrow_offsets_functions,
+    arrow_columns_functions,
     arrow_stream_functions,
     arrow_pack_functions,
 };
