@@ -499,7 +499,7 @@ def test_a_plain_column_is_exported_from_its_array_alone(native, cores):
     field = ArrowField("+w:3", children=(item,))
     found, key = native.plain_column(array)
 
-    schema, chunk = native.export_plain(found, native.arrow_type(field), False)
+    schema, chunk = native.export_plain(found, native.arrow_type(field), ARROW_ARRAY)
     above = struct_in(chunk)
     middle = above.children[0].contents
     below = middle.children[0].contents
@@ -523,7 +523,7 @@ def fields_of(schema):
 def test_a_plain_device_array_is_on_the_host_without_an_event(native):
     """As `make_arrow` writes plain host memory; the memory outlives the Array."""
     array = asarray(bytes(3))
-    _, chunk = native.export_plain(array, native.arrow_type(ArrowField("C")), True)
+    _, chunk = native.export_plain(array, native.arrow_type(ArrowField("C")), ARROW_DEVICE_ARRAY)
     ptr = array.ptr
     del array
 
@@ -541,6 +541,6 @@ def test_other_arrays_are_left_to_python(native):
 
     assert [native.plain_column(x) for x in others] == [None] * 5
     with pytest.raises(TypeError, match="an Array"):
-        native.export_plain(1.5, native.arrow_type(FIELD), False)
+        native.export_plain(1.5, native.arrow_type(FIELD), ARROW_ARRAY)
     with pytest.raises(TypeError, match="arrow_schema"):
-        native.export_plain(numbers, native.new_arrow(ARROW_ARRAY), False)
+        native.export_plain(numbers, native.new_arrow(ARROW_ARRAY), ARROW_ARRAY)

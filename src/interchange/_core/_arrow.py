@@ -226,6 +226,7 @@ def make_arrow_stream(
 def plain_column(x: Any) -> tuple[Any, bytes] | None:
     """Return None: this core exports nothing."""
     del x
+    return None
 
 
 def arrow_type(field: ArrowField) -> Any:
@@ -234,9 +235,9 @@ def arrow_type(field: ArrowField) -> Any:
     raise refuse_exports()
 
 
-def export_plain(array: Any, type_: Any, on_device: bool, /) -> Any:
+def export_plain(array: Any, schema: ArrowOwner, name: bytes, /) -> tuple[Any, Any] | None:
     """Refuse likewise."""
-    del array, type_, on_device
+    del array, schema, name
     raise refuse_exports()
 
 

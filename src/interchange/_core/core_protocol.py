@@ -399,9 +399,11 @@ class Core(Protocol):
         """Return the owner of a schema that `export_plain` copies."""
 
     def export_plain(
-        self, array: Any, type_: ArrowOwner, on_device: bool, /
+        self, array: Any, schema: ArrowOwner, name: bytes, /
     ) -> tuple[Any, Any] | None:
         """Return what `make_arrow` does for an Array with a key, and the type of that key.
+
+        `name`: of the capsule of the memory, which is on the host.
 
         None if work is pending, or exports are logged.
         """

@@ -24,7 +24,14 @@ from interchange._types.errors import (
     show,
 )
 from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
-from interchange.abi.arrow import ARROW_SCHEMA, ArrowColumn, ArrowField, ArrowSchema
+from interchange.abi.arrow import (
+    ARROW_ARRAY,
+    ARROW_DEVICE_ARRAY,
+    ARROW_SCHEMA,
+    ArrowColumn,
+    ArrowField,
+    ArrowSchema,
+)
 
 from .importing import import_any, keep_array, keep_arrays
 
@@ -89,7 +96,7 @@ class ArrowExport:
             The memory is on a device (DLP-DEV-6).
         """
         if requested_schema is None and self._type is not None:
-            plain = _export_plain(self._arrays[0], self._type, False)
+            plain = _export_plain(self._arrays[0], self._type, ARROW_ARRAY)
             if plain is not None:
                 return plain
         self._check_request(requested_schema)
@@ -117,7 +124,7 @@ class ArrowExport:
             A keyword is unknown, and not None (ARROW-METHOD-3).
         """
         if requested_schema is None and not unknown and self._type is not None:
-            plain = _export_plain(self._arrays[0], self._type, True)
+            plain = _export_plain(self._arrays[0], self._type, ARROW_DEVICE_ARRAY)
             if plain is not None:
                 return plain
         _check_keywords(unknown)
@@ -259,15 +266,13 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
         what, hint = f"kind={show(kind)}", "pass 'column' or 'tensor'"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     is_column = kind == "column"
-    found = _plain_column(x) if is_column else None
-    if found is None:
-        if is_mapping(x):
-            return _table(x, kind)
-        array = import_any(x, call=_CALL)
-        found = _plain_column(array) if is_column else None
-    if found is not None:
-        array, key = found
-        return ArrowExport((array,), *(_plain.get(key) or _plain_type(array, key)))
+    if is_column and (plain := _plain_export(x)) is not None:
+        return plain
+    if is_mapping(x):
+        return _table(x, kind)
+    array = import_any(x, call=_CALL)
+    if is_column and (plain := _plain_export(array)) is not None:
+        return plain
     try:
         field = field_of(array, kind, "", _CALL)
     except InterchangeError as error:
@@ -281,13 +286,19 @@ _plain: Final[dict[bytes, tuple[ArrowField, str, ArrowOwner]]] = {}
 """Element type and extents of a plain column -> its field, kind, and the field as a struct."""
 
 
-def _plain_type(array: Array, key: bytes) -> tuple[ArrowField, str, ArrowOwner]:
-    """Return the type of a plain column, and remember it."""
-    field = field_of(array, "column", "", _CALL)
-    if len(_plain) >= _MOST_TYPES:
-        _plain.clear()
-    found = _plain[key] = (field, "column", _core.arrow_type(field))
-    return found
+def _plain_export(x: Any) -> ArrowExport | None:
+    """Return the export of an array that is a column as it is; None for all else."""
+    found = _plain_column(x)
+    if found is None:
+        return None
+    array, key = found
+    known = _plain.get(key)
+    if known is None:
+        field = field_of(array, "column", "", _CALL)
+        if len(_plain) >= _MOST_TYPES:
+            _plain.clear()
+        known = _plain[key] = (field, "column", _core.arrow_type(field))
+    return ArrowExport((array,), *known)
 
 
 def _is_text(name: str) -> bool:

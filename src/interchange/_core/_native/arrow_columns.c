@@ -111,7 +111,7 @@ static int build_nodes(const Array *self, PyObject *keep, struct ArrowArray *out
     return 0;
 }
 
-static PyObject *capsules_of(Array *self, const struct ArrowSchema *type, int on_device)
+static PyObject *capsules_of(Array *self, const struct ArrowSchema *type, ArrowKind kind)
 {
     PyObject *keep = array_keep(self), *first, *second = NULL, *pair = NULL;
     struct ArrowDeviceArray chunk = {.device_type = DL_CPU, .device_id = -1};
@@ -125,8 +125,7 @@ static PyObject *capsules_of(Array *self, const struct ArrowSchema *type, int on
     }
     first = arrow_capsule(ARROW_SCHEMA, &schema);
     if (first != NULL && build_nodes(self, keep, &chunk.array) == 0)
-        second = on_device ? arrow_capsule(ARROW_DEVICE_ARRAY, &chunk)
-                           : arrow_capsule(ARROW_ARRAY, &chunk.array);
+        second = arrow_capsule(kind, &chunk); /* the array is the first part of both structs */
     if (second != NULL)
         pair = PyTuple_Pack(2, first, second);
     Py_DECREF(keep);
@@ -135,24 +134,28 @@ static PyObject *capsules_of(Array *self, const struct ArrowSchema *type, int on
     return pair;
 }
 
-/* export_plain(array, type, on_device) -> capsules of schema and array; None: ask Python. */
+/* export_plain(array, schema, name) -> capsules of schema and array; None: ask Python. */
 static PyObject *export_plain(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    AnyArrow *type;
+    ArrowKind kind = ARROW_KINDS;
+    const char *name;
+    AnyArrow *schema;
     int is_ready;
 
     (void)module;
-    if (count != 3 || !is_array(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "export_plain() takes an Array, its type, and a bool");
+    if (count == 3 && is_array(args[0]) && (name = PyBytes_AsString(args[2])) != NULL)
+        kind = arrow_kind(name);
+    if (kind != ARROW_ARRAY && kind != ARROW_DEVICE_ARRAY) {
+        PyErr_SetString(PyExc_TypeError, "export_plain() takes an Array, its type, and a name");
         return NULL;
     }
-    type = owned_arrow(args[1], ARROW_SCHEMA);
-    if (type == NULL)
+    schema = owned_arrow(args[1], ARROW_SCHEMA);
+    if (schema == NULL)
         return NULL;
     is_ready = LOAD(core.logs_exchanges) ? 0 : has_no_pending_work((Array *)args[0]);
     if (is_ready <= 0)
         return is_ready < 0 ? NULL : Py_NewRef(Py_None);
-    return capsules_of((Array *)args[0], &type->schema, args[2] == Py_True);
+    return capsules_of((Array *)args[0], &schema->schema, kind);
 }
 
 PyMethodDef arrow_columns_functions[] = {
@@ -160,6 +163,6 @@ PyMethodDef arrow_columns_functions[] = {
      "plain_column(x): see interchange._core.core_protocol."},
     {"arrow_type", arrow_type, METH_O, "arrow_type(field): see interchange._core.core_protocol."},
     {"export_plain", (PyCFunction)(void (*)(void))export_plain, METH_FASTCALL,
-     "export_plain(array, type, on_device): see interchange._core.core_protocol."},
+     "export_plain(array, schema, name): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };
