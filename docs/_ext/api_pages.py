@@ -42,7 +42,8 @@ OPTIONS: Final[dict[str, dict[str, str]]] = {
     "interchange_conformance.emucuda.Trace": {"members": "calls, names"},
     **dict.fromkeys(
         (
-            *(f"interchange.{name}" for name in ("Backend", "DType", "Finding", "Report")),
+            *(f"interchange.{name}" for name in ("Backend", "DType", "Finding")),
+            *(f"interchange.{name}" for name in ("Meaning", "Report")),
             *(f"interchange.{name}" for name in ("abi.ExchangeTable", "compat.UpgradedNamespace")),
             *(f"interchange.cuda.{name}" for name in ("Event", "Stream")),
             *(f"interchange.testing.{name}" for name in ("Claim", "Source")),
@@ -68,6 +69,7 @@ RELATED: Final = {
         "convert to_capsule to_cai to_arrow like",
         "TARGETS Target convert",
         "to_arrow ArrowExport from_arrow",
+        "Meaning from_arrow to_arrow",
         "to_cai CudaArrayView from_cai",
         "array_namespace xp like compat.upgrade",
         "set_backend Backend BackendUnavailableError",

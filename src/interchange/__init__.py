@@ -63,6 +63,7 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from ._functions.namespaces import array_namespace
     from ._functions.targets import TARGETS
     from ._libraries.target import Target
+    from ._protocols.arrow.meaning import Meaning
 
     __version__: str
 
@@ -88,6 +89,7 @@ __all__ = [
     "ExchangeError",
     "Finding",
     "InterchangeError",
+    "Meaning",
     "MixedDevicesError",
     "NoProtocolError",
     "OutOfBoundsError",
@@ -140,6 +142,7 @@ _LATER = {
     "_functions.namespaces": ("array_namespace",),
     "_functions.targets": ("TARGETS",),
     "_libraries.target": ("Target",),
+    "_protocols.arrow.meaning": ("Meaning",),
 }
 """Module that is imported when one of its names is first used -> those names."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names}

@@ -51,6 +51,7 @@ class Request(NamedTuple):
     columns: tuple[str, ...] | bool = False  # the fields of a table; True for all, False for none
     is_single: bool = False  # whether the value of the only field is returned, and not a dict
     axis: int | None = None  # along which the fields are stacked into one array
+    meaning: bool = False  # whether the type is returned, too
 
 
 class Import:
@@ -133,6 +134,7 @@ class _Column:
             what = f"the column has {len(chunks)} chunks or more"
             copying = "pass `copy=True`" if self.job.taken.is_read_once else None
             raise CopyNeededError(call, what, "ARROW-CHUNK-1", copying)
+        self.check_dictionaries()
         if self.elements.is_bits and copy is False:
             raise CopyNeededError(call, "the elements are bits", "ARROW-BOOL-1")
         if len({chunk.device for chunk in chunks}) > 1:
@@ -147,6 +149,16 @@ class _Column:
                 hint = "export without an offset"
                 raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", hint)
             self.check_bools(chunk, copy)
+
+    def check_dictionaries(self) -> None:
+        """Refuse chunks that would be joined, and whose indices have different values."""
+        if len(self.chunks) > 1 and self.chunks[0].leaf.dictionary:
+            from interchange._protocols.arrow.meaning import categories_of  # rarely needed
+
+            first, *others = (categories_of(self.elements, chunk) for chunk in self.chunks)
+            if any(other != first for other in others):
+                what = "the chunks have different dictionaries"
+                raise ExchangeError(self.call, what, "ARROW-TYPE-3")
 
     def check_bools(self, chunk: Chunk, copy: bool | None) -> None:
         """Refuse bytes of ``arrow.bool8`` other than 0 and 1, unless they become 1 in a copy.
@@ -264,7 +276,13 @@ def import_column(job: Import, elements: Elements, nodes: list[Node]) -> Any:
     array = transfers.place(
         found, request.device, copy=copy, needs_copy=needs_copy, stream=stream, call=call
     )
-    return (array, _mask(column, bits, array.device)) if request.separate else array
+    result = (array, _mask(column, bits, array.device)) if request.separate else array
+    if not request.meaning:
+        return result
+    from interchange._protocols.arrow.meaning import read_meaning  # rarely needed
+
+    stands_for = read_meaning(elements, column.chunks)
+    return (*result, stands_for) if isinstance(result, tuple) else (result, stands_for)
 
 
 def _mask(column: _Column, bits: list[nulls.Bits], device: Device) -> Array:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interchange._array import Array
+    from interchange._protocols.arrow.meaning import Meaning
     from interchange._types.typing import AnyColumn, AnyDevice
 
 _CALL: Final = "from_arrow()"
@@ -29,6 +30,7 @@ def from_arrow(
     *,
     nulls: Literal["refuse"] = ...,
     storage: bool = ...,
+    meaning: Literal[False] = ...,
     device: AnyDevice | None = ...,
     copy: bool | None = ...,
     stream: Any = ...,
@@ -40,6 +42,7 @@ def from_arrow(
     *,
     nulls: Literal["separate"],
     storage: bool = ...,
+    meaning: Literal[False] = ...,
     device: AnyDevice | None = ...,
     copy: bool | None = ...,
     stream: Any = ...,
@@ -49,9 +52,34 @@ def from_arrow(
     x: AnyColumn,
     /,
     *,
+    nulls: Literal["refuse"] = ...,
+    storage: bool = ...,
+    meaning: Literal[True],
+    device: AnyDevice | None = ...,
+    copy: bool | None = ...,
+    stream: Any = ...,
+) -> tuple[Array, Meaning]: ...
+@overload
+def from_arrow(
+    x: AnyColumn,
+    /,
+    *,
+    nulls: Literal["separate"],
+    storage: bool = ...,
+    meaning: Literal[True],
+    device: AnyDevice | None = ...,
+    copy: bool | None = ...,
+    stream: Any = ...,
+) -> tuple[Array, Array, Meaning]: ...
+@overload
+def from_arrow(
+    x: AnyColumn,
+    /,
+    *,
     columns: Sequence[str] | Literal[True],
     nulls: str = ...,
     storage: bool = ...,
+    meaning: bool = ...,
     device: AnyDevice | None = ...,
     copy: bool | None = ...,
     stream: Any = ...,
@@ -66,11 +94,12 @@ def from_arrow(
     axis: Literal[0, 1] | None = ...,
     nulls: str = ...,
     storage: bool = ...,
+    meaning: bool = ...,
     device: AnyDevice | None = ...,
     copy: bool | None = ...,
     stream: Any = ...,
 ) -> Any: ...
-def from_arrow(
+def from_arrow(  # noqa: PLR0913 - the options of an import
     x: AnyColumn,
     /,
     *,
@@ -79,6 +108,7 @@ def from_arrow(
     axis: Literal[0, 1] | None = None,
     nulls: str = "refuse",
     storage: bool = False,
+    meaning: bool = False,
     device: AnyDevice | None = None,
     copy: bool | None = None,
     stream: Any = None,
@@ -107,7 +137,11 @@ def from_arrow(
         Whether a column with nulls is refused, or returned as two Arrays: data and mask.
     storage : bool, default False
         Import the storage of elements with another meaning: the integers of dates, times and
-        durations, the indices of a dictionary, the storage of an extension type.
+        durations and decimals, the indices of a dictionary, the storage of an extension type.
+        Decimals of 128 and 256 bits have a further axis of int64, the least significant first.
+    meaning : bool, default False
+        Import the storage, and return what it stands for as the last item: a `Meaning` with unit,
+        time zone, categories, scale..., which `to_arrow` accepts.
     device : Device, str, tuple[int, int] or a library's device, optional
         The requested device; by default the current one.
     copy : bool, optional
@@ -118,7 +152,7 @@ def from_arrow(
 
     Returns
     -------
-    Array, tuple[Array, Array] or dict
+    Array, tuple of Arrays and a Meaning, or dict
         With `columns` a dict of the values by name, in the order requested; a struct below a table
         is such a dict, too.  Else one value, or one of stacked columns.
 
@@ -138,8 +172,9 @@ def from_arrow(
         (ARROW-BOOL-1).
     ExchangeError
         Elements are null (ARROW-NULL-2), a field does not exist, or more than once (ARROW-FIELD-1),
-        or fields that are stacked differ (ARROW-FIELD-2); or the data break another rule
-        (``ARROW-*``); the memory was released.
+        or fields that are stacked differ (ARROW-FIELD-2), or chunks to be joined have different
+        dictionaries (ARROW-TYPE-3); or the data break another rule (``ARROW-*``); the memory was
+        released.
     StreamError
         `stream` is not a stream of the producer's device.
 
@@ -163,8 +198,12 @@ def from_arrow(
     if nulls not in _NULLS:
         what, hint = f"nulls={show(nulls)}", "pass 'refuse' or 'separate'"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
-    if not isinstance(storage, bool):
-        raise ArgumentError(_CALL, f"storage={show(storage)}", "IX-ARGUMENT-1", "pass a bool")
+    for word, value in (("storage", storage), ("meaning", meaning)):
+        if not isinstance(value, bool):
+            raise ArgumentError(_CALL, f"{word}={show(value)}", "IX-ARGUMENT-1", "pass a bool")
+    if meaning and axis is not None:
+        what, hint = "meaning=True and axis=1", "omit `axis=`: each column has a meaning of its own"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     names = check_columns(columns, column, axis, _CALL)
     return import_arrow(
         x,
@@ -172,7 +211,8 @@ def from_arrow(
         is_single=column is not None,
         axis=axis,
         separate=nulls == "separate",
-        storage=storage,
+        storage=storage or meaning,
+        meaning=meaning,
         device=device,
         copy=copy,
         stream=stream,

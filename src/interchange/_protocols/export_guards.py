@@ -117,6 +117,7 @@ _TAKE_COPY: Final = frozenset({"asarray()", "convert()", "like()", "xp.asarray()
 """Calls with a keyword ``copy`` that requests a copy by ``__array__``."""
 _OF_FROM_ARROW: Final = {
     '`nulls="separate"`': "`interchange.from_arrow(x, nulls='separate')`",
+    "`meaning=True`": "`interchange.from_arrow(x, meaning=True)`",
     "`storage=True`": "`interchange.from_arrow(x, storage=True)`",
 }
 """Keyword of one function -> the call of that function."""

@@ -6,6 +6,7 @@ Only the structs are read here, which are on the host wherever the memory is.
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING
 
 from interchange._types.layout import INT64_MAX
@@ -64,6 +65,7 @@ class Leaf(NamedTuple):
     length: int
     # From the outermost level inwards; levels without a bitmap are left out.
     validities: tuple[Validity, ...]
+    dictionary: int  # address of the struct of the values that these are indices of; 0 for none
 
 
 def read_level(node: Node, column: ColumnType) -> Level:
@@ -121,7 +123,9 @@ def read_leaf(node: Node, levels: tuple[ColumnType, ...]) -> Leaf:
         if stop > INT64_MAX:  # for a list, the child is found to be too short
             raise BrokenRule("ARROW-LENGTH-1", f"{column.title} of {stop} elements")
         ptr = _numbers(level.array, column, stop - start)
-        return Leaf(rows, ptr, start, stop - start, widened(level.validities, size))
+        values = ctypes.cast(level.array.dictionary, ctypes.c_void_p).value or 0
+        bitmaps = widened(level.validities, size)
+        return Leaf(rows, ptr, start, stop - start, bitmaps, values)
     raise BrokenRule("ARROW-FORMAT-2", "a list has no child")  # impossible: `read_type` checked it
 
 

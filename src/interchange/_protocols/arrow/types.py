@@ -38,7 +38,13 @@ class ColumnType(NamedTuple):
     parameters: bytes  # the parameters of the extension type
     # The addresses of the structs below; for a struct those of the first `MOST_FIELDS` fields.
     children: tuple[int, ...]
-    has_dictionary: bool  # whether its elements are indices into a dictionary
+    dictionary: int  # address of the struct of the values that its elements are indices of, or 0
+    address: int  # address of its struct
+
+    @property
+    def has_dictionary(self) -> bool:
+        """Whether its elements are indices of the values of a dictionary."""
+        return self.dictionary != 0
 
     @property
     def title(self) -> str:
@@ -71,7 +77,8 @@ def read_type(address: int) -> ColumnType:
         addresses_of(
             schema.n_children, schema.children, form.children, f"the schema of {form.name}"
         ),
-        bool(schema.dictionary),
+        ctypes.cast(schema.dictionary, ctypes.c_void_p).value or 0,
+        address,
     )
 
 

@@ -217,8 +217,15 @@ _OURS: Final = (
         "ARROW-TYPE-2",
         "integers that represent times, decimals or dictionary values, and the storage of other "
         "extension types, are imported only on request",
-        "pass `storage=True` to import the stored values",
+        "pass `storage=True` to import the stored values, or `meaning=True` for their type as well",
         "interchange",
+    ),
+    Rule(
+        "ARROW-TYPE-3",
+        "indices of different dictionaries are not joined into one array",
+        "make one dictionary first, as `x.unify_dictionaries()` of pyarrow does, or pass each"
+        " chunk by itself",
+        "interchange; data, Dictionary-encoded arrays",
     ),
     Rule(
         "ARROW-BOOL-1",
