@@ -21,8 +21,8 @@ from interchange.abi.arrow_formats import (
 TABLE = {  # Kind, storage type, number of buffers, number of children: fixed format strings.
     ("null", None, 0, 0): ["n"],
     ("bool", "bool", 2, 0): ["b"],
-    ("other", None, 3, 0): ["z", "Z", "u", "U"],
-    ("other", None, ANY, 0): ["vz", "vu"],
+    ("binary", None, 3, 0): ["z", "Z", "u", "U"],
+    ("binary_view", None, ANY, 0): ["vz", "vu"],
     ("time", "int32", 2, 0): ["tdD", "tts", "ttm", "tiM", "tiD"],
     ("time", "int64", 2, 0): [
         *("tdm", "ttu", "ttn", "tDs", "tDm", "tDu", "tDn"),
@@ -31,8 +31,9 @@ TABLE = {  # Kind, storage type, number of buffers, number of children: fixed fo
     ("time", "uint8", 2, 0): ["tin"],
     ("decimal", "int32", 2, 0): ["d:9,2,32"],
     ("decimal", "int64", 2, 0): ["d:19,10", "d:38,-3", "d:18,2,64", "d:76,10,256"],
-    ("other", None, 2, 1): ["+l", "+L", "+m"],
-    ("other", None, 3, 1): ["+vl", "+vL"],
+    ("list", None, 2, 1): ["+l", "+L"],
+    ("list_view", None, 3, 1): ["+vl", "+vL"],
+    ("other", None, 2, 1): ["+m"],
     ("struct", None, 1, ANY): ["+s"],
     ("other", None, 0, 2): ["+r"],
     ("other", None, 2, 2): ["+ud:4,5"],
@@ -40,6 +41,12 @@ TABLE = {  # Kind, storage type, number of buffers, number of children: fixed fo
     ("other", None, 1, 3): ["+us:0,1,127"],
 }
 OTHERS = {text: row for row, texts in TABLE.items() for text in texts}
+
+WIDTHS = {
+    **dict.fromkeys(["z", "u", "+l", "+vl"], 4),
+    **dict.fromkeys(["Z", "U", "+L", "+vL"], 8),
+}
+"""Format -> the size of its offsets [bytes]."""
 
 
 def refused(text):
@@ -61,6 +68,7 @@ def test_a_type_is_read(text):
     found = parse_format(text)
 
     assert (found.kind, found.stored, found.buffers, found.children) == OTHERS[text]
+    assert found.width == WIDTHS.get(text, 0)
 
 
 @pytest.mark.parametrize("text", [*NUMBERS, *OTHERS])

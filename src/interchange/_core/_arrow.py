@@ -260,9 +260,10 @@ def scan_offsets(offsets: int, count: int, width: int) -> tuple[int, int, int, i
     found = _offsets_at(offsets, count + 1, width).tolist()
     sizes = list(map(sub, found[1:], found))
     step = sizes[0] if sizes.count(sizes[0]) == count else -1
-    is_valid = found[0] >= 0 and min(sizes) >= 0
-    bad = -1 if is_valid else next(i for i in range(count) if found[i] < 0 or sizes[i] < 0)
-    return found[0], found[-1], step, bad
+    if found[0] < 0 or min(sizes) < 0:
+        bad = next(i for i in range(count) if found[i] < 0 or sizes[i] < 0)
+        return found[bad], found[bad + 1], -1, bad
+    return found[0], found[-1], step, -1
 
 
 def scan_views(offsets: int, sizes: int, count: int, width: int) -> tuple[int, int, int, int]:
@@ -274,7 +275,7 @@ def scan_views(offsets: int, sizes: int, count: int, width: int) -> tuple[int, i
     if min(starts) < 0 or min(lengths) < 0 or max(ends) > most:
         rows = enumerate(zip(starts, lengths, ends, strict=True))
         bad = next(i for i, (start, size, end) in rows if start < 0 or size < 0 or end > most)
-        return starts[0], 0, -1, bad
+        return starts[bad], lengths[bad], -1, bad
     step = lengths[0] if lengths.count(lengths[0]) == count else -1
     if step and starts[1:] != ends[:-1]:
         step = -1

@@ -334,8 +334,9 @@ class Core(Protocol):
         Returns
         -------
         tuple[int, int, int, int]
-            The first and the last offset; the length of each list, -1 if lengths differ; and the
-            index of the first list that starts below 0 or ends before its start, -1 for none.
+            The first and the last offset; the length of each list, -1 if lengths differ; and -1.
+            If a list starts below 0 or ends before its start: the offsets of the first such list,
+            any number, and its index.
         """
 
     def scan_views(
@@ -347,8 +348,8 @@ class Core(Protocol):
         -------
         tuple[int, int, int, int]
             The lowest offset and the highest end; the length of each list if each starts at the
-            end of the one before, otherwise -1; and the index of the first list with a negative
-            number or an overflow, -1 for none.
+            end of the one before, otherwise -1; and -1.  If a number is negative or the end of a
+            list overflows: offset and size of the first such list, any number, and its index.
         """
 
     def shift_offsets(self, source: int, target: int, count: int, width: int, by: int) -> bool:

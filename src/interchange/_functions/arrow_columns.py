@@ -14,8 +14,10 @@ from interchange._array import Array, transfers
 from interchange._array.host_copies import copy_elements, fresh_memory
 from interchange._protocols import host
 from interchange._protocols.arrow import chunk_views, nulls
-from interchange._protocols.arrow.bits import bits_at, bytes_of_bits
-from interchange._protocols.arrow.elements import BOOL8
+from interchange._protocols.arrow.bits import bits_at, bytes_of_bits, count_zeros
+from interchange._protocols.arrow.buffers import own_validity
+from interchange._protocols.arrow.elements import BOOL8, RAGGED
+from interchange._protocols.arrow.offsets import read_lists
 from interchange._streams.events import wait_for_foreign_event
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import streams_of
@@ -25,6 +27,7 @@ from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
     UnsupportedDeviceError,
+    UnsupportedDTypeError,
 )
 from interchange._types.layout import Layout
 from interchange.abi import BrokenRule
@@ -32,10 +35,11 @@ from interchange.abi._records import NamedTuple
 
 if TYPE_CHECKING:
     from interchange._core import ArrowOwner
-    from interchange._protocols.arrow.buffers import Node, Validity
+    from interchange._protocols.arrow.buffers import Level, Lists, Node, Validity
     from interchange._protocols.arrow.chunk_views import Chunk
     from interchange._protocols.arrow.elements import Elements
     from interchange._protocols.arrow.producers import Taken
+    from interchange._protocols.arrow.types import ColumnType
     from interchange._types.devices import Device
 
 
@@ -75,8 +79,14 @@ class Import:
         other.in_use = self.in_use
         return other
 
-    def on_host(self, chunk: Chunk, address: int, start: int, stop: int) -> tuple[int, Any]:
-        """Return a host address of some bytes of a buffer, and the owner of that memory."""
+    def on_host(self, chunk: Chunk | Node, address: int, start: int, stop: int) -> tuple[int, Any]:
+        """Return a host address of some bytes of a buffer, and the owner of that memory.
+
+        The address is that of byte 0, wherever `start` is.
+        """
+        if chunk.device.has_handles and start:
+            what = f"byte {start} is the first, behind a handle of {chunk.device}"
+            raise UnsupportedDeviceError(self.call, what, "ARROW-DEVICE-1", _NO_OFFSET)
         if (chunk.device is CPU and not chunk.event) or start == stop:
             return address, None
         block = host.describe_memory(
@@ -94,13 +104,13 @@ class Import:
         moved = transfers.move(block, CPU, None, self.call)
         return moved.ptr - start, moved
 
-    def bits(self, chunk: Chunk, validity: Validity) -> int:
+    def bits(self, chunk: Chunk | Node, validity: Validity) -> int:
         """Return the bits of a bitmap."""
         first, end = validity.first, validity.first + validity.length
         address, _keep = self.on_host(chunk, validity.address, first >> 3, (end + 7) >> 3)
         return bits_at(address, first, validity.length)
 
-    def wait(self, array: Array, chunk: Chunk) -> None:
+    def wait(self, array: Array, chunk: Chunk | Node) -> None:
         """Let the user's stream wait for a chunk's event, or release data that can be had again."""
         stream = self.request.stream
         try:
@@ -122,8 +132,41 @@ class _Column:
         self.job = job
         self.elements = elements
         self.call = job.call
-        self.chunks = [chunk_views.read_chunk(node, elements) for node in nodes]
+        self.chunks = [chunk_views.read_chunk(node, elements, self.measure) for node in nodes]
+        self.elements = self.with_steps()
         self.bools: dict[ArrowOwner, bytearray] = {}  # for bytes that are not 0 and 1
+
+    # ------------------------------------------------------------ lists
+
+    def measure(self, level: Level, column: ColumnType) -> Lists:
+        """Return the lists of a level of a chunk; refuse them if their lengths differ."""
+        lists = read_lists(level, column, self.job.on_host)
+        if lists.step < 0:
+            self.refuse_nulls_of(level, column)
+            raise self.uneven(f"lists of different lengths, of type {column.title}")
+        return lists
+
+    def refuse_nulls_of(self, level: Level, column: ColumnType) -> None:
+        """Refuse null lists, which are the likely reason for different lengths."""
+        bitmap = own_validity(level)
+        if bitmap is None or bitmap.nulls == 0 or self.job.request.separate:
+            return
+        nulls = count_zeros(self.job.bits(level.node, bitmap), bitmap.length)
+        if nulls:
+            what = f"the column has nulls: {nulls} in {bitmap.length} elements of {column.title}"
+            raise ExchangeError(self.call, what, "ARROW-NULL-2")
+
+    def with_steps(self) -> Elements:
+        """Return the element type with the lengths of lists, which all chunks have in common."""
+        found = {chunk.leaf.steps for chunk in self.chunks if chunk.leaf.rows}
+        if len(found) > 1:
+            raise self.uneven("lists of different lengths in different chunks")
+        unknown = (0,) * sum(extent < 0 for extent in self.elements.shape)
+        return self.elements.with_steps(found.pop() if found else unknown)
+
+    def uneven(self, what: str) -> UnsupportedDTypeError:
+        """Return the error for lists that are no axes."""
+        return UnsupportedDTypeError(self.call, f"the elements are {what}", "ARROW-TYPE-1", RAGGED)
 
     # ------------------------------------------------------------ checks
 
@@ -146,8 +189,7 @@ class _Column:
                 raise ExchangeError(call, what, "ARROW-BUFFER-2")
             if chunk.device.has_handles and chunk.leaf.first:
                 what = f"element {chunk.leaf.first} is the first, behind a handle of {chunk.device}"
-                hint = "export without an offset"
-                raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", hint)
+                raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", _NO_OFFSET)
             self.check_bools(chunk, copy)
 
     def check_dictionaries(self) -> None:
@@ -254,6 +296,7 @@ class _Column:
         return self.move_back(fresh, device)
 
 
+_NO_OFFSET: Final = "export without an offset"
 _BOOL = DType.of("bool")
 _BOOLS: Final = bytes([0]) + bytes([1]) * 255  # the value of a byte of arrow.bool8
 

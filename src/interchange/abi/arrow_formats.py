@@ -39,8 +39,9 @@ class ArrowFormat(NamedTuple):
         Name of the type.
     kind : str
         "number", "bool", "time" (integers that count units of time), "decimal" (integers, the
-        least significant word first), "bytes" (of fixed width), "fixed_size_list", "struct",
-        "null", or "other", which has no fixed width.
+        least significant word first), "bytes" (of fixed width), "fixed_size_list", "list",
+        "list_view", "binary" (bytes or text of any length), "binary_view", "struct", "null", or
+        "other", which has no fixed width.
     stored : str or None
         The dtype of the elements in the second buffer; None for none.
     buffers, children : int
@@ -48,6 +49,8 @@ class ArrowFormat(NamedTuple):
     size : int
         For bytes, their width [bytes]; for a list, the number of elements of one; for an element
         that is stored as several integers, their number; else 0.
+    width : int
+        The size of an offset of lists or binary [bytes]; 0 for none.
     """
 
     name: str
@@ -56,6 +59,7 @@ class ArrowFormat(NamedTuple):
     buffers: int = 2
     children: int = 0
     size: int = 0
+    width: int = 0
 
     @property
     def each(self) -> int:
@@ -111,20 +115,20 @@ _FIXED: Final = {
     "b": ArrowFormat("bool", "bool", "bool"),
     **{text: ArrowFormat(name, "number", name) for text, name in NUMBERS.items()},
     **{text: ArrowFormat(name, "time", stored) for text, (name, stored) in _TIMES.items()},
-    "z": ArrowFormat("binary", "other", buffers=3),
-    "Z": ArrowFormat("large_binary", "other", buffers=3),
-    "vz": ArrowFormat("binary_view", "other", buffers=ANY),
-    "u": ArrowFormat("string", "other", buffers=3),
-    "U": ArrowFormat("large_string", "other", buffers=3),
-    "vu": ArrowFormat("string_view", "other", buffers=ANY),
+    "z": ArrowFormat("binary", "binary", buffers=3, width=4),
+    "Z": ArrowFormat("large_binary", "binary", buffers=3, width=8),
+    "vz": ArrowFormat("binary_view", "binary_view", buffers=ANY),
+    "u": ArrowFormat("string", "binary", buffers=3, width=4),
+    "U": ArrowFormat("large_string", "binary", buffers=3, width=8),
+    "vu": ArrowFormat("string_view", "binary_view", buffers=ANY),
     "tiD": ArrowFormat("interval[days, ms]", "time", "int32", size=2),
     "tin": ArrowFormat(
         "interval[months, days, ns]", "time", "uint8", size=16
     ),  # int32, int32, int64
-    "+l": ArrowFormat("list", "other", buffers=2, children=1),
-    "+L": ArrowFormat("large_list", "other", buffers=2, children=1),
-    "+vl": ArrowFormat("list_view", "other", buffers=3, children=1),
-    "+vL": ArrowFormat("large_list_view", "other", buffers=3, children=1),
+    "+l": ArrowFormat("list", "list", buffers=2, children=1, width=4),
+    "+L": ArrowFormat("large_list", "list", buffers=2, children=1, width=8),
+    "+vl": ArrowFormat("list_view", "list_view", buffers=3, children=1, width=4),
+    "+vL": ArrowFormat("large_list_view", "list_view", buffers=3, children=1, width=8),
     "+s": ArrowFormat("struct", "struct", buffers=1, children=ANY),
     "+m": ArrowFormat("map", "other", buffers=2, children=1),
     "+r": ArrowFormat("run_end_encoded", "other", buffers=0, children=2),

@@ -10,7 +10,7 @@
 #define UNLOCKED_FROM 65536 /* buffers from this size on are read without the GIL [bytes] */
 
 typedef struct {
-    int64_t low, high; /* bounds of the elements that the lists refer to */
+    int64_t low, high; /* bounds of the elements that the lists refer to; numbers of a bad list */
     int64_t step;      /* length of each list, which starts where the last one ends; or -1 */
     Py_ssize_t bad;    /* index of the first invalid list; or -1 */
 } Lists;
@@ -37,11 +37,14 @@ typedef struct {
         }                                                                                         \
         if (!uneven)                                                                              \
             found.step = (int64_t)step;                                                           \
-        if (falls)                                                                                \
-            for (found.bad = 0; load##bits(offsets, found.bad) >= 0 &&                            \
-                                load##bits(offsets, found.bad + 1) >=                             \
-                                    load##bits(offsets, found.bad);)                              \
-                found.bad++;                                                                      \
+        if (!falls)                                                                               \
+            return found;                                                                         \
+        for (found.bad = 0; found.bad < count; found.bad++) {                                     \
+            found.low = load##bits(offsets, found.bad);                                           \
+            found.high = load##bits(offsets, found.bad + 1);                                      \
+            if (found.low < 0 || found.high < found.low)                                          \
+                break;                                                                            \
+        }                                                                                         \
         return found;                                                                             \
     }                                                                                             \
                                                                                                   \
@@ -54,7 +57,7 @@ typedef struct {
         for (Py_ssize_t i = 0; i < count; i++) {                                                  \
             int##bits##_t from = load##bits(offsets, i), size = load##bits(sizes, i), to;         \
             if (from < 0 || size < 0 || __builtin_add_overflow(from, size, &to)) {                \
-                found.bad = i;                                                                    \
+                found = (Lists){from, size, -1, i};                                               \
                 return found;                                                                     \
             }                                                                                     \
             uneven |= (size ^ step) | (step ? from ^ next : 0);                                   \

@@ -14,13 +14,18 @@ from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import ArrowArray
 
-from .types import addresses_of
+from .types import LISTS, addresses_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interchange._core import ArrowOwner
     from interchange._types.devices import Device
 
     from .types import ColumnType
+
+    Measure = Callable[["Level", ColumnType], "Lists"]
+    """Returns the lists of a level, which have one length."""
 
 
 class Validity(NamedTuple):
@@ -55,6 +60,24 @@ class Level(NamedTuple):
     children: tuple[int, ...]  # addresses of the structs below
 
 
+class Lists(NamedTuple):
+    """The lists of one level of a chunk."""
+
+    level: Level
+    width: int  # size of an offset [bytes]
+    offsets: int  # address of the buffer of offsets
+    sizes: int  # address of the buffer of sizes; 0 if lists end where the next one starts
+    # start, stop: the elements of the child that the lists refer to [elements]
+    start: int
+    stop: int
+    step: int  # length of each list, which starts where the last one ends; -1 if lengths differ
+
+    @property
+    def rows(self) -> int:
+        """The number of lists."""
+        return len(self.level.elements)
+
+
 class Leaf(NamedTuple):
     """The values of a chunk, and the bitmaps of all levels above them."""
 
@@ -66,6 +89,7 @@ class Leaf(NamedTuple):
     # From the outermost level inwards; levels without a bitmap are left out.
     validities: tuple[Validity, ...]
     dictionary: int  # address of the struct of the values that these are indices of; 0 for none
+    steps: tuple[int, ...] = ()  # lengths of lists that are not in the type [elements]
 
 
 def read_level(node: Node, column: ColumnType) -> Level:
@@ -96,6 +120,12 @@ def child_of(level: Level, place: int = 0, size: int = 1) -> Node:
     )
 
 
+def items_of(lists: Lists) -> Node:
+    """Return the child of lists: the elements that they refer to, without bitmaps of lists."""
+    within = range(lists.start, lists.stop)
+    return lists.level.node._replace(address=lists.level.children[0], within=within, validities=())
+
+
 def widened(validities: tuple[Validity, ...], size: int) -> tuple[Validity, ...]:
     """Return the bitmaps for elements of which each has the given number of values."""
     if size == 1:
@@ -103,7 +133,7 @@ def widened(validities: tuple[Validity, ...], size: int) -> tuple[Validity, ...]
     return tuple(bitmap._replace(each=bitmap.each * size) for bitmap in validities)
 
 
-def read_leaf(node: Node, levels: tuple[ColumnType, ...]) -> Leaf:
+def read_leaf(node: Node, levels: tuple[ColumnType, ...], measure: Measure) -> Leaf:
     """Return the location of the values of a column in a chunk.
 
     `node`: its outermost struct.
@@ -111,11 +141,16 @@ def read_leaf(node: Node, levels: tuple[ColumnType, ...]) -> Leaf:
 
     Raises BrokenRule: as `read_level`; or a buffer of values is missing (ARROW-BUFFER-1).
     """
-    rows = None
+    rows, steps = None, []
     for column in levels:
         level = read_level(node, column)
         rows = len(level.elements) if rows is None else rows
         size = column.format.each
+        if column.format.kind in LISTS:
+            lists = measure(level, column)
+            steps.append(lists.step)
+            node = items_of(lists)._replace(validities=widened(level.validities, lists.step))
+            continue
         if level.children:
             node = child_of(level, 0, size)
             continue
@@ -125,7 +160,7 @@ def read_leaf(node: Node, levels: tuple[ColumnType, ...]) -> Leaf:
         ptr = _numbers(level.array, column, stop - start)
         values = ctypes.cast(level.array.dictionary, ctypes.c_void_p).value or 0
         bitmaps = widened(level.validities, size)
-        return Leaf(rows, ptr, start, stop - start, bitmaps, values)
+        return Leaf(rows, ptr, start, stop - start, bitmaps, values, tuple(steps))
     raise BrokenRule("ARROW-FORMAT-2", "a list has no child")  # impossible: `read_type` checked it
 
 
@@ -164,6 +199,11 @@ def _validity(node: ArrowArray, within: range) -> tuple[Validity, ...]:
     nulls = node.null_count if node.null_count == 0 or is_all else -1
     said = None if nulls < 0 else nulls
     return (Validity(address, node.offset + within.start, len(within), 1, said),)
+
+
+def own_validity(level: Level) -> Validity | None:
+    """Return the bitmap of a level itself, if it has one."""
+    return level.validities[-1] if level.array.buffers[0] else None
 
 
 def _numbers(node: ArrowArray, level: ColumnType, count: int) -> int:

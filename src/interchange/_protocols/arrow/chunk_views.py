@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from interchange._core import ArrowOwner, Tensor
     from interchange._types.dtypes import DType
 
-    from .buffers import Leaf
+    from .buffers import Leaf, Measure
     from .elements import Elements
 
     T = TypeVar("T", bound="Tensor")
@@ -54,14 +54,16 @@ def read_node(owner: ArrowOwner, name: bytes) -> Node:
     return Node(owner.address, None, (), owner, device, event)
 
 
-def read_chunk(node: Node, elements: Elements) -> Chunk:
+def read_chunk(node: Node, elements: Elements, measure: Measure) -> Chunk:
     """Return the values of a column in a chunk, whose outermost struct is given.
+
+    `measure`: returns the lists of a level, which have one length.
 
     Raises BrokenRule: as `read_leaf`; or the chunk has more bytes than memory can have
         (DLP-SHAPE-4).
     """
-    leaf = read_leaf(node, elements.levels)
-    _check_size(leaf, elements)
+    leaf = read_leaf(node, elements.levels, measure)
+    _check_size(leaf, elements.with_steps(leaf.steps))
     return Chunk(node.owner, leaf, node.device, node.event)
 
 

@@ -16,7 +16,7 @@ from interchange._types.layout import MOST_AXES
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
-from .types import read_type
+from .types import LISTS, read_type
 
 if TYPE_CHECKING:
     from .types import ColumnType
@@ -34,8 +34,11 @@ _FIXES: Final = {
     "run_end_encoded": "decode the runs first, as `pyarrow.compute.run_end_decode(x)` does",
 }
 """Name of a type without a fixed width -> the fix."""
+_BINARY: Final = frozenset({"binary", "binary_view"})
 _NO_TYPE: Final = "convert the elements to numbers first"
-_NO_SIZE: Final = "if all lists have one size, cast them to fixed-size lists first"
+RAGGED: Final = "use `from_arrow(x, ragged=True)`, which returns values and offsets"
+"""The fix for lists of different lengths, and for text."""
+_NESTED: Final = LISTS | {"fixed_size_list"}
 
 
 class Elements(NamedTuple):
@@ -45,9 +48,18 @@ class Elements(NamedTuple):
     # The lists around the values, and last the type of the values; before them a table of one
     # column.
     levels: tuple[ColumnType, ...]
-    shape: tuple[int, ...]  # extents of the axes of one element, in memory order [elements]
+    # Extents of the axes of one element, in memory order; -1 for those of lists [elements].
+    shape: tuple[int, ...]
     order: tuple[int, ...]  # the position in memory of the first axis of the array, the second
     is_bits: bool  # whether the values are bools, eight in a byte
+
+    def with_steps(self, steps: tuple[int, ...]) -> Elements:
+        """Return the type with the lengths of its lists, which are read from a chunk."""
+        if not steps:
+            return self
+        known = iter(steps)
+        shape = tuple(next(known) if extent < 0 else extent for extent in self.shape)
+        return self._replace(shape=shape)
 
 
 def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, call: str) -> Elements:
@@ -72,10 +84,10 @@ def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, cal
         order += [len(shape) + place for place in places]
         shape += axes
         if len(shape) >= MOST_AXES:
-            raise BrokenRule("DLP-SHAPE-1", f"fixed-size lists have {len(shape)} levels and more")
+            raise BrokenRule("DLP-SHAPE-1", f"lists have {len(shape)} levels and more")
         is_table = tables and level is column and level.format.kind == "struct"
         is_table = is_table and len(level.children) == 1
-        if level.format.kind != "fixed_size_list" and not is_table:
+        if level.format.kind not in _NESTED and not is_table:
             break
         level = read_type(level.children[0])
     dtype = _dtype_of(level, storage=storage, call=call)
@@ -89,6 +101,8 @@ def _axes_of(level: ColumnType, *, storage: bool, call: str) -> tuple[list[int],
     if level.extension == TENSOR:
         return _tensor_axes(level)
     _check_extension(level, storage=storage, call=call)
+    if form.kind in LISTS:
+        return [-1], [0]
     return ([form.size], [0]) if form.has_axis else ([], [])
 
 
@@ -128,7 +142,7 @@ def _hint_for(level: ColumnType) -> str:
         names = [read_type(child).name for child in level.children[:1]]
         return f"pass one field of it, such as {show(names[0])}" if names else _NO_TYPE
     found = _FIXES.get(level.format.name)
-    return found or (_NO_SIZE if "list" in level.format.name else _NO_TYPE)
+    return found or (RAGGED if level.format.kind in _BINARY else _NO_TYPE)
 
 
 # ---------------------------------------------------------------- arrow.fixed_shape_tensor

@@ -28,6 +28,9 @@ _LONGEST: Final = 2**16
 MOST_FIELDS: Final = 2**16
 """The number of fields of a struct that are read."""
 
+LISTS: Final = frozenset({"list", "list_view"})
+"""Kinds of lists whose lengths are not in the type."""
+
 
 class ColumnType(NamedTuple):
     """One level of a type."""

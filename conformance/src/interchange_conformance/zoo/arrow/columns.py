@@ -195,14 +195,52 @@ def texts(values: Sequence[str] = ("a", "bc", "", "def")) -> ArraySource:
     return ArraySource(Field("u"), (chunk,), tuple(values))
 
 
-def ragged(lengths: Sequence[int] = (2, 0, 3)) -> ArraySource:
-    """Return a column of lists of different lengths."""
-    ends = [sum(lengths[:place]) for place in range(len(lengths) + 1)]
-    offsets = _block(struct.pack(f"={len(ends)}i", *ends))
-    below = numbers("int32", ends[-1])
-    chunk = Chunk(len(lengths), 0, 0, (None, offsets.address), below.chunks, memory=(offsets,))
-    values = tuple(below.values[a:b] for a, b in itertools.pairwise(ends))
-    return ArraySource(Field("+l", children=(Field("i", "item"),)), (chunk,), values)
+def ragged(
+    lengths: Sequence[int] = (2, 0, 3),
+    below: ArraySource | None = None,
+    *,
+    kind: str = "+l",
+    offset: int = 0,
+    first: int = 0,
+    nulls: Collection[int] = (),
+) -> ArraySource:
+    """Return a column of lists of different lengths.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Length of each list, with those before the offset [elements].
+    below : ArraySource, optional
+        The elements; by default numbers of type int32.
+    kind : {"+l", "+L", "+vl", "+vL"}
+        Format of the type: lists, lists with offsets of 64 bits, and views of lists.
+    offset : int
+        Of the column: number of lists before its first.
+    first : int
+        The first element that a list refers to.
+    nulls : collection of int
+        Indices of the null lists.
+
+    Examples
+    --------
+    >>> ragged((2, 0, 3), offset=1).values
+    ((), (2, 3, 4))
+    """
+    ends = [first + sum(lengths[:place]) for place in range(len(lengths) + 1)]
+    below = numbers("int32", ends[-1]) if below is None else below
+    letter = "q" if kind.endswith("L") else "i"
+    buffers = [_block(struct.pack(f"={len(ends)}{letter}", *ends))]
+    if "v" in kind:
+        buffers.append(_block(struct.pack(f"={len(lengths)}{letter}", *lengths)))
+    rows = len(lengths) - offset
+    validity = _Validity(nulls, rows, offset)
+    chunk = Chunk(
+        rows, validity.null_count, offset, (validity.buffer, *(one.address for one in buffers)),
+        below.chunks, memory=(*buffers, *validity.memory),
+    )  # fmt: skip
+    values = [below.values[a:b] for a, b in itertools.pairwise(ends)][offset:]
+    field = Field(kind, children=(replace(below.field, name="item"),))
+    return ArraySource(field, (chunk,), _without(values, nulls))
 
 
 def dictionary(
