@@ -138,10 +138,10 @@ def test_a_column_of_pandas_over_arrow_is_shared(need):
             "`interchange.from_arrow(x, storage=True)`",
         ),
         (
-            lambda pl: pl.Series([[1, 2]]),
+            lambda pl: pl.Series([[1, 2], [3]]),
             ix.UnsupportedDTypeError,
             "ARROW-TYPE-1",
-            "cast them to fixed-size lists",
+            "`interchange.from_arrow(x, ragged=True)`",
         ),
         (
             lambda pl: pl.Series([object()], dtype=pl.Object),

@@ -121,7 +121,7 @@ def test_numbers_have_their_dtype(make, storage, dtype, is_bits):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (arrow.texts, "use `from_arrow(x, ragged=True)`, which returns values and offsets"),
+        (arrow.texts, "pass `ragged=True` for values and offsets"),
         (lambda: arrow.numbers().but(format="n"), "pass a column with elements"),
         (lambda: arrow.numbers().but(format="+us:"), "the elements have several types"),
         (

@@ -119,6 +119,7 @@ _OF_FROM_ARROW: Final = {
     '`nulls="separate"`': "`interchange.from_arrow(x, nulls='separate')`",
     "`meaning=True`": "`interchange.from_arrow(x, meaning=True)`",
     "`storage=True`": "`interchange.from_arrow(x, storage=True)`",
+    "`ragged=True`": "`interchange.from_arrow(x, ragged=True)`",
 }
 """Keyword of one function -> the call of that function."""
 

@@ -36,7 +36,7 @@ _FIXES: Final = {
 """Name of a type without a fixed width -> the fix."""
 _BINARY: Final = frozenset({"binary", "binary_view"})
 _NO_TYPE: Final = "convert the elements to numbers first"
-RAGGED: Final = "use `from_arrow(x, ragged=True)`, which returns values and offsets"
+RAGGED: Final = "pass `ragged=True` for values and offsets"
 """The fix for lists of different lengths, and for text."""
 _NESTED: Final = LISTS | {"fixed_size_list"}
 
