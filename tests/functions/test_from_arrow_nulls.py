@@ -81,6 +81,16 @@ def test_nulls_beyond_what_the_parent_refers_to_are_none():
     assert ix.from_arrow(source).tolist() == [[3, 4, 5], [6, 7, 8]]
 
 
+def test_a_count_of_none_is_trusted():
+    """A bitmap whose producer counted no nulls is not read: it may be anywhere."""
+    source = arrow.numbers(nulls=[1, 4]).but(null_count=0)
+
+    found, mask = ix.from_arrow(source, nulls="separate")
+
+    assert found.tolist() == [0, 1, 2, 3, 4, 5]
+    assert mask.tolist() == [True] * 6
+
+
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_a_count_that_is_wrong_is_refused(count):
     """A wrong null count is refused."""

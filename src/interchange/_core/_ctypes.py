@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         take_arrow,
         write_offsets,
     )
+    from ._bits import count_bits, fill_zeros, join_blocks, spread_bits
     from .core_protocol import FastPath, Launcher
     from .plans import Plan
 
@@ -87,6 +88,7 @@ __all__ = [
     "computed",
     "consume_capsule",
     "consume_managed_tensor",
+    "count_bits",
     "describe",
     "device_in_capsule",
     "export_plain",
@@ -96,7 +98,9 @@ __all__ = [
     "fast_import",
     "fast_operator",
     "fast_records",
+    "fill_zeros",
     "import_unordered",
+    "join_blocks",
     "make_arrow",
     "make_arrow_schema",
     "make_arrow_stream",
@@ -111,6 +115,7 @@ __all__ = [
     "scan_views",
     "serve_c_callers",
     "shift_offsets",
+    "spread_bits",
     "stream_error",
     "take_arrow",
     "write_offsets",
@@ -121,13 +126,13 @@ name: Final = "ctypes"
 if not TYPE_CHECKING:  # type checkers see the imports above
 
     def __getattr__(name: str) -> Any:
-        """Import the module for Arrow structs on first use: most programs need none."""
+        """Import the modules for Arrow on first use: most programs need none."""
         if name not in __all__:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        from . import _arrow
+        from . import _arrow, _bits
 
-        return getattr(_arrow, name)
+        return getattr(_bits if hasattr(_bits, name) else _arrow, name)
 
 
 # ---------------------------------------------------------------- import of capsules

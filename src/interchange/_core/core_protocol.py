@@ -409,6 +409,52 @@ class Core(Protocol):
         None if work is pending, or exports are logged.
         """
 
+    # ------------------------------------------------------------ bitmaps on the host
+
+    def spread_bits(self, address: int, first: int, count: int, into: int) -> None:
+        """Write a byte of 0 or 1 for each bit of a range of a bitmap.
+
+        Parameters
+        ----------
+        address : int
+            Address of the bitmap.
+        first, count : int
+            The range [bits].
+        into : int
+            Address of the bytes.
+        """
+
+    def count_bits(self, address: int, first: int, count: int) -> int:
+        """Return how many bits of a range of a bitmap are 1."""
+
+    def fill_zeros(
+        self, address: int, first: int, count: int, into: int, each: int, item: bytes
+    ) -> None:
+        """Write `each` copies of an item for each bit that is 0; skip as many items for others.
+
+        Parameters
+        ----------
+        address, first, count : int
+            As for `spread_bits`.
+        into : int
+            Address of the items of the first bit.
+        each : int
+            Number of items per bit.
+        item : bytes
+            The bytes of one item.
+        """
+
+    def join_blocks(self, blocks: bytes, into: int) -> None:
+        """Copy blocks of memory one after the other.
+
+        Parameters
+        ----------
+        blocks : bytes
+            Pairs of the address of a block and its size [bytes], as uint64.
+        into : int
+            Address of the first byte of the result, which overlaps no block.
+        """
+
     # ------------------------------------------------------------ kernels
 
     def import_unordered(self, x: Any) -> Tensor | None:

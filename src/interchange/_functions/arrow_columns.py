@@ -1,4 +1,4 @@
-"""Validates the chunks of a column, and joins them into one Array, and their masks into another.
+"""Validates the chunks of a column, and imports them as one Array: shared, or a copy.
 
 Source: The Arrow C data, stream and device interfaces; Arrow columnar format.
 """
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array, transfers
-from interchange._array.host_copies import copy_elements, fresh_memory
+from interchange._array.copy_into import copy_into
 from interchange._protocols import host
 from interchange._protocols.arrow import chunk_views, nulls
-from interchange._protocols.arrow.bits import bits_at, bytes_of_bits, count_zeros
 from interchange._protocols.arrow.buffers import own_validity
 from interchange._protocols.arrow.elements import BOOL8, RAGGED
 from interchange._protocols.arrow.offsets import read_lists
 from interchange._streams.events import wait_for_foreign_event
 from interchange._streams.handles import stream_handle
-from interchange._streams.rules import streams_of
+from interchange._streams.ordering import wait_on_host
+from interchange._streams.rules import STREAM_RULES, streams_of
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
@@ -33,6 +33,8 @@ from interchange._types.layout import Layout
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
+from .arrow_copies import Values, check_out, item_of
+
 if TYPE_CHECKING:
     from interchange._core import ArrowOwner
     from interchange._protocols.arrow.buffers import Level, Lists, Node, Validity
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from interchange._types.devices import Device
 
 
+IF_NEEDED: Final = "if_needed"
+
+
 class Request(NamedTuple):
     """The options of an import, as for `interchange.from_arrow`, after their checks."""
 
@@ -50,12 +55,24 @@ class Request(NamedTuple):
     storage: bool = False
     tables: bool = True  # whether a table of one column is accepted as that column, or refused
     device: Device | None = None
-    copy: bool | None = None
+    copy: bool | str | None = None  # `IF_NEEDED`: several chunks are joined, and one is shared
     stream: Any = None
     columns: tuple[str, ...] | bool = False  # the fields of a table; True for all, False for none
     is_single: bool = False  # whether the value of the only field is returned, and not a dict
     axis: int | None = None  # along which the fields are stacked into one array
     meaning: bool = False  # whether the type is returned, too
+    fill: Any = None  # the number that replaces nulls
+    out: tuple[Array, bool] | None = None  # the Array of `out`, and whether that is `out` itself
+
+    @property
+    def refuses_nulls(self) -> bool:
+        """Whether a column with nulls is refused."""
+        return not self.separate and self.fill is None
+
+    @property
+    def joins(self) -> bool:
+        """Whether several chunks may be joined by a copy, and elements converted."""
+        return self.copy is True or self.copy == IF_NEEDED or self.out is not None
 
 
 class Import:
@@ -104,11 +121,10 @@ class Import:
         moved = transfers.move(block, CPU, None, self.call)
         return moved.ptr - start, moved
 
-    def bits(self, chunk: Chunk | Node, validity: Validity) -> int:
-        """Return the bits of a bitmap."""
-        first, end = validity.first, validity.first + validity.length
-        address, _keep = self.on_host(chunk, validity.address, first >> 3, (end + 7) >> 3)
-        return bits_at(address, first, validity.length)
+    def bitmap(self, chunk: Chunk | Node, validity: Validity) -> tuple[int, Any]:
+        """Return the address of a bitmap on the host, and the owner of that memory."""
+        start, stop = validity.first >> 3, (validity.first + validity.length + 7) >> 3
+        return self.on_host(chunk, validity.address, start, stop)
 
     def wait(self, array: Array, chunk: Chunk | Node) -> None:
         """Let the user's stream wait for a chunk's event, or release data that can be had again."""
@@ -121,7 +137,7 @@ class Import:
             raise
 
 
-class _Column:
+class Column(Values):
     """A column of an import: the chunks of its values, of one type.
 
     `elements`: its element type.
@@ -130,11 +146,10 @@ class _Column:
 
     def __init__(self, job: Import, elements: Elements, nodes: list[Node]) -> None:
         self.job = job
-        self.elements = elements
         self.call = job.call
-        self.chunks = [chunk_views.read_chunk(node, elements, self.measure) for node in nodes]
+        chunks = [chunk_views.read_chunk(node, elements, self.measure) for node in nodes]
+        super().__init__(elements, chunks, job.on_host, job.call)
         self.elements = self.with_steps()
-        self.bools: dict[ArrowOwner, bytearray] = {}  # for bytes that are not 0 and 1
 
     # ------------------------------------------------------------ lists
 
@@ -149,11 +164,11 @@ class _Column:
     def refuse_nulls_of(self, level: Level, column: ColumnType) -> None:
         """Refuse null lists, which are the likely reason for different lengths."""
         bitmap = own_validity(level)
-        if bitmap is None or bitmap.nulls == 0 or self.job.request.separate:
+        if bitmap is None or bitmap.nulls == 0 or not self.job.request.refuses_nulls:
             return
-        nulls = count_zeros(self.job.bits(level.node, bitmap), bitmap.length)
-        if nulls:
-            what = f"the column has nulls: {nulls} in {bitmap.length} elements of {column.title}"
+        zeros = nulls.count_zeros(bitmap, self.job.bitmap(level.node, bitmap)[0])
+        if zeros:
+            what = f"the column has nulls: {zeros} in {bitmap.length} elements of {column.title}"
             raise ExchangeError(self.call, what, "ARROW-NULL-2")
 
     def with_steps(self) -> Elements:
@@ -172,25 +187,25 @@ class _Column:
 
     def check(self) -> None:
         """Refuse an import that needs a copy which was not requested."""
-        call, chunks, copy = self.call, self.chunks, self.job.request.copy
-        if len(chunks) > 1 and copy is not True:
+        call, chunks, request = self.call, self.chunks, self.job.request
+        if len(chunks) > 1 and not request.joins:
             what = f"the column has {len(chunks)} chunks or more"
             copying = "pass `copy=True`" if self.job.taken.is_read_once else None
             raise CopyNeededError(call, what, "ARROW-CHUNK-1", copying)
         self.check_dictionaries()
-        if self.elements.is_bits and copy is False:
+        if self.elements.is_bits and request.copy is False:
             raise CopyNeededError(call, "the elements are bits", "ARROW-BOOL-1")
         if len({chunk.device for chunk in chunks}) > 1:
             raise BrokenRule("ARROW-DEVICE-1", "the chunks are on several devices")
         for chunk in chunks:
-            if not chunk_views.is_aligned(chunk, self.elements) and copy is not True:
+            if not chunk_views.is_aligned(chunk, self.elements) and not request.joins:
                 size = self.elements.dtype.itemsize
                 what = f"elements of {size} bytes are at {chunk.leaf.ptr:#x}"
                 raise ExchangeError(call, what, "ARROW-BUFFER-2")
             if chunk.device.has_handles and chunk.leaf.first:
                 what = f"element {chunk.leaf.first} is the first, behind a handle of {chunk.device}"
                 raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", _NO_OFFSET)
-            self.check_bools(chunk, copy)
+            self.check_bools(chunk)
 
     def check_dictionaries(self) -> None:
         """Refuse chunks that would be joined, and whose indices have different values."""
@@ -202,7 +217,7 @@ class _Column:
                 what = "the chunks have different dictionaries"
                 raise ExchangeError(self.call, what, "ARROW-TYPE-3")
 
-    def check_bools(self, chunk: Chunk, copy: bool | None) -> None:
+    def check_bools(self, chunk: Chunk) -> None:
         """Refuse bytes of ``arrow.bool8`` other than 0 and 1, unless they become 1 in a copy.
 
         All bytes but 0 are true there, but array libraries do not accept them as bools.
@@ -211,19 +226,22 @@ class _Column:
         if elements.is_bits or elements.dtype is not _BOOL or not leaf.length:
             return
         stop = leaf.first + leaf.length
-        address, _keep = self.job.on_host(chunk, leaf.ptr, leaf.first, stop)
+        address, _keep = self.on_host(chunk, leaf.ptr, leaf.first, stop)
         found = ctypes.string_at(address + leaf.first, leaf.length)
         others = found.translate(None, b"\0\1")
-        if others and copy is not True:
+        if others and not self.job.request.joins:
             raise BrokenRule("ARROW-BOOL-1", f"a byte of {BOOL8} is {others[0]}")
         if others:
             self.bools[chunk.owner] = bytearray(found.translate(_BOOLS))
 
     def read_nulls(self) -> list[nulls.Bits]:
         """Return the bitmaps that have nulls, by chunk; refuse nulls unless they were requested."""
-        found = [nulls.count_nulls(chunk, partial(self.job.bits, chunk)) for chunk in self.chunks]
-        total = sum(number for number, _ in found)
-        if total and not self.job.request.separate:
+        found = [nulls.count_nulls(chunk, partial(self.job.bitmap, chunk)) for chunk in self.chunks]
+        total, request = sum(number for number, _ in found), self.job.request
+        if total and request.fill is not None and request.copy is False:
+            what = f"the column has {total} nulls, which are filled in a copy"
+            raise CopyNeededError(self.call, what, "ARROW-NULL-3", "pass `copy=None`")
+        if total and request.refuses_nulls:
             rows = sum(chunk.leaf.rows for chunk in self.chunks)
             what = f"the column has nulls: {total} in {rows} elements"
             if total > rows or any(len(bits) > 1 for _, bits in found):
@@ -233,67 +251,46 @@ class _Column:
 
     # ------------------------------------------------------------ arrays
 
-    def data(self, chunk: Chunk) -> tuple[Array, bool]:
-        """Return an Array of a chunk, and whether it is a copy."""
-        elements, call = self.elements, self.call
-        block = self.copied(chunk)
-        if block is not None:
-            layout = chunk_views.layout_of(chunk.leaf.rows, elements)
-            array = chunk_views.own_bytes(block, layout, elements.dtype, Array, call)
-            return self.move_back(array, chunk.device), True
-        array = chunk_views.share(chunk, elements, self.job.x, Array, call)
+    def data(self, chunk: Chunk) -> Array:
+        """Return an Array that shares the memory of a chunk."""
+        array = chunk_views.share(chunk, self.elements, self.job.x, Array, self.call)
         if chunk.device is not CPU or chunk.event:
             self.job.wait(array, chunk)
         if streams_of(chunk.device) is not None:
             self.job.in_use.add(chunk.owner)
-        return array, False
+        return array
 
     def move_back(self, array: Array, device: Device) -> Array:
         """Return an array of the host on the device of its column."""
         return transfers.move_back(array, device, self.job.request.stream, self.call)
 
-    def copied(self, chunk: Chunk) -> bytearray | None:
-        """Return the values of a chunk that cannot be shared as they are, on the host."""
-        leaf = chunk.leaf
-        if self.elements.is_bits:
-            stop = (leaf.first + leaf.length + 7) >> 3
-            address, _keep = self.job.on_host(chunk, leaf.ptr, leaf.first >> 3, stop)
-            return bytearray(bytes_of_bits(bits_at(address, leaf.first, leaf.length), leaf.length))
-        if chunk.owner in self.bools:
-            return self.bools[chunk.owner]
-        if chunk_views.is_aligned(chunk, self.elements):
-            return None
-        size = self.elements.dtype.itemsize
-        start, stop = leaf.first * size, (leaf.first + leaf.length) * size
-        address, _keep = self.job.on_host(chunk, leaf.ptr, start, stop)
-        return bytearray(ctypes.string_at(address + start, stop - start))
+    def write_out(
+        self, bits: list[nulls.Bits], item: bytes | None, out: Array, *, is_ours: bool
+    ) -> None:
+        """Write the values of all chunks to an Array, without an intermediate copy if possible.
 
-    def mask(self, chunk: Chunk, bits: nulls.Bits) -> Array:
-        """Return the mask of a chunk, on the host."""
-        return nulls.spread_mask(chunk, self.elements, bits, Array, self.call)
+        `bits`, `item`: as in `write`.
+        `is_ours`: whether the caller passed an Array, on which the copy is pending afterwards.
 
-    def joined(self, parts: list[Array], device: Device) -> Array:
-        """Return several arrays concatenated along their first axis, as a copy."""
-        first = parts[0]
-        rows = sum(part.shape[0] for part in parts)
-        layout = chunk_views.layout_of(rows, self.elements)
-        ptr, block = fresh_memory(first.dtype.itemsize * layout.size)
-        fresh = host.describe_memory(
-            ptr,
-            first.dtype,
-            layout,
-            readonly=False,
-            owner=block,
-            keep=block,
-            cls=Array,
-            call=self.call,
-        )
+        Raises ArgumentError: its shape or dtype is another one (IX-OUT-1).
+        """
+        if check_out(out, self.layout, self.elements.dtype, self.call):
+            wait_on_host(out, self.call)
+            self.write(bits, item, out.ptr)
+            return
+        if item is not None or any(map(self.is_converted, self.chunks)):
+            parts = [self.copy(bits, item)]
+        else:
+            parts = [self.data(chunk) for chunk in self.chunks]
         start = 0
         for part in parts:
             stop = start + part.shape[0]
-            copy_elements(fresh[start:stop], transfers.move(part, CPU, None, self.call), self.call)
+            has_stream = {out.device.type, part.device.type} & STREAM_RULES.keys()
+            stream = self.job.request.stream if has_stream else None
+            copy_into(out[start:stop], part, stream, self.call)
             start = stop
-        return self.move_back(fresh, device)
+        if not is_ours:
+            wait_on_host(out, self.call)
 
 
 _NO_OFFSET: Final = "export without an offset"
@@ -307,19 +304,25 @@ def import_column(job: Import, elements: Elements, nodes: list[Node]) -> Any:
     `elements`: its element type.
     `nodes`: its outermost struct in each chunk.
     """
-    column, request, call = _Column(job, elements, nodes), job.request, job.call
+    column, request, call = Column(job, elements, nodes), job.request, job.call
+    item = None
+    if request.fill is not None:
+        item = item_of(request.fill, elements.dtype, call)
     column.check()
     bits = column.read_nulls()
-    found, copied = _arrays(column)
+    item = item if any(bits) else None
+    found, copied = _array(column, bits, item)
     if (log := _core.log) is not None:
         made = "copied into one" if copied else "not copied"
         log(call, f"imported by Arrow's interface: {len(nodes)} chunks, {made}", found)
-    copy, stream = request.copy, request.stream
-    needs_copy = copy is True and not copied
+    copy = request.copy if isinstance(request.copy, bool) else None
+    needs_copy, stream = copy is True and not copied, request.stream
     array = transfers.place(
         found, request.device, copy=copy, needs_copy=needs_copy, stream=stream, call=call
     )
-    result = (array, _mask(column, bits, array.device)) if request.separate else array
+    result: Any = array
+    if request.separate:
+        result = array, column.move_back(column.mask(bits), array.device)
     if not request.meaning:
         return result
     from interchange._protocols.arrow.meaning import read_meaning  # rarely needed
@@ -328,25 +331,18 @@ def import_column(job: Import, elements: Elements, nodes: list[Node]) -> Any:
     return (*result, stands_for) if isinstance(result, tuple) else (result, stands_for)
 
 
-def _mask(column: _Column, bits: list[nulls.Bits], device: Device) -> Array:
-    """Return one mask of all chunks, on the device of the data."""
-    masks = [column.mask(*pair) for pair in zip(column.chunks, bits, strict=True)]
-    if len(masks) == 1:
-        return column.move_back(masks[0], device)
-    return column.move_back(column.joined(masks, CPU) if masks else _none(column, _BOOL), device)
+def _array(column: Column, bits: list[nulls.Bits], item: bytes | None) -> tuple[Array, bool]:
+    """Return one Array of all chunks, and whether it is a copy.
 
-
-def _arrays(column: _Column) -> tuple[Array, bool]:
-    """Return one Array of all chunks, and whether it is a copy."""
-    if not column.chunks:
-        return _none(column, column.elements.dtype), True
-    parts = [column.data(chunk) for chunk in column.chunks]
-    if len(parts) == 1:
-        return parts[0]
-    return column.joined([array for array, _ in parts], column.chunks[0].device), True
-
-
-def _none(column: _Column, dtype: DType) -> Array:
-    """Return an array without elements, with the shape that the elements would have."""
-    layout = chunk_views.layout_of(0, column.elements)
-    return chunk_views.own_bytes(bytearray(), layout, dtype, Array, column.call)
+    `bits`: the bitmaps that have nulls, by chunk.
+    `item`: the bytes of the number that replaces nulls; None if there are none.
+    """
+    chunks, request = column.chunks, column.job.request
+    if request.out is not None:
+        out, is_ours = request.out
+        column.write_out(bits, item, out, is_ours=is_ours)
+        return out, True
+    if len(chunks) == 1 and item is None and not column.is_converted(chunks[0]):
+        return column.data(chunks[0]), False
+    found = column.copy(bits, item)
+    return column.move_back(found, chunks[0].device) if chunks else found, True

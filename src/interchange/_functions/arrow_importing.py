@@ -5,41 +5,55 @@ Source: The Arrow PyCapsule interface; The Arrow C data interface, Release callb
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._protocols import dlpack
 from interchange._protocols.arrow.chunk_views import read_node
 from interchange._protocols.arrow.producers import take
 from interchange._streams.handles import stream_handle
 from interchange._types.devices import Device
-from interchange._types.errors import InterchangeError, error_for
+from interchange._types.errors import ArgumentError, InterchangeError, error_for, show
 from interchange.abi import BrokenRule
 
-from .arrow_columns import Import, Request
+from .arrow_columns import IF_NEEDED, Import, Request
 from .arrow_tables import import_table, plan_table
 
 if TYPE_CHECKING:
+    from interchange._array import Array
     from interchange._protocols.arrow.producers import Taken
 
 
 def import_arrow(
     x: Any,
     *,
+    nulls: Any = "refuse",
     device: Any = None,
-    copy: bool | None = None,
+    copy: bool | str | None = None,
+    out: tuple[Array, bool] | None = None,
     stream: Any = None,
     call: str,
     **options: Any,
 ) -> Any:
     """Return an Array of a column, or what else the options request.
 
-    `x`, `device`, `copy`, `stream`: as for `interchange.from_arrow`.
-    `options`: the others of `Request`.
+    `x`, `nulls`, `device`, `copy`, `stream`: as for `interchange.from_arrow`.
+    `out`, `options`: as in `Request`.
     """
-    dlpack.check_copy(copy, call)
+    separate, fill = read_nulls(nulls, call)
+    check_copy(copy, call)
     target = None if device is None else Device.of(device, call)
     stream_handle(stream, call)
-    request = Request(device=target, copy=copy, stream=stream, **options)
+    if out is not None:
+        _check_out(out[0], target, copy, call)
+    request = Request(
+        separate=separate,
+        fill=fill,
+        device=target,
+        copy=copy,
+        out=out,
+        stream=stream,
+        **options,
+    )
     taken = cause = None
     told: InterchangeError | None
     try:
@@ -57,6 +71,36 @@ def import_arrow(
         told = taken = None  # the error refers to this frame, and can release its data
 
 
+def read_nulls(nulls: Any, call: str) -> tuple[bool, Any]:
+    """Return whether nulls become a mask, and the number that replaces them, or None."""
+    if isinstance(nulls, str):
+        if nulls in _POLICIES:
+            return nulls != "refuse", None
+    elif isinstance(nulls, (int, float)) or getattr(nulls, "shape", None) == ():
+        return False, nulls
+    hint = "pass 'refuse', 'separate' or a number"
+    raise ArgumentError(call, f"nulls={show(nulls)}", "IX-ARGUMENT-1", hint)
+
+
+_POLICIES: Final = ("refuse", "separate", "mask")
+
+
+def check_copy(copy: Any, call: str) -> None:
+    """Refuse a ``copy`` that is not a bool, None or `IF_NEEDED`."""
+    if not (isinstance(copy, str) and copy == IF_NEEDED):
+        dlpack.check_copy(copy, call)
+
+
+def _check_out(out: Array, device: Device | None, copy: Any, call: str) -> None:
+    """Refuse a device or a ``copy`` that contradicts the memory for the result."""
+    if copy is False:
+        what, hint = "copy=False with out=, which is filled by a copy", "omit `copy=False`"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
+    if device is not None and device is not out.device:
+        what, hint = f"device={device} with out= on {out.device}", "omit `device=`"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
+
+
 def _owning(error: InterchangeError, taken: Any) -> InterchangeError:
     """Return an error that owns the imported data, if there is any."""
     return error if taken is None else cast("Taken", taken).tell(error)
@@ -71,7 +115,7 @@ def _import(x: Any, taken: Taken, request: Request, call: str) -> Any:
     try:
         plan = taken.read(lambda column: plan_table(column, request, call))
         job = Import(x, taken, request, call)
-        taken.fill(None if request.copy is True or request.axis is not None else 1)
+        taken.fill(None if request.joins or request.axis is not None else 1)
         nodes = [read_node(chunk, taken.name) for chunk in taken.chunks]
         result = import_table(job, plan, nodes)
     except BaseException as error:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-from interchange._types.errors import ArgumentError, show
+from interchange._types.errors import ArgumentError, ReadOnlyError, show
 
 from .arrow_importing import import_arrow
 from .arrow_tables import check_columns
+from .borrow import import_published
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interchange._array import Array
     from interchange._protocols.arrow.meaning import Meaning
-    from interchange._types.typing import AnyColumn, AnyDevice
+    from interchange._types.typing import AnyArray, AnyColumn, AnyDevice
 
 _CALL: Final = "from_arrow()"
-_NULLS: Final = ("refuse", "separate")
 
 
 @overload
@@ -28,11 +28,12 @@ def from_arrow(
     x: AnyColumn,
     /,
     *,
-    nulls: Literal["refuse"] = ...,
+    nulls: Literal["refuse"] | float = ...,
     storage: bool = ...,
     meaning: Literal[False] = ...,
     device: AnyDevice | None = ...,
-    copy: bool | None = ...,
+    copy: Literal["if_needed"] | bool | None = ...,
+    out: AnyArray | None = ...,
     stream: Any = ...,
 ) -> Array: ...
 @overload
@@ -40,11 +41,12 @@ def from_arrow(
     x: AnyColumn,
     /,
     *,
-    nulls: Literal["separate"],
+    nulls: Literal["separate", "mask"],
     storage: bool = ...,
     meaning: Literal[False] = ...,
     device: AnyDevice | None = ...,
-    copy: bool | None = ...,
+    copy: Literal["if_needed"] | bool | None = ...,
+    out: AnyArray | None = ...,
     stream: Any = ...,
 ) -> tuple[Array, Array]: ...
 @overload
@@ -52,11 +54,12 @@ def from_arrow(
     x: AnyColumn,
     /,
     *,
-    nulls: Literal["refuse"] = ...,
+    nulls: Literal["refuse"] | float = ...,
     storage: bool = ...,
     meaning: Literal[True],
     device: AnyDevice | None = ...,
-    copy: bool | None = ...,
+    copy: Literal["if_needed"] | bool | None = ...,
+    out: AnyArray | None = ...,
     stream: Any = ...,
 ) -> tuple[Array, Meaning]: ...
 @overload
@@ -64,11 +67,12 @@ def from_arrow(
     x: AnyColumn,
     /,
     *,
-    nulls: Literal["separate"],
+    nulls: Literal["separate", "mask"],
     storage: bool = ...,
     meaning: Literal[True],
     device: AnyDevice | None = ...,
-    copy: bool | None = ...,
+    copy: Literal["if_needed"] | bool | None = ...,
+    out: AnyArray | None = ...,
     stream: Any = ...,
 ) -> tuple[Array, Array, Meaning]: ...
 @overload
@@ -77,11 +81,11 @@ def from_arrow(
     /,
     *,
     columns: Sequence[str] | Literal[True],
-    nulls: str = ...,
+    nulls: str | float = ...,
     storage: bool = ...,
     meaning: bool = ...,
     device: AnyDevice | None = ...,
-    copy: bool | None = ...,
+    copy: Literal["if_needed"] | bool | None = ...,
     stream: Any = ...,
 ) -> dict[str, Any]: ...
 @overload
@@ -92,11 +96,12 @@ def from_arrow(
     columns: Sequence[str] | Literal[True] | None = ...,
     column: str | None = ...,
     axis: Literal[0, 1] | None = ...,
-    nulls: str = ...,
+    nulls: str | float = ...,
     storage: bool = ...,
     meaning: bool = ...,
     device: AnyDevice | None = ...,
-    copy: bool | None = ...,
+    copy: Literal["if_needed"] | bool | None = ...,
+    out: AnyArray | None = ...,
     stream: Any = ...,
 ) -> Any: ...
 def from_arrow(  # noqa: PLR0913 - the options of an import
@@ -106,11 +111,12 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
     columns: Sequence[str] | Literal[True] | None = None,
     column: str | None = None,
     axis: Literal[0, 1] | None = None,
-    nulls: str = "refuse",
+    nulls: str | float = "refuse",
     storage: bool = False,
     meaning: bool = False,
     device: AnyDevice | None = None,
-    copy: bool | None = None,
+    copy: Literal["if_needed"] | bool | None = None,
+    out: AnyArray | None = None,
     stream: Any = None,
 ) -> Any:
     """Import a column of Arrow: of polars, pyarrow, pandas, DuckDB, nanoarrow, cuDF...
@@ -133,8 +139,10 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         With `columns`: stack the fields along this axis of one array, by one copy.  They have equal
         dtypes.  1: an array of rows, (rows, columns), as models take them; 0: (columns, rows),
         where each column is contiguous, and which takes less time, above all on devices.
-    nulls : {"refuse", "separate"}
-        Whether a column with nulls is refused, or returned as two Arrays: data and mask.
+    nulls : {"refuse", "separate", "mask"} or number
+        Whether a column with nulls is refused, or returned as two Arrays, data and mask
+        (``"separate"`` or ``"mask"``).  A number replaces nulls, at all levels, in a copy: one that
+        the dtype represents; NaN in floats only; True or False in bools.
     storage : bool, default False
         Import the storage of elements with another meaning: the integers of dates, times and
         durations and decimals, the indices of a dictionary, the storage of an extension type.
@@ -144,9 +152,13 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         time zone, categories, scale..., which `to_arrow` accepts.
     device : Device, str, tuple[int, int] or a library's device, optional
         The requested device; by default the current one.
-    copy : bool, optional
+    copy : bool or "if_needed", optional
         True: always copy; several chunks become one array.  False: never, or an error.  None: only
-        if needed, which is the case for bools, whose bits become bytes.
+        to convert elements: bools, whose bits become bytes, and nulls that a number replaces.
+        ``"if_needed"``: also to join several chunks, or to align elements.
+    out : array, optional
+        A writable array with the shape and dtype of the data, of any library and in any memory,
+        to which they are written, those of several chunks too.
     stream : None, int or object with ``__cuda_stream__``, optional
         The stream on which GPU memory will be used; it waits for the producer's event.
 
@@ -156,10 +168,10 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         With `columns` a dict of the values by name, in the order requested; a struct below a table
         is such a dict, too.  Else one value, or one of stacked columns.
 
-        Read-only, since Arrow's memory is immutable, unless it was copied.  With
-        ``nulls="separate"`` the data and the mask: bools of the same shape, True where there is a
-        value; the data at nulls are unspecified.  A mask may be written to, unless it repeats a
-        byte with a stride of 0.
+        Read-only, since Arrow's memory is immutable, unless it was copied; with `out` an Array of
+        its memory.  With ``nulls="separate"`` the data and the mask: bools of the same shape, True
+        where there is a value; the data at nulls are unspecified.  A mask may be written to, unless
+        it repeats a byte with a stride of 0.
 
     Raises
     ------
@@ -168,8 +180,13 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
     UnsupportedDTypeError
         The elements have no fixed width, or have another meaning (ARROW-TYPE-1, ARROW-TYPE-2).
     CopyNeededError
-        A copy would be needed: of several chunks (ARROW-CHUNK-1), or of bools with `copy` False
-        (ARROW-BOOL-1).
+        A copy would be needed: of several chunks (ARROW-CHUNK-1), or with `copy` False of bools
+        (ARROW-BOOL-1) or of nulls to be filled (ARROW-NULL-3).
+    ArgumentError
+        The dtype does not represent the number for nulls (ARROW-NULL-3), or `out` has another shape
+        or dtype (IX-OUT-1).
+    ReadOnlyError
+        `out` is read-only, or not known to be writable (DLP-RO-3).
     ExchangeError
         Elements are null (ARROW-NULL-2), a field does not exist, or more than once (ARROW-FIELD-1),
         or fields that are stacked differ (ARROW-FIELD-2), or chunks to be joined have different
@@ -195,9 +212,6 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         >>> from_arrow(column).shape
         (4, 3)
     """
-    if nulls not in _NULLS:
-        what, hint = f"nulls={show(nulls)}", "pass 'refuse' or 'separate'"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     for word, value in (("storage", storage), ("meaning", meaning)):
         if not isinstance(value, bool):
             raise ArgumentError(_CALL, f"{word}={show(value)}", "IX-ARGUMENT-1", "pass a bool")
@@ -210,11 +224,28 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         columns=names,
         is_single=column is not None,
         axis=axis,
-        separate=nulls == "separate",
+        nulls=nulls,
         storage=storage or meaning,
         meaning=meaning,
         device=device,
         copy=copy,
+        out=None if out is None else read_out(out, stream, _CALL),
         stream=stream,
         call=_CALL,
     )
+
+
+def read_out(out: Any, stream: Any, call: str) -> tuple[Array, bool]:
+    """Return the Array of the argument `out`, and whether that is `out` itself.
+
+    Raises ReadOnlyError: it is read-only, or not known to be writable (DLP-RO-3).
+    Raises ArgumentError: several of its elements may share memory (IX-OUT-1).
+    """
+    found = import_published(out, stream, call)
+    if found.readonly is not False:
+        what = "out is read-only" if found.readonly else "out is not known to be writable"
+        raise ReadOnlyError(call, what, "DLP-RO-3", "pass a writable array, such as `x.copy()`")
+    if found._spec.layout.may_overlap:
+        what = f"elements of out may overlap: shape {found.shape}, strides {found.strides}"
+        raise ArgumentError(call, what, "IX-OUT-1")
+    return found, found is out

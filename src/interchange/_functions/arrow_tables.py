@@ -15,6 +15,7 @@ from interchange._array.empty_arrays import empty_array
 from interchange._protocols.arrow.buffers import child_of, read_level
 from interchange._protocols.arrow.elements import Elements, read_elements
 from interchange._protocols.arrow.types import read_type
+from interchange._streams.ordering import wait_on_host
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
@@ -23,11 +24,13 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     show,
 )
+from interchange._types.layout import Layout
 from interchange._types.unknown_names import name_nearest
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
 from .arrow_columns import import_column
+from .arrow_copies import check_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -214,6 +217,11 @@ def import_table(job: Import, plan: Any, nodes: list[Node]) -> Any:
     request = job.request
     if request.axis is not None:
         return _stacked(job, plan, nodes)
+    if request.out is not None and isinstance(plan, Fields):
+        one = next(iter(plan.plans.values()), plan) if request.is_single else plan
+        if isinstance(one, Fields):
+            what, hint = f"out= for {len(one.places)} columns", "pass `axis=1` for one array"
+            raise ArgumentError(job.call, what, "IX-ARGUMENT-1", hint)
     value = import_value(job, plan, nodes)
     return next(iter(value.values())) if request.is_single else value
 
@@ -250,12 +258,12 @@ def _stacked(job: Import, plan: Fields, nodes: list[Node]) -> Any:
     request, call = job.request, job.call
     if request.copy is False:
         raise CopyNeededError(call, f"{len(plan.places)} columns become one array", "ARROW-FIELD-2")
-    one = job.but(request._replace(copy=None, device=None, axis=None))
+    one = job.but(request._replace(copy=None, device=None, axis=None, out=None))
     parts = [_values_of(one, plan, [node]) for node in nodes] or [_values_of(one, plan, [])]
     if not request.separate:
-        return _stack(job, plan, parts)
+        return _stack(job, plan, parts, request.out)
     data, masks = ([[pair[at] for pair in part] for part in parts] for at in (0, 1))
-    return _stack(job, plan, data), _stack(job, plan, masks)
+    return _stack(job, plan, data, request.out), _stack(job, plan, masks, None)
 
 
 def _values_of(job: Import, plan: Fields, nodes: list[Node]) -> list[Any]:
@@ -263,18 +271,29 @@ def _values_of(job: Import, plan: Fields, nodes: list[Node]) -> list[Any]:
     return list(cast("dict[str, Any]", import_value(job, plan, nodes)).values())
 
 
-def _stack(job: Import, plan: Fields, parts: list[list[Array]]) -> Array:
-    """Return the columns of each chunk, stacked along an axis, on their device or the requested."""
+def _stack(
+    job: Import, plan: Fields, parts: list[list[Array]], out: tuple[Array, bool] | None
+) -> Array:
+    """Return the columns of each chunk, stacked along an axis, on their device or the requested.
+
+    `out`: the memory for them, as in `Request`.
+    """
     request, call, first = job.request, job.call, parts[0][0]
     rows, count = sum(part[0].shape[0] for part in parts), len(plan.places)
     shape = ((rows, count) if request.axis else (count, rows)) + first.shape[1:]
-    whole = empty_array(shape, first.dtype, first.device, Array, call)
+    if out is None:
+        whole = empty_array(shape, first.dtype, first.device, Array, call)
+    else:
+        whole = out[0]
+        check_out(whole, Layout(shape), first.dtype, call)
     start = 0
     for part in parts:
         stop = start + part[0].shape[0]
         block = whole[start:stop] if request.axis else whole[:, start:stop]
         _fill(block, part, request.axis, request.stream, call)
         start = stop
+    if out is not None and not out[1]:
+        wait_on_host(whole, call)
     return transfers.place(
         whole, request.device, copy=None, needs_copy=False, stream=request.stream, call=call
     )

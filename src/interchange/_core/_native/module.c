@@ -6,6 +6,7 @@
 #include "array_ctors.h"
 #include "array_type.h"
 #include "arrow.h"
+#include "arrow_bits.h"
 #include "arrow_columns.h"
 #include "arrow_export.h"
 #include "arrow_offsets.h"
@@ -52,6 +53,7 @@ static PyMethodDef *const tables[] = {
     torch_bits_functions,
     torch_fields_functions,
     arrow_functions,
+    arrow_bits_functions,
     arrow_export_functions,
     arrow_offsets_functions,
     arrow_columns_functions,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interchange._protocols import host
 from interchange._types.devices import CPU, HOST_ACCESSIBLE, Device
 from interchange._types.layout import Layout, c_strides, problem
-from interchange.abi import BrokenRule, DLDeviceType, buffer_address
+from interchange.abi import BrokenRule, DLDeviceType
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from interchange._core import ArrowOwner, Tensor
-    from interchange._types.dtypes import DType
 
     from .buffers import Leaf, Measure
     from .elements import Elements
@@ -130,18 +129,3 @@ def share(chunk: Chunk, elements: Elements, x: Any, cls: type[T], call: str) -> 
 def is_aligned(chunk: Chunk, elements: Elements) -> bool:
     """Whether the values of a chunk are aligned to their size."""
     return not chunk.leaf.length or chunk.leaf.ptr % elements.dtype.itemsize == 0
-
-
-def own_bytes(block: Any, layout: Layout, dtype: DType, cls: type[T], call: str) -> T:
-    """Return a tensor over a block of bytes on the host, which it keeps alive."""
-    view = memoryview(block)
-    return host.describe_memory(
-        buffer_address(view),
-        dtype,
-        layout,
-        readonly=view.readonly,
-        owner=block,
-        keep=view,
-        cls=cls,
-        call=call,
-    )

@@ -1,4 +1,4 @@
-"""Nulls of a chunk: counted, compared with null_count, and broadcast as a mask.
+"""Nulls of a chunk: counted, compared with null_count, and written as a mask.
 
 Source: Arrow columnar format, Validity bitmaps; The Arrow C data interface,
 ``ArrowArray.null_count``.
@@ -6,78 +6,64 @@ Source: Arrow columnar format, Validity bitmaps; The Arrow C data interface,
 
 from __future__ import annotations
 
-from functools import reduce
-from math import prod
-from operator import and_
-from typing import TYPE_CHECKING
+import ctypes
+from typing import TYPE_CHECKING, Any
 
-from interchange._types.dtypes import DType
-from interchange._types.layout import c_strides
+from interchange import _core
 from interchange.abi import BrokenRule
-
-from .bits import bytes_of_bits, count_zeros
-from .chunk_views import ordered, own_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
-
-    from interchange._core import Tensor
 
     from .buffers import Validity
     from .chunk_views import Chunk
-    from .elements import Elements
 
-    T = TypeVar("T", bound="Tensor")
-
-Bits = dict["Validity", int]
-"""Bitmap -> its bits for the chunk as one int, the first bit the lowest."""
+Bits = dict["Validity", tuple[int, Any]]
+"""Bitmap with nulls -> its address on the host, and the owner of that memory."""
 
 
-def count_nulls(chunk: Chunk, bits_of: Callable[[Validity], int]) -> tuple[int, Bits]:
-    """Return how many elements of a chunk are null, at all levels, and their bits.
+def count_nulls(chunk: Chunk, on_host: Callable[[Validity], tuple[int, Any]]) -> tuple[int, Bits]:
+    """Return how many elements of a chunk are null, at all levels, and the bitmaps with nulls.
+
+    The bitmap of a level without nulls, as its producer counted, is not read: it need not exist.
 
     Raises BrokenRule: the producer's count differs (ARROW-NULL-1).
     """
     found: Bits = {}
     nulls = 0
     for validity in chunk.leaf.validities:
-        if not validity.length or (validity.nulls == 0 and not chunk.device.is_host_accessible):
-            continue  # the producer's count is used if reading the bitmap needs a copy
-        bits = bits_of(validity)
-        zeros = count_zeros(bits, validity.length)
+        if not validity.length or validity.nulls == 0:
+            continue
+        place = on_host(validity)
+        zeros = count_zeros(validity, place[0])
         if validity.nulls is not None and validity.nulls != zeros:
             what = f"null_count is {validity.nulls}, and {zeros} bits of the validity are 0"
             raise BrokenRule("ARROW-NULL-1", what)
         nulls += zeros
         if zeros:
-            found[validity] = bits
+            found[validity] = place
     return nulls, found
 
 
-def spread_mask(chunk: Chunk, elements: Elements, bits: Bits, cls: type[T], call: str) -> T:
-    """Return bools on the host: True for the values of the chunk that are not null.
+def count_zeros(validity: Validity, address: int) -> int:
+    """Return how many bits of a bitmap at a host address are 0."""
+    return validity.length - _core.count_bits(address, validity.first, validity.length)
 
-    The mask has a stride of 0 along axes whose elements are null together, and must not be written
-    to: several of its elements are one byte.
+
+def write_mask(bits: Bits, count: int, each: int, address: int) -> None:
+    """Write a byte for each group of values of a chunk: 1, or 0 where a level is null.
+
+    `bits`: the bitmaps of its levels that have nulls.
+    `count`: number of groups.
+    `each`: number of values in a group; that of each bitmap is a multiple [elements].
+    `address`: of the bytes, on the host.
     """
-    extents = (chunk.leaf.rows, *elements.shape)
-    bits = bits if chunk.leaf.length else {}  # nulls of a level without values have no element
-    each = min((validity.each for validity in bits), default=chunk.leaf.length)
-    entries = chunk.leaf.length // each if each else 0
-    axes = next(axis for axis in range(len(extents) + 1) if prod(extents[axis:]) == each)
-    strides = (*c_strides(extents[:axes]), *([0] * (len(extents) - axes)))
-    levels = [_repeated(validity, bits[validity], each) for validity in bits]
-    found = reduce(and_, levels).to_bytes(entries, "little") if levels else b"\1"
-    block = found if 0 in strides else bytearray(found)
-    return own_bytes(block, ordered(extents, strides, elements), DType.of("bool"), cls, call)
-
-
-def _repeated(validity: Validity, bits: int, each: int) -> int:
-    """Return a byte for each entry of the mask as one int; a bit may cover several entries."""
-    block = bytes_of_bits(bits, validity.length)
-    times = validity.each // each
-    if times > 1:
-        words = {0: bytes(times), 1: b"\1" * times}
-        block = b"".join(words[byte] for byte in block)
-    return int.from_bytes(block, "little")
+    levels = sorted(bits.items(), key=lambda level: level[0].each)
+    if levels and levels[0][0].each == each:
+        validity, (bitmap, _owner) = levels.pop(0)
+        _core.spread_bits(bitmap, validity.first, validity.length, address)
+    else:
+        ctypes.memset(address, 1, count)
+    for validity, (bitmap, _owner) in levels:
+        times = validity.each // each
+        _core.fill_zeros(bitmap, validity.first, validity.length, address, times, b"\0")

@@ -208,6 +208,12 @@ _OURS: Final = (
         "interchange",
     ),
     Rule(
+        "ARROW-NULL-3",
+        "nulls are filled in a copy, with a number that the dtype of the column represents",
+        'pass a number of that dtype, or `nulls="separate"` for the data and a mask',
+        "interchange",
+    ),
+    Rule(
         "ARROW-TYPE-1",
         "the elements of an array have one fixed size and no named fields",
         "convert the elements to numbers first",

@@ -163,6 +163,13 @@ OURS: Final = (
         "interchange",
     ),
     Rule(
+        "IX-OUT-1",
+        "out= is an array with the shape and the dtype of the result, and no two of its elements"
+        " share memory",
+        "pass an array of that shape and dtype, such as one from `np.empty(shape, dtype)`",
+        "interchange",
+    ),
+    Rule(
         "IX-GRAD-1",
         "writes through another library are not recorded for gradients",
         "detach the array first",

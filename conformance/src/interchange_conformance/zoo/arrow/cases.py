@@ -161,7 +161,6 @@ def _on(kind: int, number: int = 0) -> Callable[[], Source]:
 _OTHERS: Final[tuple[tuple[str, str, Callable[[], Source]], ...]] = (
     ("null-count-too-small", "ARROW-NULL-1", lambda: _with_bits_of(1)),
     ("null-count-too-large", "ARROW-NULL-1", lambda: _with_bits_of(3)),
-    ("null-count-of-none", "ARROW-NULL-1", lambda: _with_bits_of(0)),
     ("nulls", "ARROW-NULL-2", lambda: numbers(nulls=[1, 4])),
     ("nulls-not-counted", "ARROW-NULL-2", lambda: _with_bits_of(-1)),
     ("null-lists", "ARROW-NULL-2", lambda: lists(nulls=[2])),

@@ -1,0 +1,281 @@
+/* Bitmaps: spread to bytes, counted, and applied to elements; and blocks of memory joined.
+ *
+ * Source: Arrow columnar format, Validity bitmaps: bit 0 is the lowest bit of byte 0, on machines
+ * of either byte order.  Callers have validated addresses and lengths.  No instruction beyond the
+ * compiler's target is used; long loops run without the GIL. */
+#include "arrow_bits.h"
+
+#include <string.h>
+
+#define RELEASES_GIL 65536 /* of how many bytes a loop reads or writes */
+#define WORD 64            /* [bits] */
+
+#define BIT(n, i) ((n) >> (i)) & 1
+#define ROW1(n)                                                                                    \
+    {                                                                                              \
+        BIT(n, 0), BIT(n, 1), BIT(n, 2), BIT(n, 3), BIT(n, 4), BIT(n, 5), BIT(n, 6), BIT(n, 7)     \
+    }
+#define ROW4(n) ROW1(n), ROW1((n) + 1), ROW1((n) + 2), ROW1((n) + 3)
+#define ROW16(n) ROW4(n), ROW4((n) + 4), ROW4((n) + 8), ROW4((n) + 12)
+#define ROW64(n) ROW16(n), ROW16((n) + 16), ROW16((n) + 32), ROW16((n) + 48)
+
+static const uint8_t spread_byte[256][8] = {ROW64(0), ROW64(64), ROW64(128), ROW64(192)};
+
+/* Bits of a bitmap, the first the lowest; `count` is at most WORD, and nothing beyond is read. */
+static inline uint64_t read_bits(const uint8_t *bitmap, uint64_t first, uint64_t count)
+{
+    const uint8_t *at = bitmap + (first >> 3);
+    unsigned shift = first & 7;
+    size_t nbytes = (shift + count + 7) >> 3; /* 9 at most */
+    uint64_t word = 0;
+
+    memcpy(&word, at, nbytes < 8 ? nbytes : 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    word >>= shift;
+    if (nbytes > 8)
+        word |= (uint64_t)at[8] << (WORD - shift);
+    return count < WORD ? word & (((uint64_t)1 << count) - 1) : word;
+}
+
+/* ---------------------------------------------------------------- spreading */
+
+static inline void spread_some(uint64_t bits, uint64_t count, uint8_t *into)
+{
+    for (uint64_t i = 0; i < count; i++)
+        into[i] = bits >> i & 1;
+}
+
+static void spread(const uint8_t *bitmap, uint64_t first, uint64_t count, uint8_t *into)
+{
+    uint64_t head = -first & 7; /* the bits before the first whole byte */
+    const uint8_t *at;
+
+    if (head > count)
+        head = count;
+    if (head > 0)
+        spread_some(read_bits(bitmap, first, head), head, into);
+    at = bitmap + ((first + head) >> 3);
+    into += head;
+    for (count -= head; count >= 8; count -= 8, into += 8)
+        memcpy(into, spread_byte[*at++], 8);
+    if (count > 0)
+        spread_some(*at, count, into);
+}
+
+/* ---------------------------------------------------------------- counting */
+
+static inline uint64_t load(const uint8_t *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static inline uint64_t ones_of(uint64_t word)
+{
+    word -= word >> 1 & 0x5555555555555555;
+    word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+    return ((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56;
+}
+
+/* Add three words bit by bit: the sum replaces `sum`, and the carry is returned. */
+static inline uint64_t carry_of(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    uint64_t both = *sum ^ a, carry = (*sum & a) | (both & b);
+
+    *sum = both ^ b;
+    return carry;
+}
+
+/* Harley and Seal's count: eight words cost one word's count (Warren, Hacker's Delight, 5-1). */
+static uint64_t count_words(const uint8_t *at, uint64_t blocks)
+{
+    uint64_t ones = 0, twos = 0, fours = 0, total = 0;
+
+    for (; blocks > 0; blocks--, at += 64) {
+        uint64_t two = carry_of(&ones, load(at), load(at + 8));
+        uint64_t two_more = carry_of(&ones, load(at + 16), load(at + 24));
+        uint64_t four = carry_of(&twos, two, two_more), four_more;
+
+        two = carry_of(&ones, load(at + 32), load(at + 40));
+        two_more = carry_of(&ones, load(at + 48), load(at + 56));
+        four_more = carry_of(&twos, two, two_more);
+        total += ones_of(carry_of(&fours, four, four_more));
+    }
+    return 8 * total + 4 * ones_of(fours) + 2 * ones_of(twos) + ones_of(ones);
+}
+
+static uint64_t count_ones(const uint8_t *bitmap, uint64_t first, uint64_t count)
+{
+    uint64_t head = -first & 7, total = 0;
+
+    if (head > count)
+        head = count;
+    if (head > 0)
+        total += ones_of(read_bits(bitmap, first, head));
+    first += head;
+    count -= head;
+    total += count_words(bitmap + (first >> 3), count >> 9);
+    first += count & ~(uint64_t)511;
+    for (count &= 511; count > 0; first += head, count -= head) {
+        head = count < WORD ? count : WORD;
+        total += ones_of(read_bits(bitmap, first, head));
+    }
+    return total;
+}
+
+/* ---------------------------------------------------------------- filling */
+
+/* Write `number` copies of an item, the bytes of which are one byte if `is_uniform`. */
+static void repeat_item(uint8_t *at, const uint8_t *item, size_t size, size_t number,
+                        int is_uniform)
+{
+    size_t done = size, total = size * number;
+
+    if (is_uniform) {
+        memset(at, item[0], total);
+        return;
+    }
+    memcpy(at, item, size);
+    for (; done < total; done *= 2)
+        memcpy(at + done, at, done < total - done ? done : total - done);
+}
+
+/* For each bit that is 0, write one item of a fixed size. */
+#define FILL_ONE(size)                                                                             \
+    for (; zeros != 0; zeros &= zeros - 1)                                                         \
+    memcpy(into + (size) * (uint64_t)__builtin_ctzll(zeros), item, (size))
+
+static void fill(const uint8_t *bitmap, uint64_t first, uint64_t count, uint8_t *into, size_t each,
+                 const uint8_t *item, size_t size)
+{
+    int is_uniform = size == 1 || (size > 1 && memcmp(item, item + 1, size - 1) == 0);
+    size_t step = each * size;
+
+    for (uint64_t i = 0; i < count; i += WORD, into += WORD * step) {
+        uint64_t number = count - i < WORD ? count - i : WORD;
+        uint64_t all = number < WORD ? ((uint64_t)1 << number) - 1 : ~(uint64_t)0;
+        uint64_t zeros = ~read_bits(bitmap, first + i, number) & all;
+
+        if (zeros == 0)
+            continue;
+        if (each == 1 && size == 4)
+            FILL_ONE(4);
+        else if (each == 1 && size == 8)
+            FILL_ONE(8);
+        else if (each == 1 && size == 1)
+            FILL_ONE(1);
+        for (; zeros != 0; zeros &= zeros - 1)
+            repeat_item(into + step * (uint64_t)__builtin_ctzll(zeros), item, size, each,
+                        is_uniform);
+    }
+}
+
+/* ---------------------------------------------------------------- for Python */
+
+static PyObject *spread_bits(PyObject *module, PyObject *args)
+{
+    unsigned long long address, first, number, into;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KKKK:spread_bits", &address, &first, &number, &into))
+        return NULL;
+    if (number < RELEASES_GIL) {
+        spread((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        spread((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into);
+        Py_END_ALLOW_THREADS
+    }
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *count_bits(PyObject *module, PyObject *args)
+{
+    unsigned long long address, first, number, found;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KKK:count_bits", &address, &first, &number))
+        return NULL;
+    if (number < 8 * RELEASES_GIL) {
+        found = count_ones((const uint8_t *)(uintptr_t)address, first, number);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        found = count_ones((const uint8_t *)(uintptr_t)address, first, number);
+        Py_END_ALLOW_THREADS
+    }
+    return PyLong_FromUnsignedLongLong(found);
+}
+
+static PyObject *fill_zeros(PyObject *module, PyObject *args)
+{
+    unsigned long long address, first, number, into, each;
+    const char *item;
+    Py_ssize_t size;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KKKKKy#:fill_zeros", &address, &first, &number, &into, &each,
+                          &item, &size))
+        return NULL;
+    if (each == 0 || size == 0)
+        return Py_NewRef(Py_None);
+    if (number < RELEASES_GIL / each / (size_t)size) {
+        fill((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into, each,
+             (const uint8_t *)item, (size_t)size);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        fill((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into, each,
+             (const uint8_t *)item, (size_t)size);
+        Py_END_ALLOW_THREADS
+    }
+    return Py_NewRef(Py_None);
+}
+
+/* Copy blocks one after the other, or only add their sizes where `into` is NULL. */
+static uint64_t join(const char *blocks, size_t number, uint8_t *into)
+{
+    uint64_t total = 0, block[2]; /* an address, and a size [bytes] */
+
+    for (size_t i = 0; i < number; i++, total += block[1]) {
+        memcpy(block, blocks + i * sizeof block, sizeof block);
+        if (into != NULL && block[1] > 0)
+            memcpy(into + total, (const void *)(uintptr_t)block[0], block[1]);
+    }
+    return total;
+}
+
+static PyObject *join_blocks(PyObject *module, PyObject *args)
+{
+    unsigned long long into;
+    const char *blocks;
+    Py_ssize_t size;
+    size_t number;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#K:join_blocks", &blocks, &size, &into))
+        return NULL;
+    number = (size_t)size / (2 * sizeof(uint64_t));
+    if (join(blocks, number, NULL) < RELEASES_GIL) {
+        join(blocks, number, (uint8_t *)(uintptr_t)into);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        join(blocks, number, (uint8_t *)(uintptr_t)into);
+        Py_END_ALLOW_THREADS
+    }
+    return Py_NewRef(Py_None);
+}
+
+PyMethodDef arrow_bits_functions[] = {
+    {"spread_bits", spread_bits, METH_VARARGS,
+     "spread_bits(address, first, count, into): see interchange._core.core_protocol."},
+    {"count_bits", count_bits, METH_VARARGS,
+     "count_bits(address, first, count): see interchange._core.core_protocol."},
+    {"fill_zeros", fill_zeros, METH_VARARGS,
+     "fill_zeros(address, first, count, into, each, item): see interchange._core.core_protocol."},
+    {"join_blocks", join_blocks, METH_VARARGS,
+     "join_blocks(blocks, into): see interchange._core.core_protocol."},
+    {NULL, NULL, 0, NULL},
+};
