@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         export_plain as export_plain,
         fast_asarray as fast_asarray,
         fast_checks as fast_checks,
+        fast_description as fast_description,
         fast_function as fast_function,
         fast_import as fast_import,
         fast_operator as fast_operator,
@@ -126,6 +127,7 @@ else:
     fast_asarray = chosen.fast_asarray
     fast_checks = chosen.fast_checks
     fast_import = chosen.fast_import
+    fast_description = chosen.fast_description
     fast_function = chosen.fast_function
     fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records

@@ -134,6 +134,9 @@ class Core(Protocol):
     def fast_asarray(self, careful: F) -> F:
         """Decorate ``asarray`` likewise: objects are imported as `FastPath.sharing_of` says."""
 
+    def fast_description(self, careful: F) -> F:
+        """Decorate ``from_buffer`` or ``from_pointer``: usual calls may skip its body."""
+
     def fast_checks(
         self, careful: Callable[..., T], plans: Sequence[Plan | None]
     ) -> Callable[..., T]:

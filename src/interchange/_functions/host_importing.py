@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._array import Array
 from interchange._array.arguments import check_extents
 from interchange._array.dtype_views import check_aligned, width_of
+from interchange._core import fast_description
 from interchange._protocols import host
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
@@ -36,11 +37,12 @@ _FROM_BUFFER: Final = "from_buffer()"
 _FOREIGN: Final = ">" if sys.byteorder == "little" else "<"
 
 
+@fast_description
 def from_buffer(
     x: Buffer,
     /,
-    *,
     dtype: Any = None,
+    *,
     shape: tuple[int, ...] | int | None = None,
     offset: int = 0,
     readonly: bool | None = None,

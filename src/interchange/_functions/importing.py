@@ -413,6 +413,7 @@ def _without_dlpack(
     return found, found.owner is not x
 
 
+@_core.fast_description
 def from_pointer(
     ptr: int,
     shape: tuple[int, ...] | int,

@@ -77,6 +77,7 @@ device_in_capsule = _extension.device_in_capsule
 make_capsule = _extension.make_capsule
 import_unordered = _extension.import_unordered
 make_launcher = _extension.make_launcher
+fast_description = _extension.describing_function
 fast_function = _extension.make_function
 fast_operator = _extension.make_operator
 redescribe = _extension.redescribe

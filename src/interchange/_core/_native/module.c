@@ -19,6 +19,7 @@
 #include "capsule_in.h"
 #include "contracts.h"
 #include "cuda_driver.h"
+#include "described.h"
 #include "exchange.h"
 #include "export.h"
 #include "importing.h"
@@ -42,6 +43,7 @@ static PyMethodDef *const tables[] = {
     known_types_functions,
     importing_functions,
     asarray_functions,
+    described_functions,
     contracts_functions,
     export_functions,
     exchange_functions,
@@ -80,7 +82,8 @@ static int execute(PyObject *module)
     }
     if (find_functions() < 0 || init_state() < 0 || make_managed_type(module) < 0 ||
         make_array_type(module) < 0 || make_arrow_owner_type(module) < 0 ||
-        make_operator_type() < 0 || make_checks_type() < 0 || intern_record_keys() < 0)
+        make_operator_type() < 0 || make_checks_type() < 0 || intern_record_keys() < 0 ||
+        init_described() < 0)
         return -1;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)

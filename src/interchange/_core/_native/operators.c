@@ -631,6 +631,16 @@ static Operator *new_operator(VectorcallFunction call, PyObject *name, PyObject 
     return self;
 }
 
+PyObject *wrap_function(VectorcallFunction call, PyObject *name, PyObject *careful)
+{
+    return (PyObject *)new_operator(call, name, careful);
+}
+
+PyObject *careful_of(PyObject *function)
+{
+    return ((Operator *)function)->careful;
+}
+
 /* make_operator(name, direct, careful, reflected): see interchange._core.core_protocol,
  * `fast_operator`. */
 static PyObject *make_operator(PyObject *module, PyObject *args)
