@@ -445,3 +445,16 @@ def test_a_producers_own_error_is_noted():
 
     assert caught.value is own
     assert own.__notes__ == ["contracted(), argument 'first'"]
+
+
+def test_the_fix_of_an_import_names_the_argument():
+    """The code of a fix has the argument's name, not the ``x`` of `asarray`."""
+
+    @ix.accepts_arrays("points", "more")
+    def lengths(points, *more):
+        """Take any arrays."""
+
+    with pytest.raises(ix.NoProtocolError, match=r"`asarray\(points\.encode\(\)\)`"):
+        lengths("abc")
+    with pytest.raises(ix.NoProtocolError, match=r"`asarray\(more\[1\]\.encode\(\)\)`"):
+        lengths(b"", b"", "abc")

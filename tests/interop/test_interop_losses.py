@@ -287,3 +287,26 @@ def test_a_tensor_without_memory_or_plain_elements_is_refused_by_its_rule(need, 
         take(make())
 
     assert caught.value.rule == rule
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "said", "unsaid"),
+    [
+        ([1, None], "Int64", ["`x.fill_null(0)`", "which may be floats"], []),
+        ([1.5, None], "Float64", ["`x.fill_null(0)`", "`copy=True`"], ["may be"]),
+        ([True, None], "Boolean", ["nulls='separate')`"], ["(0)", "copy=True"]),
+        ([1, None], "Date", ["nulls='separate', storage=True)`"], ["(0)", "copy=True"]),
+        (["a", None], "String", ["turn them into numbers first"], ["fill", "copy=True"]),
+    ],
+)
+def test_the_fix_for_nulls_suits_the_type(need, values, kind, said, unsaid):
+    """Only numbers are filled with 0, and integers that become floats are said to."""
+    need("polars")
+    import polars as pl
+
+    column = pl.Series(values).cast(getattr(pl, kind))
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.asarray(column)
+
+    assert all(text in caught.value.hint for text in said)
+    assert not any(text in caught.value.hint for text in unsaid)

@@ -449,7 +449,9 @@ class _Arguments:
         """Name the argument that could not be imported; a producer's own error is not changed."""
         call = f"{self._call}, argument {said!r}"
         if isinstance(error, InterchangeError):
-            told = error._but(call, hint_for_call(error.hint, call))
+            from interchange._protocols.conversion_hints import hint_for_argument  # for this only
+
+            told = error._but(call, hint_for_argument(hint_for_call(error.hint, call), said))
             if taken is not None:
                 self._keep(told, values, taken)
             raise told from error.__cause__

@@ -216,8 +216,8 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         if not isinstance(value, bool):
             raise ArgumentError(_CALL, f"{word}={show(value)}", "IX-ARGUMENT-1", "pass a bool")
     if meaning and axis is not None:
-        what, hint = "meaning=True and axis=1", "omit `axis=`: each column has a meaning of its own"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
+        hint = "request a dict: each column has a meaning of its own"
+        raise ArgumentError(_CALL, f"meaning=True and axis={axis}", "IX-ARGUMENT-1", hint)
     names = check_columns(columns, column, axis, _CALL)
     return import_arrow(
         x,

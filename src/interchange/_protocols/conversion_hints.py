@@ -275,3 +275,38 @@ def _of_chunks(column: Any, said: str) -> str | None:
     if chunks == 1:
         return f"pass `asarray({said}.chunk(0))`"
     return f"pass `asarray({said}.combine_chunks())`, which copies the chunks into one"
+
+
+# ---------------------------------------------------------------- nulls, and arguments
+
+_KINDS: Final = (("bool", "bool"), ("float|double|halffloat", "float"), ("u?int", "int"))
+_TEXTS: Final = re.compile("str|large_str|utf|binary|object|null|list|struct|array")
+
+
+def kind_of(x: Any) -> str:
+    """Return the kind of elements of a column: "bool", "int", "float", or "other" with a storage.
+
+    "" for tables and unknown columns, "text" for elements of no fixed width.
+    """
+    kind = attribute(x, "dtype")
+    said = str(attribute(x, "type") if kind is None else kind).lower()
+    if attribute(x, "columns") is not None or said == "none":
+        return ""
+    if _TEXTS.match(said):
+        return "text"
+    return next((name for form, name in _KINDS if re.match(form, said)), "other")
+
+
+_CODE: Final = re.compile(r"`[^`]*`")
+_X: Final = re.compile(r"(?<![\w.'\"])x(?![\w=])")
+
+
+def hint_for_argument(hint: str, name: str) -> str:
+    """Return a hint whose code has the name of an argument in place of ``x``.
+
+    Examples
+    --------
+    >>> hint_for_argument("pass `xp.asarray(x, copy=True)`, which copies", "points")
+    'pass `xp.asarray(points, copy=True)`, which copies'
+    """
+    return _CODE.sub(lambda code: _X.sub(lambda _: name, code[0]), hint)

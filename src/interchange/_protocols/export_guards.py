@@ -152,12 +152,25 @@ def count_nulls(x: Any) -> int:
 
 def describe_nulls(count: int, x: Any) -> Loss:
     """Return the loss of `count` nulls."""
+    from .conversion_hints import kind_of  # for an error only
+
     fill = next((word for word in ("fill_null", "fillna") if hasattr(x, word)), None)
-    filled = "fill them first" if fill is None else f"fill them first, with `x.{fill}(0)`"
-    if supports_arrow(x):
-        filled += ", or take data and mask with `interchange.from_arrow(x, nulls='separate')`"
-    hint = f"{filled}, or pass `copy=True` to accept what its __array__ returns"
-    return f"{count} of the elements are null", "AI-MASK-1", hint
+    kind = kind_of(x)
+    what = f"{count} of the elements are null"
+    if kind == "text":
+        return what, "AI-MASK-1", "turn them into numbers first"
+    filled = "fill them first"
+    if fill is not None and kind in {"int", "float"}:
+        filled += f", with `x.{fill}(0)`"
+    if supports_arrow(x) and kind:
+        storage = ", storage=True" if kind == "other" else ""
+        separate = f"interchange.from_arrow(x, nulls='separate'{storage})"
+        filled += f", or take data and mask with `{separate}`"
+    copied = {"": "", "float": "", "int": ", which may be floats"}.get(kind)
+    hint = filled
+    if copied is not None:
+        hint = f"{filled}, or pass `copy=True` to accept what its __array__ returns{copied}"
+    return what, "AI-MASK-1", hint
 
 
 def find_nulls(x: Any) -> Loss | None:

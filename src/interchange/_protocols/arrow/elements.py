@@ -31,7 +31,7 @@ _FIXES: Final = {
     "dense_union": _UNION,
     "sparse_union": _UNION,
     "map": "pass its keys or its values, which are two columns",
-    "run_end_encoded": "decode the runs first, as `pyarrow.compute.run_end_decode(x)` does",
+    "run_end_encoded": "decode the runs first",
 }
 """Name of a type without a fixed width -> the fix."""
 _BINARY: Final = frozenset({"binary", "binary_view"})

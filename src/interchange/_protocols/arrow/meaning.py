@@ -61,7 +61,7 @@ class Meaning:
 
     def __new__(cls, *_args: Any, **_keywords: Any) -> Meaning:
         """Refuse: a meaning is that of a column or of a type."""
-        hint = "use `Meaning.of(type)`, or `from_arrow(x, meaning=True)`"
+        hint = "use `Meaning.of(x)`, or what `from_arrow` returns"
         raise ArgumentError("Meaning()", "it has no constructor", "IX-ARGUMENT-1", hint)
 
     @staticmethod
@@ -89,7 +89,7 @@ class Meaning:
         """
         method = None if isinstance(kind, type) else attribute(kind, "__arrow_c_schema__")
         if method is None:
-            hint = "pass a type or a field with `__arrow_c_schema__`, such as `pyarrow.date32()`"
+            hint = "pass a type or a field of Arrow, which has the method `__arrow_c_schema__`"
             raise ArgumentError(_CALL, show(kind), "IX-ARGUMENT-1", hint)
         capsule = method()
         try:

@@ -229,8 +229,7 @@ _OURS: Final = (
     Rule(
         "ARROW-TYPE-3",
         "indices of different dictionaries are not joined into one array",
-        "make one dictionary first, as `x.unify_dictionaries()` of pyarrow does, or pass each"
-        " chunk by itself",
+        "pass `x.unify_dictionaries()` of pyarrow, or each chunk by itself",
         "interchange; data, Dictionary-encoded arrays",
     ),
     Rule(
