@@ -169,15 +169,15 @@ def test_what_an_error_keeps_is_read_by_one_call_alone(monkeypatch):
     """While a call reads the kept stream, another one reads no batch and does not see its end."""
     source = stream(2, 3, 4)
     error = refused(ix.from_arrow, Once(source))
-    call_stream, others = _core.call_stream, []
+    take_chunks, others = _core.take_chunks, []
 
     def meanwhile(*args):
         if not others:
             others.append(None)
             others.append(refused(ix.from_arrow, error.taken, copy=True))
-        return call_stream(*args)
+        return take_chunks(*args)
 
-    monkeypatch.setattr(_core, "call_stream", meanwhile)
+    monkeypatch.setattr(_core, "take_chunks", meanwhile)
     assert tuple(ix.from_arrow(error.taken, copy=True).tolist()) == source.values
     assert others[1].rule == "ARROW-RELEASE-3"
 

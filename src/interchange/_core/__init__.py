@@ -103,6 +103,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         make_launcher as make_launcher,
         new_arrow as new_arrow,
         pack_bits as pack_bits,
+        plain_blocks as plain_blocks,
         plain_column as plain_column,
         redescribe as redescribe,
         release as release,
@@ -113,6 +114,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         spread_bits as spread_bits,
         stream_error as stream_error,
         take_arrow as take_arrow,
+        take_chunks as take_chunks,
         write_offsets as write_offsets,
     )
 else:

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import BackendUnavailableError, show
 from interchange.abi import capsules
-from interchange.abi.arrow import ARROW_CHUNK, ARROW_RELEASE, ARROW_SCHEMA, ARROW_STRUCTS
+from interchange.abi.arrow import (
+    ARROW_CHUNK,
+    ARROW_RELEASE,
+    ARROW_SCHEMA,
+    ARROW_STRUCTS,
+    ArrowArray,
+)
 from interchange.abi.rules import BrokenRule
 
 from ._owners import (
@@ -183,6 +189,36 @@ def call_stream(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowO
     if code:
         ctypes.memset(out.address, 0, ctypes.sizeof(struct))  # on errors the struct is undefined
     return code
+
+
+def take_chunks(stream: ArrowOwner, chunks: list[ArrowOwner]) -> int:
+    """Add all further chunks of a stream to a list, and return the errno of its last call."""
+    while True:
+        chunk = new_arrow(ARROW_CHUNK[stream._name])
+        code = call_stream(stream, "next", chunk)
+        if code or not _release_of(chunk.address, chunk._name).value:
+            return code
+        if chunks and not _length_of(chunk):
+            chunk.release()
+        elif len(chunks) == 1 and not _length_of(chunks[0]):
+            chunks.pop().release()
+            chunks.append(chunk)
+        else:
+            chunks.append(chunk)
+
+
+def _length_of(chunk: ArrowOwner) -> int:
+    """Return the number of elements of a chunk."""
+    length: int = ArrowArray.from_address(chunk.address).length
+    return length
+
+
+def plain_blocks(
+    chunks: list[ArrowOwner], each: tuple[int, ...], itemsize: int
+) -> tuple[int, bytes] | None:
+    """Return None: chunks are read one by one."""
+    del chunks, each, itemsize
+    return None
 
 
 def stream_error(stream: ArrowOwner) -> str | None:

@@ -63,12 +63,14 @@ if TYPE_CHECKING:
         make_arrow_stream,
         new_arrow,
         pack_bits,
+        plain_blocks,
         plain_column,
         scan_offsets,
         scan_views,
         shift_offsets,
         stream_error,
         take_arrow,
+        take_chunks,
         write_offsets,
     )
     from ._bits import count_bits, fill_zeros, join_blocks, spread_bits
@@ -108,6 +110,7 @@ __all__ = [
     "make_launcher",
     "new_arrow",
     "pack_bits",
+    "plain_blocks",
     "plain_column",
     "redescribe",
     "release",
@@ -118,6 +121,7 @@ __all__ = [
     "spread_bits",
     "stream_error",
     "take_arrow",
+    "take_chunks",
     "write_offsets",
 ]
 

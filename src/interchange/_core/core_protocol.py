@@ -279,6 +279,42 @@ class Core(Protocol):
             `stream` does not own a stream, or `out` owns another kind of struct.
         """
 
+    def take_chunks(self, stream: Any, chunks: list[Any]) -> int:
+        """Add the owners of all further chunks of a stream to a list.
+
+        A chunk without elements is released, unless the list is empty; the next chunk replaces it.
+        After an exception, the list has the chunks that came before.
+
+        Returns
+        -------
+        int
+            0 at the end of the stream, or the errno of a call that failed.
+
+        Raises
+        ------
+        BrokenRule
+            As `call_stream`.
+        """
+
+    def plain_blocks(
+        self, chunks: list[Any], each: tuple[int, ...], itemsize: int
+    ) -> tuple[int, bytes] | None:
+        """Return the rows of chunks, and the blocks of their values as `join_blocks` takes them.
+
+        None if one of them is invalid, has nulls or a dictionary, or is not on the host, or if this
+        core leaves it to Python.
+
+        Parameters
+        ----------
+        chunks : list[ArrowOwner]
+            The chunks of one column.
+        each : tuple[int, ...]
+            For each level of its type the number of elements of the next level, or values, per
+            element.
+        itemsize : int
+            Size of a value [bytes].
+        """
+
     def stream_error(self, stream: Any) -> str | None:
         """Return the last error of a stream, or None."""
 

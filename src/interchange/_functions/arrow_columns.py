@@ -278,7 +278,7 @@ class Column(Values):
             wait_on_host(out, self.call)
             self.write(bits, item, out.ptr)
             return
-        if item is not None or any(map(self.is_converted, self.chunks)):
+        if self.blocks or item is not None or any(map(self.is_converted, self.chunks)):
             parts = [self.copy(bits, item)]
         else:
             parts = [self.data(chunk) for chunk in self.chunks]
@@ -304,7 +304,36 @@ def import_column(job: Import, elements: Elements, nodes: list[Node]) -> Any:
     `elements`: its element type.
     `nodes`: its outermost struct in each chunk.
     """
-    column, request, call = Column(job, elements, nodes), job.request, job.call
+    return _value(Column(job, elements, nodes), len(nodes))
+
+
+def import_joined(job: Import, elements: Elements, chunks: list[ArrowOwner]) -> Any:
+    """Return a column whose chunks are plain and joined, without reading each of them here.
+
+    `chunks`: the structs, one for each chunk.
+
+    Returns None if they are not joined, or if `import_column` has to convert them or refuse one.
+    """
+    levels, dtype = elements.levels, elements.dtype
+    if len(chunks) < _SEVERAL or not job.request.joins or elements.is_bits or dtype is _BOOL:
+        return None
+    if levels[-1].has_dictionary or any(extent < 0 for extent in elements.shape):
+        return None
+    each = tuple(level.format.each for level in levels)
+    found = _core.plain_blocks(chunks, each, dtype.itemsize)
+    if found is None:
+        return None
+    column = Column(job, elements, [])
+    column.rows, column.blocks = found
+    return _value(column, len(chunks))
+
+
+_SEVERAL: Final = 2
+
+
+def _value(column: Column, count: int) -> Any:
+    """Return what is requested of a column with the given number of chunks."""
+    elements, request, call = column.elements, column.job.request, column.call
     item = None
     if request.fill is not None:
         item = item_of(request.fill, elements.dtype, call)
@@ -314,7 +343,7 @@ def import_column(job: Import, elements: Elements, nodes: list[Node]) -> Any:
     found, copied = _array(column, bits, item)
     if (log := _core.log) is not None:
         made = "copied into one" if copied else "not copied"
-        log(call, f"imported by Arrow's interface: {len(nodes)} chunks, {made}", found)
+        log(call, f"imported by Arrow's interface: {count} chunks, {made}", found)
     copy = request.copy if isinstance(request.copy, bool) else None
     needs_copy, stream = copy is True and not copied, request.stream
     array = transfers.place(

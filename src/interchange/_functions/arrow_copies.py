@@ -46,12 +46,14 @@ class Values:
         self.chunks = chunks
         self.on_host = on_host
         self.call = call
+        self.rows = sum(chunk.leaf.rows for chunk in chunks)
         self.bools: dict[ArrowOwner, bytearray] = {}  # for bytes that are not 0 and 1
+        self.blocks: bytes | None = None  # of chunks that are joined without reading each
 
     @property
     def layout(self) -> Layout:
         """The layout of the values of all chunks, one after the other."""
-        return chunk_views.layout_of(sum(one.leaf.rows for one in self.chunks), self.elements)
+        return chunk_views.layout_of(self.rows, self.elements)
 
     def is_converted(self, chunk: Chunk) -> bool:
         """Whether the values of a chunk are no elements as they are: a copy converts them."""
@@ -75,7 +77,9 @@ class Values:
         `item`: the bytes that replace nulls; None to leave them as they are.
         """
         size = self.elements.dtype.itemsize
-        if self.elements.is_bits:
+        if self.blocks is not None:
+            _core.join_blocks(self.blocks, address)
+        elif self.elements.is_bits:
             self._spread(address)
         else:
             blocks, _keep = self._blocks(size)
@@ -120,8 +124,7 @@ class Values:
         The mask has a stride of 0 along axes whose elements are null together, and must not be
         written to: several of its elements are one byte.
         """
-        chunks, elements = self.chunks, self.elements
-        extents = (sum(chunk.leaf.rows for chunk in chunks), *elements.shape)
+        elements, extents = self.elements, (self.rows, *self.elements.shape)
         total = prod(extents)
         each = min((one.each for found in bits for one in found), default=total) if total else 0
         axes = next(axis for axis in range(len(extents) + 1) if prod(extents[axis:]) == each)

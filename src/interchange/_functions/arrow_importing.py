@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._protocols import dlpack
 from interchange._protocols.arrow.chunk_views import read_node
+from interchange._protocols.arrow.elements import Elements
 from interchange._protocols.arrow.producers import take
 from interchange._streams.handles import stream_handle
 from interchange._types.devices import Device
 from interchange._types.errors import ArgumentError, InterchangeError, error_for, show
 from interchange.abi import BrokenRule
 
-from .arrow_columns import IF_NEEDED, Import, Request
+from .arrow_columns import IF_NEEDED, Import, Request, import_joined
 from .arrow_tables import import_table, plan_table
 
 if TYPE_CHECKING:
@@ -116,8 +117,12 @@ def _import(x: Any, taken: Taken, request: Request, call: str) -> Any:
         plan = taken.read(lambda column: plan_table(column, request, call))
         job = Import(x, taken, request, call)
         taken.fill(None if request.joins or request.axis is not None else 1)
-        nodes = [read_node(chunk, taken.name) for chunk in taken.chunks]
-        result = import_table(job, plan, nodes)
+        result = None
+        if isinstance(plan, Elements):
+            result = import_joined(job, plan, taken.chunks)
+        if result is None:
+            nodes = [read_node(chunk, taken.name) for chunk in taken.chunks]
+            result = import_table(job, plan, nodes)
     except BaseException as error:
         is_in_use = job is not None and bool(job.in_use)  # released with its last reference
         if not taken.keep_for(error) and not is_in_use:

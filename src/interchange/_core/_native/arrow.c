@@ -403,6 +403,59 @@ static PyObject *call_stream(PyObject *module, PyObject *args)
     return PyErr_Occurred() ? NULL : PyLong_FromLong(code);
 }
 
+/* Add a chunk to a list; without elements only to an empty list, where the next one replaces it. */
+static int add_chunk(PyObject *chunks, ArrowOwner *chunk)
+{
+    Py_ssize_t count = PyList_Size(chunks);
+    ArrowOwner *first = count == 1 ? (ArrowOwner *)PyList_GetItem(chunks, 0) : NULL;
+
+    if (count > 0 && chunk->block->arrow.array.length == 0) {
+        release_now_arrow(chunk);
+        return 0;
+    }
+    if (first == NULL || Py_TYPE(first) != owner_type || first->block->arrow.array.length != 0)
+        return PyList_Append(chunks, (PyObject *)chunk);
+    release_now_arrow(first);
+    return PyList_SetItem(chunks, 0, Py_NewRef((PyObject *)chunk));
+}
+
+/* take_chunks(stream, chunks) */
+static PyObject *take_chunks(PyObject *module, PyObject *args)
+{
+    PyObject *stream, *chunks, *what;
+    int code = 0, is_end = 0, failed = 0;
+    Block *block;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO!:take_chunks", &stream, &PyList_Type, &chunks))
+        return NULL;
+    block = stream_of(stream);
+    if (block == NULL)
+        return NULL;
+    if (lacks_function(block, 0)) {
+        what = PyUnicode_FromString("next");
+        if (what != NULL)
+            raise_from(core.refuse_stream, Py_None, what);
+        Py_XDECREF(what);
+        return NULL;
+    }
+    while (code == 0 && !is_end && !failed) {
+        ArrowOwner *chunk = new_owner(given_by(block->kind, 0));
+        if (chunk == NULL)
+            return NULL;
+        Py_BEGIN_ALLOW_THREADS
+        code = ask_stream(block, 0, &chunk->block->arrow);
+        Py_END_ALLOW_THREADS
+        if (code != 0)
+            memset(&chunk->block->arrow, 0, sizeof chunk->block->arrow); /* it is undefined */
+        is_end = chunk->block->arrow.array.release == NULL;
+        failed = PyErr_Occurred() || (!is_end && add_chunk(chunks, chunk) < 0) ||
+                 PyErr_CheckSignals() < 0;
+        Py_DECREF(chunk);
+    }
+    return failed ? NULL : PyLong_FromLong(code);
+}
+
 /* stream_error(stream) */
 static PyObject *stream_error(PyObject *module, PyObject *stream)
 {
@@ -431,6 +484,8 @@ PyMethodDef arrow_functions[] = {
     {"new_arrow", new_arrow, METH_O, "new_arrow(name): see interchange._core.core_protocol."},
     {"call_stream", call_stream, METH_VARARGS,
      "call_stream(stream, what, out): see interchange._core.core_protocol."},
+    {"take_chunks", take_chunks, METH_VARARGS,
+     "take_chunks(stream, chunks): see interchange._core.core_protocol."},
     {"stream_error", stream_error, METH_O,
      "stream_error(stream): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},

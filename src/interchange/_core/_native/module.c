@@ -7,6 +7,7 @@
 #include "array_type.h"
 #include "arrow.h"
 #include "arrow_bits.h"
+#include "arrow_chunks.h"
 #include "arrow_columns.h"
 #include "arrow_export.h"
 #include "arrow_offsets.h"
@@ -56,6 +57,7 @@ static PyMethodDef *const tables[] = {
     torch_fields_functions,
     arrow_functions,
     arrow_bits_functions,
+    arrow_chunks_functions,
     arrow_export_functions,
     arrow_offsets_functions,
     arrow_columns_functions,

@@ -103,8 +103,20 @@ class Taken:
         Raises BrokenRule: the stream reports an error, or breaks a rule (ARROW-STREAM-1,
             ARROW-RELEASE-3).
         """
+        if most is None and self._stream is not None:
+            self._take_all(self._stream)
         while self._stream is not None and (most is None or len(self.chunks) <= most):
             self._take_next(self._stream)
+
+    def _take_all(self, stream: ArrowOwner) -> None:
+        """Take all further chunks, and the end of the stream."""
+        try:
+            _check(stream, "next", _core.take_chunks(stream, self.chunks))
+        except BaseException:
+            self.has_failed = True
+            self._end_stream()
+            raise
+        self._end_stream()
 
     def _take_next(self, stream: ArrowOwner) -> None:
         """Take the next chunk, or the end of the stream, after which it is not called any more."""
@@ -142,6 +154,10 @@ class Taken:
     def _end(self) -> None:
         """Release the stream, and the last chunk, which is a released struct."""
         self.chunks.pop().release()
+        self._end_stream()
+
+    def _end_stream(self) -> None:
+        """Release the stream."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.release()
@@ -293,7 +309,11 @@ def _length_of(chunk: ArrowOwner) -> int:
 
 def _call(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner) -> None:
     """Request the schema or the next chunk of a stream."""
-    code = _core.call_stream(stream, what, out)
+    _check(stream, what, _core.call_stream(stream, what, out))
+
+
+def _check(stream: ArrowOwner, what: str, code: int) -> None:
+    """Raise the error of a stream if it returned an errno."""
     if code:
         said = _core.stream_error(stream)
         words = f": {show(said)}" if said else ""
