@@ -58,9 +58,10 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from ._functions.exporting import convert, to_capsule
     from ._functions.headers import get_include, get_library
     from ._functions.host_importing import from_array_interface, from_buffer
-    from ._functions.inspect import Finding, Report, inspect
+    from ._functions.inspect import inspect
     from ._functions.like import like
     from ._functions.namespaces import array_namespace
+    from ._functions.report import Finding, Report
     from ._functions.targets import TARGETS
     from ._libraries.target import Target
     from ._protocols.arrow.meaning import Meaning
@@ -137,9 +138,10 @@ _LATER = {
     "_functions.exporting": ("convert", "to_capsule"),
     "_functions.headers": ("get_include", "get_library"),
     "_functions.host_importing": ("from_array_interface", "from_buffer"),
-    "_functions.inspect": ("Finding", "Report", "inspect"),
+    "_functions.inspect": ("inspect",),
     "_functions.like": ("like",),
     "_functions.namespaces": ("array_namespace",),
+    "_functions.report": ("Finding", "Report"),
     "_functions.targets": ("TARGETS",),
     "_libraries.target": ("Target",),
     "_protocols.arrow.meaning": ("Meaning",),

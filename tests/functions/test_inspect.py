@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._functions.inspect import Finding
+from interchange import Finding
 from interchange.abi import LEGACY, RULES, VERSIONED, capsule_destructor, capsule_name, new_capsule
 from interchange.testing import producers
 

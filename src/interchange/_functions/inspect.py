@@ -7,14 +7,13 @@ unchanged.  An import stops at the first broken rule; `inspect` reports all of t
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array
 from interchange._protocols.capabilities import capabilities_of
 from interchange._protocols.dlpack import device_of
-from interchange._protocols.protocol_attributes import attribute
+from interchange._protocols.protocol_attributes import ARROW_METHODS, attribute, has_on_type
 from interchange._streams.driver import driver_of
 from interchange._streams.ordering import device_guard
 from interchange._streams.rules import STREAM_RULES
@@ -32,7 +31,6 @@ from interchange.abi import (
     DLPACK_MAJOR_VERSION,
     DLPACK_VERSION,
     LEGACY,
-    RULES,
     USED_NAME,
     VERSIONED,
     BrokenRule,
@@ -46,10 +44,12 @@ from interchange.abi import (
     parse_record,
 )
 from interchange.abi._show import name_of
+from interchange.abi.arrow import ARROW_STRUCTS
 from interchange.abi.cai import LATEST_VERSION
 from interchange.abi.memory import ADDRESS_END
 
 from .host_importing import from_buffer
+from .report import Report
 
 if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord
@@ -66,87 +66,6 @@ _RECORDS: Final = ("__cuda_array_interface__", "__array_interface__")
 _FLAGS: Final = ("read-only", "copied", "padded")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A broken rule.
-
-    Attributes
-    ----------
-    rule : str
-        Its id.
-    what : str
-        What was found.
-    """
-
-    rule: str
-    what: str
-
-    def __str__(self) -> str:
-        row = RULES[self.rule]
-        return f"{row.severity:6} {self.rule}: {self.what}; {row.text}"
-
-
-Finding.__module__ = "interchange"
-
-
-@dataclass
-class Report:
-    """The result of `inspect`.
-
-    Attributes
-    ----------
-    kind : str
-        What was inspected: a capsule, a protocol of an object...
-    fields : dict[str, str]
-        The contents as text, in the order of the struct or record.
-    values : dict[str, object]
-        The same as values: numbers, lists of them, bools, None for missing entries; an entry that
-        could not be read is a dict with the key ``"error"``.  Names contain the unit:
-        ``strides_elements``, ``strides_bytes``.
-    findings : list[Finding]
-        The broken rules; empty if there are none.
-    parts : list[Report]
-        One report for each protocol of an object.
-    """
-
-    kind: str
-    fields: dict[str, str] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    parts: list[Report] = field(default_factory=list)
-    values: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def ok(self) -> bool:
-        """Whether only rules of severity QUIRK are broken, here and in the parts."""
-        here = all(RULES[finding.rule].severity == "QUIRK" for finding in self.findings)
-        return here and all(part.ok for part in self.parts)
-
-    def __str__(self) -> str:
-        width = max(map(len, self.fields), default=0)
-        lines = [self.kind]
-        lines += [f"  {name:{width}}  {text}" for name, text in self.fields.items()]
-        lines += [f"  {finding}" for finding in self.findings]
-        for part in self.parts:
-            lines += [f"  {line}" for line in str(part).splitlines()]
-        return "\n".join(lines)
-
-    def _broken(self, rule: str, what: str) -> None:
-        self.findings.append(Finding(rule, what))
-
-    def _say(self, name: str, text: str, **values: Any) -> None:
-        """Add a field: its text, and its values, under its own name if they have none."""
-        self.fields[name] = text
-        self.values |= values
-
-    def _failed(self, name: str, text: str) -> Report:
-        """Add a field that could not be read, and return the report."""
-        self._say(name, text, **{name.strip("_"): {"error": text}})
-        return self
-
-
-Report.__module__ = "interchange"
-
-
 def inspect(x: Any, /) -> Report:
     """Return the contents of an object, a capsule or a record, and the rules that it breaks.
 
@@ -154,7 +73,8 @@ def inspect(x: Any, /) -> Report:
     ----------
     x : object
         A capsule (left unconsumed), an interface dict, or an object with any of the protocols; each
-        protocol of an object is called once.
+        protocol of an object is called once.  Of a stream of Arrow that can be read once, only the
+        schema is requested.
 
     Returns
     -------
@@ -180,6 +100,10 @@ def inspect(x: Any, /) -> Report:
         readonly  True
     """
     if type(x) is PyCapsule:
+        if capsule_name(x) in ARROW_STRUCTS:
+            from .inspect_arrow import inspect_arrow_capsule  # for columns only
+
+            return inspect_arrow_capsule(x)
         return _inspect_capsule(x)
     if issubclass(type(x), dict):  # an object's own __class__ may raise
         return _inspect_record("interface record", x)
@@ -198,6 +122,11 @@ def inspect(x: Any, /) -> Report:
     buffer = _inspect_buffer(x)
     if buffer is not None:
         report.parts.append(buffer)
+    if any(has_on_type(type(x), method) for method in ARROW_METHODS):
+        from .inspect_arrow import inspect_column  # for columns only
+
+        part = inspect_column(x)
+        report.parts += [] if part is None else [part]
     if not report.parts:
         from interchange._protocols.conversion_hints import conversion_hint  # for an error only
 

@@ -165,6 +165,13 @@ def read_column(address: int, schema: int, depth: int = 0) -> ArrowColumn:
         dictionary = read_column(
             ctypes.addressof(values.contents), ctypes.addressof(of_values.contents), depth + 1
         )
+    if level.format.kind in {"fixed_size_list", "struct"}:
+        stop = (node.offset + node.length) * level.format.each
+        for child in children:
+            length = ArrowArray.from_address(child).length
+            if length < stop:
+                what = f"a child has {length} elements, and its parent refers to {stop}"
+                raise BrokenRule("ARROW-LENGTH-2", what)
     below = zip(children, level.children, strict=True)
     return ArrowColumn(
         node.length,
