@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import operator
 import pickle
 import sys
 import warnings
@@ -93,6 +94,30 @@ def test_basic_indices(key, values):
     assert found == outcome(in_python(select), x, key)
     if len(found) > 2:
         assert x[key].owner is in_python(select)(x, key).owner
+
+
+@pytest.mark.parametrize("name", ["T", "mT"])
+@pytest.mark.parametrize("make", [warm, ix.asarray])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2), (2, 1, 3), (1,) * 7])
+def test_transposes(name, make, shape):
+    """A transpose is the view, or the error, of the property in Python, computed or described."""
+    x = make(np.arange(np.prod(shape, dtype=int)).reshape(shape)[()])
+    careful = in_python(inspect.getattr_static(ix.Array, name).fget)
+    found = outcome(getattr, x, name)
+    assert found == outcome(careful, x)
+    if len(found) > 2:
+        view = getattr(x, name)
+        assert view.owner is careful(x).owner
+        assert getattr(view, name).tolist() == x.tolist()
+        assert (view + 1).tolist() == (careful(x) + 1).tolist()
+
+
+@pytest.mark.parametrize("name", ["__neg__", "__pos__", "__abs__", "__invert__"])
+@pytest.mark.parametrize("dtype", ["float64", "int8", "uint8", "bool", "complex64"])
+def test_operators_of_one_array(name, dtype):
+    """The result, or the error, is that of the method in Python."""
+    x, method = warm([1, 0, 2], dtype), inspect.getattr_static(ix.Array, name)
+    assert outcome(getattr(operator, name), x) == outcome(in_python(method), x)
 
 
 def test_views_of_read_only_memory_are_read_only():

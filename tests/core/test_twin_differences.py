@@ -50,7 +50,7 @@ PROBES = {
         "print(*{type(inspect.getattr_static(ix.Array, n)).__name__"
         " for n in ('shape', 'strides', 'dtype', 'device', 'ptr')})"
     ),
-    "the type of functions of `xp`, and of `__add__` and the other operators of `ix.Array`": (
+    "the type of functions of `xp`, of operators, and of `ix.from_buffer`, `ix.from_pointer`": (
         "print(type(inspect.getattr_static(ix.Array, '__add__')).__name__)"
     ),
     "`ix.to_arrow(x)`": (
@@ -146,8 +146,9 @@ SURFACE = {
     "the type of `shape`, `strides`, `dtype`, `device` and `ptr` of `ix.Array`": (
         r"interchange\.Array\.(shape|strides|dtype|device|ptr) type"
     ),
-    "the type of functions of `xp`, and of `__add__` and the other operators of `ix.Array`": (
-        r"interchange\.(Array\.__(?!dlpack|c_dlpack)\w+__|xp\.(?!from_dlpack)[\w.]+) type"
+    "the type of functions of `xp`, of operators, and of `ix.from_buffer`, `ix.from_pointer`": (
+        r"interchange\.(Array\.__(?!dlpack|c_dlpack)\w+__|xp\.(?!from_dlpack)[\w.]+|from_buffer"
+        r"|from_pointer) type"
     ),
     "the C exchange table on `ix.Array`": (
         r"interchange\.Array\.__(c_dlpack|dlpack_c)_exchange_api__ \w+"

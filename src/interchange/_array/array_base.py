@@ -19,11 +19,16 @@ from interchange._types.spec import Spec
 from .arguments import check_extents, check_ints, check_order
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from typing_extensions import Self
 
     from interchange._types.layout import Layout
 
     from .memory_flags import MemoryFlags
+
+    F = TypeVar("F", bound=Callable[..., Any])
 else:
     Self = Any  # so that type hints can be evaluated
 
@@ -37,6 +42,11 @@ def _transposed(array: ArrayBase) -> str:
         return _OF_ONE_AXIS
     reverse = tuple(reversed(range(array.ndim)))
     return f"use `x.mT` for the last two axes, or `x.permute_dims({reverse})` for all"
+
+
+def _fast(method: F) -> F:
+    """Return a method without arguments that the core makes faster if it can."""
+    return _core.fast_function(method.__name__, method, 1)
 
 
 class ArrayBase(_core.Tensor):
@@ -188,6 +198,7 @@ class ArrayBase(_core.Tensor):
         return self._share(Spec(wanted, spec.device, layout, spec.byte_offset), ptr, call)
 
     @property
+    @_fast
     def T(self) -> Self:  # noqa: N802 - the standard's name
         """The transpose of a matrix.
 
@@ -202,6 +213,7 @@ class ArrayBase(_core.Tensor):
         return self.permute_dims((1, 0))
 
     @property
+    @_fast
     def mT(self) -> Self:  # noqa: N802 - the standard's name
         """The transpose of each matrix in the last two axes.
 

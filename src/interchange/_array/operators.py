@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interchange._core import computed, fast_operator
+from interchange._core import computed, fast_function, fast_operator
 from interchange._libraries.standard_names import OPERATORS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
@@ -163,7 +163,7 @@ def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
         backend, own = computing_with(self)
         return finish(name, backend.function(name)(own), backend, self)
 
-    return _named(method, dunder)
+    return fast_function(name, _named(method, dunder), 1)
 
 
 if TYPE_CHECKING:  # declarations for type checkers of the methods made below

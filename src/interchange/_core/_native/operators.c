@@ -416,30 +416,43 @@ static int is_plain(Array *self)
     return device == core.cpu;
 }
 
+/* The ndarray of an Array in host memory, borrowed from a `_library` tuple, or NULL; its backend. */
+static PyObject *ndarray_in(PyObject *held, Array *array, PyObject **backend)
+{
+    PyObject *native = native_in(held, backend);
+
+    return native == NULL || Py_TYPE(native) != core.ndarray_type || !is_plain(array) ? NULL
+                                                                                      : native;
+}
+
+/* An Array of a view of its ndarray, whose reference it takes; NULL where that is no ndarray. */
+static PyObject *view_of(PyObject *object, PyObject *result, PyObject *backend)
+{
+    PyObject *view;
+
+    if (result == NULL || Py_TYPE(result) != core.ndarray_type) {
+        Py_XDECREF(result);
+        return NULL;
+    }
+    view = array_with(result, backend, is_read_only(result) ? DLPACK_READ_ONLY : 0);
+    if (view != NULL)
+        set_field(view, &((Array *)view)->owner, get_field(object, &((Array *)object)->owner));
+    return view;
+}
+
 /* NULL without an exception: ask Python. */
 static PyObject *compute_item(Operator *self, PyObject *object, PyObject *key)
 {
-    Array *array = (Array *)object;
-    PyObject *held = get_field(object, &array->library), *backend, *native;
-    PyObject *result = NULL, *view = NULL;
-    const Library *library;
+    PyObject *held = get_field(object, &((Array *)object)->library), *backend, *view = NULL;
+    PyObject *native = ndarray_in(held, (Array *)object, &backend);
 
-    native = native_in(held, &backend);
-    library = native == NULL || Py_TYPE(native) != core.ndarray_type || !is_plain(array)
-                  ? NULL
-                  : library_of(self, backend);
-    key = library == NULL ? NULL : key_of_view(key, ((NDArray *)native)->nd);
+    key = native == NULL || library_of(self, backend) == NULL
+              ? NULL
+              : key_of_view(key, ((NDArray *)native)->nd);
     if (key != NULL) {
-        result = PyObject_GetItem(native, key);
+        view = view_of(object, PyObject_GetItem(native, key), backend);
         Py_DECREF(key);
     }
-    if (result != NULL && Py_TYPE(result) == core.ndarray_type) {
-        view = array_with(result, backend, is_read_only(result) ? DLPACK_READ_ONLY : 0);
-        result = NULL; /* it was taken */
-        if (view != NULL)
-            set_field(view, &((Array *)view)->owner, get_field(object, &array->owner));
-    }
-    Py_XDECREF(result);
     Py_XDECREF(held);
     return view;
 }
@@ -456,6 +469,60 @@ static PyObject *select_item(PyObject *callable, PyObject *const *args, size_t n
         if (result != NULL || must_propagate())
             return result;
         PyErr_Clear(); /* Python raises the error of interchange */
+    }
+    return call_with_keywords(self->careful, args, count, names);
+}
+
+/* ---------------------------------------------------------------- transposes */
+
+static void swap(int64_t *numbers)
+{
+    int64_t first = numbers[0];
+
+    numbers[0] = numbers[1];
+    numbers[1] = first;
+}
+
+static int has_transpose(Operator *self, int ndim)
+{
+    int is_of_matrix = PyUnicode_CompareWithASCIIString(self->name, "T") == 0;
+
+    return is_of_matrix ? ndim == 2 : ndim >= 2;
+}
+
+/* Where no library has computed: the view of described memory. */
+static PyObject *swap_axes(Operator *self, Array *array)
+{
+    Array *view = alias_on_host(array);
+
+    if (view == NULL || !has_transpose(self, view->ndim)) {
+        Py_XDECREF(view);
+        return NULL;
+    }
+    Py_CLEAR(view->spec);
+    swap(view->dims + view->ndim - 2);
+    swap(view->dims + 2 * view->ndim - 2);
+    return (PyObject *)view;
+}
+
+static PyObject *transpose(PyObject *callable, PyObject *const *args, size_t nargsf,
+                           PyObject *names)
+{
+    Operator *self = (Operator *)callable;
+    Py_ssize_t count = (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET);
+    PyObject *held, *native, *backend, *result = NULL;
+
+    if (LIKELY(count == 1 && names == NULL && Py_TYPE(args[0]) == core.array_type)) {
+        held = get_field(args[0], &((Array *)args[0])->library);
+        native = ndarray_in(held, (Array *)args[0], &backend);
+        if (held == NULL)
+            result = swap_axes(self, (Array *)args[0]);
+        else if (native != NULL && has_transpose(self, ((NDArray *)native)->nd))
+            result = view_of(args[0], PyObject_GetAttr(native, self->name), backend);
+        Py_XDECREF(held);
+        if (result != NULL || must_propagate())
+            return result;
+        PyErr_Clear(); /* NumPy before 2.0 has no mT */
     }
     return call_with_keywords(self->careful, args, count, names);
 }
@@ -675,7 +742,7 @@ static PyObject *make_function(PyObject *module, PyObject *args)
 {
     PyObject *name, *careful, *host = Py_None;
     Py_ssize_t operands;
-    int is_item;
+    VectorcallFunction call = call_function;
     Operator *self;
 
     (void)module;
@@ -685,8 +752,12 @@ static PyObject *make_function(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "functions have one operand or two");
         return NULL;
     }
-    is_item = PyUnicode_CompareWithASCIIString(name, "__getitem__") == 0;
-    self = new_operator(is_item ? select_item : call_function, name, careful);
+    if (PyUnicode_CompareWithASCIIString(name, "__getitem__") == 0)
+        call = select_item;
+    else if (PyUnicode_CompareWithASCIIString(name, "T") == 0 ||
+             PyUnicode_CompareWithASCIIString(name, "mT") == 0)
+        call = transpose;
+    self = new_operator(call, name, careful);
     if (self != NULL) {
         self->operands = operands;
         self->host = host == Py_None ? NULL : Py_NewRef(host);
