@@ -14,7 +14,7 @@ from interchange._array import Array, transfers
 from interchange._array.copy_into import copy_into
 from interchange._protocols import host
 from interchange._protocols.arrow import chunk_views, nulls
-from interchange._protocols.arrow.buffers import own_validity
+from interchange._protocols.arrow.buffers import own_validity, referenced
 from interchange._protocols.arrow.elements import BOOL8, RAGGED
 from interchange._protocols.arrow.offsets import read_lists
 from interchange._streams.events import wait_for_foreign_event
@@ -61,6 +61,7 @@ class Request(NamedTuple):
     is_single: bool = False  # whether the value of the only field is returned, and not a dict
     axis: int | None = None  # along which the fields are stacked into one array
     meaning: bool = False  # whether the type is returned, too
+    ragged: bool = False  # whether lists and text are returned as values and offsets
     fill: Any = None  # the number that replaces nulls
     out: tuple[Array, bool] | None = None  # the Array of `out`, and whether that is `out` itself
 
@@ -304,7 +305,11 @@ def import_column(job: Import, elements: Elements, nodes: list[Node]) -> Any:
     `elements`: its element type.
     `nodes`: its outermost struct in each chunk.
     """
-    return _value(Column(job, elements, nodes), len(nodes))
+    column = Column(job, elements, nodes)
+    used = column
+    if any(node.skip for node in nodes) and job.request.refuses_nulls:
+        used = Column(job, elements, [referenced(node) for node in nodes])
+    return finish(column, used, len(nodes))
 
 
 def import_joined(job: Import, elements: Elements, chunks: list[ArrowOwner]) -> Any:
@@ -325,30 +330,27 @@ def import_joined(job: Import, elements: Elements, chunks: list[ArrowOwner]) -> 
         return None
     column = Column(job, elements, [])
     column.rows, column.blocks = found
-    return _value(column, len(chunks))
+    return finish(column, column, len(chunks))
 
 
 _SEVERAL: Final = 2
 
 
-def _value(column: Column, count: int) -> Any:
-    """Return what is requested of a column with the given number of chunks."""
-    elements, request, call = column.elements, column.job.request, column.call
+def finish(column: Column, used: Column, count: int) -> Any:
+    """Return the result of `import_column` for a column.
+
+    `used`: the elements in which nulls are refused.
+    `count`: number of chunks.
+    """
+    job, request, elements = column.job, column.job.request, column.elements
     item = None
     if request.fill is not None:
-        item = item_of(request.fill, elements.dtype, call)
+        item = item_of(request.fill, elements.dtype, column.call)
     column.check()
-    bits = column.read_nulls()
+    bits = used.read_nulls()
     item = item if any(bits) else None
     found, copied = _array(column, bits, item)
-    if (log := _core.log) is not None:
-        made = "copied into one" if copied else "not copied"
-        log(call, f"imported by Arrow's interface: {count} chunks, {made}", found)
-    copy = request.copy if isinstance(request.copy, bool) else None
-    needs_copy, stream = copy is True and not copied, request.stream
-    array = transfers.place(
-        found, request.device, copy=copy, needs_copy=needs_copy, stream=stream, call=call
-    )
+    array = placed(job, found, count, copied=copied)
     result: Any = array
     if request.separate:
         result = array, column.move_back(column.mask(bits), array.device)
@@ -358,6 +360,19 @@ def _value(column: Column, count: int) -> Any:
 
     stands_for = read_meaning(elements, column.chunks)
     return (*result, stands_for) if isinstance(result, tuple) else (result, stands_for)
+
+
+def placed(job: Import, found: Array, chunks: int, *, copied: bool) -> Array:
+    """Return an Array of a number of chunks on the requested device, or a copy if requested."""
+    request, call = job.request, job.call
+    if (log := _core.log) is not None:
+        made = "copied into one" if copied else "not copied"
+        log(call, f"imported by Arrow's interface: {chunks} chunks, {made}", found)
+    copy = request.copy if isinstance(request.copy, bool) else None
+    needs_copy, stream = copy is True and not copied, request.stream
+    return transfers.place(
+        found, request.device, copy=copy, needs_copy=needs_copy, stream=stream, call=call
+    )
 
 
 def _array(column: Column, bits: list[nulls.Bits], item: bytes | None) -> tuple[Array, bool]:

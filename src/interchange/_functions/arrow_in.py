@@ -97,6 +97,7 @@ def from_arrow(
     column: str | None = ...,
     axis: Literal[0, 1] | None = ...,
     nulls: str | float = ...,
+    ragged: bool = ...,
     storage: bool = ...,
     meaning: bool = ...,
     device: AnyDevice | None = ...,
@@ -112,6 +113,7 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
     column: str | None = None,
     axis: Literal[0, 1] | None = None,
     nulls: str | float = "refuse",
+    ragged: bool = False,
     storage: bool = False,
     meaning: bool = False,
     device: AnyDevice | None = None,
@@ -121,8 +123,9 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
 ) -> Any:
     """Import a column of Arrow: of polars, pyarrow, pandas, DuckDB, nanoarrow, cuDF...
 
-    Numbers are shared.  Fixed-size lists, also nested, become further axes: a column of n lists of
-    768 floats is an array of shape (n, 768).  So do tensors of ``arrow.fixed_shape_tensor``.
+    Numbers are shared.  Lists of one length, also nested, become further axes: a column of n lists
+    of 768 floats is an array of shape (n, 768).  So do tensors of ``arrow.fixed_shape_tensor``.
+    Lists of different lengths are imported with `ragged`.
 
     Parameters
     ----------
@@ -143,6 +146,10 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         Whether a column with nulls is refused, or returned as two Arrays, data and mask
         (``"separate"`` or ``"mask"``).  A number replaces nulls, at all levels, in a copy: one that
         the dtype represents; NaN in floats only; True or False in bools.
+    ragged : bool, default False
+        Return lists whose type has no length, and text, as a tuple (values, offsets): list number i
+        is ``values[offsets[i]:offsets[i + 1]]``.  A list of lists is ((values, offsets), offsets),
+        a list view (values, offsets, sizes), and text its bytes as uint8.
     storage : bool, default False
         Import the storage of elements with another meaning: the integers of dates, times and
         durations and decimals, the indices of a dictionary, the storage of an extension type.
@@ -166,7 +173,8 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
     -------
     Array, tuple of Arrays and a Meaning, or dict
         With `columns` a dict of the values by name, in the order requested; a struct below a table
-        is such a dict, too.  Else one value, or one of stacked columns.
+        is such a dict, too.  Else one value, or one of stacked columns; with `ragged` a tuple for
+        each list.
 
         Read-only, since Arrow's memory is immutable, unless it was copied; with `out` an Array of
         its memory.  With ``nulls="separate"`` the data and the mask: bools of the same shape, True
@@ -212,12 +220,16 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         >>> from_arrow(column).shape
         (4, 3)
     """
-    for word, value in (("storage", storage), ("meaning", meaning)):
+    for word, value in (("ragged", ragged), ("storage", storage), ("meaning", meaning)):
         if not isinstance(value, bool):
             raise ArgumentError(_CALL, f"{word}={show(value)}", "IX-ARGUMENT-1", "pass a bool")
     if meaning and axis is not None:
         hint = "request a dict: each column has a meaning of its own"
         raise ArgumentError(_CALL, f"meaning=True and axis={axis}", "IX-ARGUMENT-1", hint)
+    if ragged and (out is not None or axis is not None):
+        word = "out" if out is not None else "axis"
+        what, hint = f"ragged=True and {word}=, which is for one array", f"omit `{word}=`"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     names = check_columns(columns, column, axis, _CALL)
     return import_arrow(
         x,
@@ -225,6 +237,7 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         is_single=column is not None,
         axis=axis,
         nulls=nulls,
+        ragged=ragged,
         storage=storage or meaning,
         meaning=meaning,
         device=device,

@@ -13,8 +13,13 @@ from interchange._array import Array, transfers
 from interchange._array.copy_into import copy_into, is_copied_here
 from interchange._array.empty_arrays import empty_array
 from interchange._protocols.arrow.buffers import child_of, read_level
-from interchange._protocols.arrow.elements import Elements, read_elements
-from interchange._protocols.arrow.types import read_type
+from interchange._protocols.arrow.elements import (
+    RAGGED_KINDS,
+    Elements,
+    check_storage,
+    read_elements,
+)
+from interchange._protocols.arrow.types import LISTS, read_type
 from interchange._streams.ordering import wait_on_host
 from interchange._types.errors import (
     ArgumentError,
@@ -24,13 +29,14 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     show,
 )
-from interchange._types.layout import Layout
+from interchange._types.layout import MOST_AXES, Layout
 from interchange._types.unknown_names import name_nearest
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
 from .arrow_columns import import_column
 from .arrow_copies import check_out
+from .arrow_ragged import Ragged, import_ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,22 +118,35 @@ def plan_table(column: ColumnType, request: Request, call: str) -> Any:
 
 
 def plan_value(
-    column: ColumnType, request: Request, call: str, *, tables: bool = False, fields: bool = True
+    column: ColumnType,
+    request: Request,
+    call: str,
+    *,
+    tables: bool = False,
+    fields: bool = True,
+    depth: int = 0,
 ) -> Any:
-    """Return the plan for a column: `Fields` of a struct, or else `Elements`.
+    """Return the plan for a column: `Fields` of a struct, `Ragged` of lists, or else `Elements`.
 
     `tables`: whether a struct of one field is accepted as that field.
     `fields`: whether a struct becomes a dict of all its fields.
+    `depth`: how many lists and structs are around it.
 
     Raises UnsupportedDTypeError, BrokenRule: as `read_elements`.
     """
+    if depth >= MOST_AXES:
+        raise BrokenRule("DLP-SHAPE-1", f"lists and structs have {depth} levels and more")
     is_struct = column.format.kind == "struct" and (column.extension is None or request.storage)
     if fields and is_struct:
-        return _plan_fields(column, request._replace(columns=True), call)
+        return _plan_fields(column, request._replace(columns=True), call, depth)
+    if request.ragged:
+        ragged = _plan_ragged(column, request, call, tables=tables, depth=depth)
+        if ragged is not None:
+            return ragged
     return read_elements(column, storage=request.storage, tables=tables, call=call)
 
 
-def _plan_fields(column: ColumnType, request: Request, call: str) -> Fields:
+def _plan_fields(column: ColumnType, request: Request, call: str, depth: int = 0) -> Fields:
     """Return the plan for the requested fields of a struct, in the order requested."""
     names = field_names(column)
     chosen = tuple(names) if request.columns is True else cast("tuple[str, ...]", request.columns)
@@ -135,8 +154,33 @@ def _plan_fields(column: ColumnType, request: Request, call: str) -> Fields:
     plans = {}
     for name, place in zip(chosen, places, strict=True):
         with naming(name):
-            plans[name] = plan_value(read_type(column.children[place]), request, call)
+            plans[name] = plan_value(
+                read_type(column.children[place]), request, call, depth=depth + 1
+            )
     return Fields(column, places, plans)
+
+
+def _plan_ragged(
+    column: ColumnType, request: Request, call: str, *, tables: bool, depth: int
+) -> Ragged | None:
+    """Return the plan for lists of different lengths or for text; None for other columns."""
+    levels = [column]
+    if tables and column.format.kind == "struct" and len(column.children) == 1:
+        levels.append(read_type(column.children[0]))
+    while levels[-1].format.kind == "fixed_size_list":
+        levels.append(read_type(levels[-1].children[0]))
+        if depth + len(levels) > MOST_AXES:
+            return None  # `read_elements` refuses them
+    kind = levels[-1].format.kind
+    if kind not in RAGGED_KINDS:
+        return None
+    for level in levels:
+        check_storage(level, storage=request.storage, call=call, ragged=True)
+    items = None
+    if kind in LISTS:
+        below, depth = read_type(levels[-1].children[0]), depth + len(levels)
+        items = plan_value(below, request, call, depth=depth)
+    return Ragged(tuple(levels), items)
 
 
 def field_names(column: ColumnType) -> list[str]:
@@ -182,7 +226,8 @@ def _check_alike(plan: Fields, call: str) -> None:
     first = None
     for name, one in plan.plans.items():
         if not isinstance(one, Elements):
-            raise ExchangeError(call, f"the field {show(name)} is a struct", "ARROW-FIELD-2")
+            word = "struct" if isinstance(one, Fields) else "list"
+            raise ExchangeError(call, f"the field {show(name)} is a {word}", "ARROW-FIELD-2")
         kind = (one.dtype, tuple(one.shape[place] for place in one.order))
         first = first or (name, kind)
         if kind != first[1]:
@@ -234,6 +279,8 @@ def import_value(job: Import, plan: Any, nodes: list[Node]) -> Any:
     """
     if isinstance(plan, Elements):
         return import_column(job, plan, nodes)
+    if isinstance(plan, Ragged):
+        return import_ragged(job, plan, nodes, import_value)
     values = {}
     for (name, one), below in zip(plan.plans.items(), _fields_of(plan, nodes), strict=True):
         with naming(name):

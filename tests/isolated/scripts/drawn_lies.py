@@ -1,9 +1,9 @@
 """Invalid Arrow producers with several faults at once, drawn by a seed: prints what is wrong.
 
 Each is accepted, or refused by a rule; all its structs are released once, while the error is
-handled.  Values that cannot be checked are left out: those of bits and bytes of bools, which are
-read.  The arguments are a seed and a number of draws; the last line has the numbers of accepted and
-refused producers.
+handled.  Values that cannot be checked are left out: those of bits, bytes of bools and offsets of
+lists, which are read.  The arguments are a seed and a number of draws; the last line has the
+numbers of accepted and refused producers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NUMBERS = (
 )
 FORMATS = (
     *("c", "f", "g", "e", "n", "u", "+w:3", "+w:0", "+w:1", "+w:2147483647", "w:0", "w:1", "w:16"),
-    *("w:2147483647", "+s", "+l", "+r", "+us:0,1", "tdD", "tsu:", "d:1,2", "x", "", None, b"\xff"),
+    *("w:2147483647", "+s", "+r", "+us:0,1", "tdD", "tsu:", "d:1,2", "x", "", None, b"\xff"),
 )
 METADATA = (
     None,

@@ -7,7 +7,7 @@ Only the structs are read here, which are on the host wherever the memory is.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interchange._types.layout import INT64_MAX
 from interchange.abi import BrokenRule
@@ -48,6 +48,7 @@ class Node(NamedTuple):
     owner: ArrowOwner  # of the struct of the chunk
     device: Device  # device of the memory
     event: int  # address of the handle of the event to wait for; 0 for none
+    skip: int = 0  # the first elements of `within` that no list refers to [elements]
 
 
 class Level(NamedTuple):
@@ -71,6 +72,10 @@ class Lists(NamedTuple):
     start: int
     stop: int
     step: int  # length of each list, which starts where the last one ends; -1 if lengths differ
+    # offsets_at, sizes_at: host addresses of byte 0 of the buffers, which `keep` keeps alive
+    offsets_at: int = 0
+    sizes_at: int = 0
+    keep: Any = None
 
     @property
     def rows(self) -> int:
@@ -117,13 +122,23 @@ def child_of(level: Level, place: int = 0, size: int = 1) -> Node:
         address=level.children[place],
         within=within,
         validities=widened(level.validities, size),
+        skip=level.node.skip * size,
     )
 
 
 def items_of(lists: Lists) -> Node:
     """Return the child of lists: the elements that they refer to, without bitmaps of lists."""
     within = range(lists.start, lists.stop)
-    return lists.level.node._replace(address=lists.level.children[0], within=within, validities=())
+    return lists.level.node._replace(
+        address=lists.level.children[0], within=within, validities=(), skip=0
+    )
+
+
+def referenced(node: Node) -> Node:
+    """Return a struct without the elements that no list refers to."""
+    if node.within is None or not node.skip:
+        return node
+    return node._replace(within=node.within[node.skip :], skip=0)
 
 
 def widened(validities: tuple[Validity, ...], size: int) -> tuple[Validity, ...]:

@@ -35,6 +35,8 @@ _FIXES: Final = {
 }
 """Name of a type without a fixed width -> the fix."""
 _BINARY: Final = frozenset({"binary", "binary_view"})
+RAGGED_KINDS: Final = LISTS | {"binary"}
+"""Kinds of columns that are values and offsets."""
 _NO_TYPE: Final = "convert the elements to numbers first"
 RAGGED: Final = "pass `ragged=True` for values and offsets"
 """The fix for lists of different lengths, and for text."""
@@ -100,14 +102,17 @@ def _axes_of(level: ColumnType, *, storage: bool, call: str) -> tuple[list[int],
     form = level.format
     if level.extension == TENSOR:
         return _tensor_axes(level)
-    _check_extension(level, storage=storage, call=call)
+    check_storage(level, storage=storage, call=call)
     if form.kind in LISTS:
         return [-1], [0]
     return ([form.size], [0]) if form.has_axis else ([], [])
 
 
-def _check_extension(level: ColumnType, *, storage: bool, call: str) -> None:
-    """Refuse integers with another meaning, unless the storage was requested."""
+def check_storage(level: ColumnType, *, storage: bool, call: str, ragged: bool = False) -> None:
+    """Refuse integers with another meaning, unless the storage was requested.
+
+    `ragged`: whether bytes of any length are storage, too.
+    """
     stands = level.has_dictionary or level.format.kind in {"time", "decimal"}
     if level.extension == BOOL8:
         if level.format.stored != "int8":
@@ -115,6 +120,7 @@ def _check_extension(level: ColumnType, *, storage: bool, call: str) -> None:
     elif level.extension is not None:
         stands = True
     is_storage = level.format.stored is not None or len(level.children) == 1
+    is_storage = is_storage or (ragged and level.format.kind == "binary")
     if stands and not storage and is_storage and level.format.kind not in {"other", "null"}:
         raise UnsupportedDTypeError(call, f"the elements are {level.title}", "ARROW-TYPE-2")
 

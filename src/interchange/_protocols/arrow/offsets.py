@@ -43,15 +43,16 @@ def read_lists(level: Level, column: ColumnType, on_host: OnHost) -> Lists:
         raise BrokenRule("ARROW-BUFFER-1", f"the offsets or sizes of {count} {name} are at NULL")
     first = level.elements.start * width
     stop = level.elements.stop * width
-    at, _keep = on_host(level.node, offsets, first, stop if is_view else stop + width)
+    at, keep = on_host(level.node, offsets, first, stop if is_view else stop + width)
+    size_at, keep_sizes = 0, None
     if is_view:
-        size_at, _keep_sizes = on_host(level.node, sizes, first, stop)
+        size_at, keep_sizes = on_host(level.node, sizes, first, stop)
         found = _core.scan_views(at + first, size_at + first, count, width)
     else:
         found = _core.scan_offsets(at + first, count, width)
     if found[-1] >= 0:
         raise _broken(found, name, is_view=is_view)
-    return Lists(level, width, offsets, sizes, *found[:3])
+    return Lists(level, width, offsets, sizes, *found[:3], at, size_at, (keep, keep_sizes))
 
 
 def _broken(found: tuple[int, int, int, int], name: str, *, is_view: bool) -> BrokenRule:

@@ -105,7 +105,9 @@ def addresses_of(count: int, pointers: object, wanted: int, what: str) -> tuple[
     address = ctypes.cast(pointers, ctypes.c_void_p).value  # type: ignore[arg-type]
     if not address:
         raise BrokenRule("ARROW-FORMAT-2", f"{what} has NULL for its children")
-    found = (ctypes.c_void_p * min(count, MOST_FIELDS)).from_address(address)
-    if None in found[:]:
-        raise BrokenRule("ARROW-FORMAT-2", f"a child in {what} is NULL")
-    return tuple(child or 0 for child in found)
+    found = []
+    for child in (ctypes.c_void_p * min(count, MOST_FIELDS)).from_address(address):
+        if not child:  # nothing is read after it
+            raise BrokenRule("ARROW-FORMAT-2", f"a child in {what} is NULL")
+        found.append(child)
+    return tuple(found)
