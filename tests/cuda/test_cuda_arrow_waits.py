@@ -227,7 +227,7 @@ def test_a_failure_gives_nothing_back_that_a_stream_still_reads(program, monkeyp
         alive.append(source.alive)
         free(self, *memory)
 
-    monkeypatch.setattr(arrow_columns, "_mask", fail)
+    monkeypatch.setattr(arrow_columns.Column, "mask", fail)
     monkeypatch.setattr(CudaDriver, "free", free_and_look)
     with pytest.raises(MemoryError):
         ix.from_arrow(source, copy=True, nulls="separate", stream=program.stream)

@@ -196,6 +196,55 @@ def test_several_chunks(data):
             ix.from_arrow(column, nulls="separate")
 
 
+def replaced(found, number):
+    """Return nested lists with a number for None."""
+    if isinstance(found, list):
+        return [replaced(one, number) for one in found]
+    return number if found is None else found
+
+
+def numbers_for(kind):
+    """Draw numbers that elements of a type can be."""
+    leaf = kind
+    while pa.types.is_fixed_size_list(leaf):
+        leaf = leaf.value_type
+    return integers("uint8") if pa.types.is_fixed_size_binary(leaf) else PLAIN[leaf]
+
+
+@st.composite
+def outs(draw, shape, dtype):
+    """Draw writable memory: dense, with gaps, reversed, or with its axes in another order."""
+    whole = np.zeros((*(2 * extent for extent in shape[:1]), *shape[1:]), dtype)
+    kind = draw(st.sampled_from(["dense", "gaps", "reversed", "transposed"]))
+    if kind == "transposed":
+        return np.zeros(shape[::-1], dtype).T
+    return {"dense": whole[: shape[0]], "gaps": whole[::2], "reversed": whole[::-2]}[kind]
+
+
+@given(st.data())
+def test_nulls_are_filled_and_chunks_joined(data):
+    """All nulls become the number, whatever chunks there are and wherever they are written."""
+    kind, elements = data.draw(types())
+    parts = data.draw(st.lists(chunks(kind, elements, nulls=True), max_size=4))
+    column = pa.chunked_array(parts, kind)
+    number = data.draw(numbers_for(kind))
+    expected = [filled(value, shape_of(kind)) for value in column.to_pylist()]
+    options = {"nulls": number}
+    plain = ix.from_arrow(column, copy="if_needed", **options)
+    if data.draw(st.booleans()):
+        out = data.draw(outs(plain.shape, np.asarray(plain).dtype))
+        found = ix.from_arrow(column, out=out, **options)
+        assert found.size == 0 or found.ptr == out.ctypes.data
+        assert same(out.tolist(), replaced(expected, number))
+    else:
+        found = ix.from_arrow(column, copy=True, **options)
+
+    assert same(plain.tolist(), replaced(expected, number))
+    assert same(found.tolist(), replaced(expected, number))
+    assert found.dtype == plain.dtype
+    assert not found.readonly
+
+
 @given(st.data())
 def test_integers_that_stand_for_times(data):
     """Are given out on request, and not otherwise."""

@@ -240,7 +240,7 @@ class Column(Values):
         found = [nulls.count_nulls(chunk, partial(self.job.bitmap, chunk)) for chunk in self.chunks]
         total, request = sum(number for number, _ in found), self.job.request
         if total and request.fill is not None and request.copy is False:
-            what = f"the column has {total} nulls, which are filled in a copy"
+            what = f"the column has nulls: {total}, which are filled in a copy"
             raise CopyNeededError(self.call, what, "ARROW-NULL-3", "pass `copy=None`")
         if total and request.refuses_nulls:
             rows = sum(chunk.leaf.rows for chunk in self.chunks)
