@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -50,12 +49,6 @@ WAYS_OUT = {
     "tensor of one axis": (np.ones(4), {"kind": "tensor"}, ix.ViewError, "ARROW-OUT-1"),
     "complex64": (np.ones(3, "c8"), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1"),
     "complex128": (np.ones((2, 3), "c16"), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1"),
-    "bfloat16": (
-        np.ones(3, ml_dtypes.bfloat16), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1",
-    ),
-    "float8": (
-        np.ones(3, ml_dtypes.float8_e4m3fn), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1",
-    ),
 }  # fmt: skip
 
 

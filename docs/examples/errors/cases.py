@@ -442,8 +442,9 @@ FROM_ARROW = (
 TO_ARROW = (
     Case("complex numbers for a column", "x = ix.asarray(np.ones(2, complex))", "ix.to_arrow(x)",
          "ARROW-OUT-1"),
-    Case("bfloat16 for a column", 'x = ix.asarray(bytearray(4)).view("bfloat16")',
-         "ix.to_arrow(x)", "ARROW-OUT-1"),
+    Case("text for a column", 'x = np.array(["a", "bc"])', "ix.to_arrow(x)", "ARROW-OUT-1"),
+    Case("times of hours for a column", 'x = np.zeros(2, "datetime64[h]")', "ix.to_arrow(x)",
+         "ARROW-OUT-1"),
     Case("no axis for a column", SCALAR, "ix.to_arrow(x)", "ARROW-OUT-1"),
     Case("no axes for tensors", INTS, 'ix.to_arrow(x, kind="tensor")', "ARROW-OUT-1"),
     Case("elements with gaps, for a column", f"{GRID}[:, ::2]", "ix.to_arrow(x)", "ARROW-OUT-2"),
@@ -452,6 +453,20 @@ TO_ARROW = (
          "ARROW-BUFFER-2"),
     Case("columns of several lengths", f"{INTS}\ny = x[1:]", 'ix.to_arrow({"a": x, "b": y})',
          "ARROW-OUT-3"),
+    Case("a mask of another length", f"{INTS}\nmask = np.ones(2, bool)",
+         "ix.to_arrow(x, mask=mask)",
+         "ARROW-OUT-4"),
+    Case("a mask of integers", f"{INTS}\nmask = np.ones(x.shape, int)",
+         "ix.to_arrow(x, mask=mask)",
+         "ARROW-OUT-4"),
+    Case("nulls in a field that has none", 'x = np.array(["NaT"], "datetime64[s]")',
+         "ix.to_arrow(x, nullable=False)", "ARROW-OUT-5"),
+    Case("offsets of floats", f"{INTS}\noffsets = np.zeros(2)", "ix.to_arrow((x, offsets))",
+         "ARROW-OUT-6"),
+    Case("offsets that decrease", f"{INTS}\noffsets = np.array([0, 2, 1])",
+         "ix.to_arrow((x, offsets))", "ARROW-OFFSET-2"),
+    Case("arrays of several dtypes in a list", f"{INTS}\ny = np.ones(2)", "ix.to_arrow([x, y])",
+         "ARROW-OUT-7"),
 )  # fmt: skip
 
 _TORCH = "import torch\n"

@@ -336,13 +336,9 @@ def write_offsets(out: int, width: int, count: int, source: int, step: int, /) -
 
 # ---------------------------------------------------------------- bitmaps
 
-_NAT: Final = -(2**63)  # of datetime64 and timedelta64
 
-
-def pack_bits(source: int, count: int, out: int, width: int, /) -> int:
-    """Write a bit for each element, and return how many are 1."""
-    raw = memoryview(ctypes.string_at(source, count * width)).cast("B" if width == 1 else "q")
-    zero = 0 if width == 1 else _NAT
-    bits = sum((item != zero) << place for place, item in enumerate(raw))
+def pack_bits(source: int, count: int, out: int, /) -> int:
+    """Write a bit for each byte, and return how many are 1."""
+    bits = sum((byte != 0) << place for place, byte in enumerate(ctypes.string_at(source, count)))
     ctypes.memmove(out, bits.to_bytes((count + 7) // 8, "little"), (count + 7) // 8)
     return bits.bit_count()

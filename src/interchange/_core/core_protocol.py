@@ -397,18 +397,15 @@ class Core(Protocol):
         `source`, `target`: addresses; `count`: number of offsets; `width`: as in `scan_offsets`.
         """
 
-    def pack_bits(self, source: int, count: int, out: int, width: int, /) -> int:
-        """Write a bit for each element, the first the lowest of a byte; return how many are 1.
+    def pack_bits(self, source: int, count: int, out: int, /) -> int:
+        """Write a bit for each byte, 0 for a byte of 0, and return how many are 1.
 
         Parameters
         ----------
         source, out : int
-            Addresses on the host, of the elements and of the bytes of the bitmap.
+            Addresses on the host, of the bytes and of the bitmap.
         count : int
-            Number of elements.
-        width : {1, 8}
-            Size of an element [bytes]: a byte, whose bit is 0 if it is 0; or a 64-bit time, whose
-            bit is 0 if it is NaT.
+            Number of bytes.
         """
 
     def write_offsets(self, out: int, width: int, count: int, source: int, step: int, /) -> None:

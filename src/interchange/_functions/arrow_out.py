@@ -9,45 +9,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._protocols.arrow.exporting import column_of, field_of
-from interchange._protocols.arrow.types import read_type
+from interchange._protocols.arrow.representations import bits_of, convert, negotiate, read_field
 from interchange._protocols.host import check_host
-from interchange._protocols.protocol_attributes import is_mapping
 from interchange._streams.events import recorded_event_of
 from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
-from interchange._types.errors import (
-    ArgumentError,
-    ExchangeError,
-    InterchangeError,
-    ViewError,
-    refuse_record,
-    show,
-)
+from interchange._types.errors import ArgumentError, ExchangeError, refuse_record, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
-from interchange.abi.arrow import (
-    ARROW_ARRAY,
-    ARROW_DEVICE_ARRAY,
-    ARROW_SCHEMA,
-    ArrowColumn,
-    ArrowField,
-    ArrowSchema,
-)
+from interchange.abi.arrow import ARROW_ARRAY, ARROW_DEVICE_ARRAY, ARROW_SCHEMA
+from interchange.abi.arrow_formats import parse_format
 
-from .importing import import_any, keep_array, keep_arrays
+from .arrow_building import CALL, Builder, Options, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from typing_extensions import CapsuleType
 
     from interchange._array import Array
     from interchange._core import ArrowOwner
-    from interchange._types.typing import AnyArray
+    from interchange.abi.arrow import ArrowColumn, ArrowField
 
-_CALL: Final = "to_arrow()"
 _plain_column: Final = _core.plain_column  # found once: a module is slow in `_core.__getattr__`
 _export_plain: Final = _core.export_plain
 _KINDS: Final = ("column", "tensor")
+_BOOLS: Final = (None, "bits", "bytes")
 _HOST: Final = (int(CPU.type), -1, 0)
 """Device type and id of plain host memory, as Arrow's libraries write them, and no event."""
 
@@ -58,7 +42,7 @@ class ArrowExport:
     The consumer of a capsule shares the memory, which is kept alive until the consumer releases it.
     """
 
-    __slots__ = ("_arrays", "_field", "_kind", "_type")
+    __slots__ = ("_arrays", "_bools", "_field", "_kind", "_memory", "_target", "_type")
 
     def __init__(
         self,
@@ -66,25 +50,37 @@ class ArrowExport:
         field: ArrowField,
         kind: str,
         type_: ArrowOwner | None = None,
+        *,
+        memory: ArrowColumn | None = None,
+        target: ArrowField | None = None,
+        bools: str | None = None,
     ) -> None:
         self._arrays = arrays
         self._field = field
         self._kind = kind
         self._type = type_  # the field as a struct, for a plain column
+        self._memory = memory  # None for a plain column
+        self._target = target or field  # the type that is exported without a request
+        self._bools = bools
 
     def __repr__(self) -> str:
         """Return a description of the contents."""
-        if self._field.format == "+s":
-            names = ", ".join(repr(child.name) for child in self._field.children)
+        field = self._field
+        if field.format == "+s":
+            names = ", ".join(repr(child.name) for child in field.children)
             return f"ArrowExport(a table of {names or 'no columns'})"
-        array = self._arrays[0]
-        return f"ArrowExport({array.dtype} {array.shape}, kind={self._kind!r})"
+        if field.format[:2] in _OTHERS:
+            names = " of ".join(_names_of(field))
+            return f"ArrowExport({names}, {self._described().length} rows)"
+        array, stored = self._arrays[0], _names_of(field)[-1]
+        elements = stored if "[" in stored and not field.metadata else array.dtype
+        return f"ArrowExport({elements} {array.shape}, kind={self._kind!r})"
 
     # ------------------------------------------------------------ the protocol
 
     def __arrow_c_schema__(self) -> CapsuleType:
-        """Return a capsule of the type."""
-        found: CapsuleType = _core.make_arrow_schema(self._field)
+        """Return a capsule of the type that is exported without a request."""
+        found: CapsuleType = _core.make_arrow_schema(self._target)
         return found
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[CapsuleType, CapsuleType]:
@@ -99,18 +95,16 @@ class ArrowExport:
             plain = _export_plain(self._arrays[0], self._type, ARROW_ARRAY)
             if plain is not None:
                 return plain
-        self._check_request(requested_schema)
         keep = self._ready_on_host("__arrow_c_array__()")
         found: tuple[CapsuleType, CapsuleType] = _core.make_arrow(
-            self._field, self._column(), keep, None
+            *self._exported(requested_schema, keep), None
         )
         return found
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> CapsuleType:
         """Return a capsule of a stream of one chunk, as `__arrow_c_array__`."""
-        self._check_request(requested_schema)
         keep = self._ready_on_host("__arrow_c_stream__()")
-        found: CapsuleType = _core.make_arrow_stream(self._field, self._column(), keep, None)
+        found: CapsuleType = _core.make_arrow_stream(*self._exported(requested_schema, keep), None)
         return found
 
     def __arrow_c_device_array__(
@@ -128,10 +122,9 @@ class ArrowExport:
             if plain is not None:
                 return plain
         _check_keywords(unknown)
-        self._check_request(requested_schema)
         keep, device = self._ready_on_device("__arrow_c_device_array__()")
         found: tuple[CapsuleType, CapsuleType] = _core.make_arrow(
-            self._field, self._column(), keep, device
+            *self._exported(requested_schema, keep), device
         )
         return found
 
@@ -140,19 +133,30 @@ class ArrowExport:
     ) -> CapsuleType:
         """Return a capsule of a stream of one chunk, as `__arrow_c_device_array__`."""
         _check_keywords(unknown)
-        self._check_request(requested_schema)
         keep, device = self._ready_on_device("__arrow_c_device_stream__()")
-        found: CapsuleType = _core.make_arrow_stream(self._field, self._column(), keep, device)
+        exported = self._exported(requested_schema, keep)
+        found: CapsuleType = _core.make_arrow_stream(*exported, device)
         return found
 
     # ------------------------------------------------------------ parts
 
-    def _column(self) -> ArrowColumn:
+    def _exported(self, requested: Any, keep: Any) -> tuple[ArrowField, ArrowColumn, Any]:
+        """Return type, memory and owner for a consumer, which may request a representation."""
+        field, target = self._field, self._target
+        if requested is not None:
+            wanted = self._read_request(requested)
+            if all(array.device is CPU for array in self._arrays):
+                target = negotiate(field, wanted, self._bools)
+        memory = self._described()
+        if target is field:
+            return field, memory, keep
+        made: list[Any] = []
+        field, memory = convert(field, memory, target, made)
+        return field, memory, (keep, made)
+
+    def _described(self) -> ArrowColumn:
         """Return the memory."""
-        if self._field.format != "+s":
-            return column_of(self._arrays[0], self._field)
-        columns = tuple(map(column_of, self._arrays, self._field.children))
-        return ArrowColumn(columns[0].length if columns else 0, buffers=(0,), children=columns)
+        return self._memory or column_of(self._arrays[0], self._field)
 
     def _ready_on_host(self, call: str) -> Any:
         """Return the owner of the memory, once the host may read it."""
@@ -179,23 +183,20 @@ class ArrowExport:
         place = _HOST[:2] if device is CPU else (int(device.type), device.id)
         return keep, (*place, 0 if event is None else event.address)
 
-    def _check_request(self, requested: Any) -> None:
-        """Refuse a requested schema that is incompatible (ARROW-METHOD-2)."""
-        if requested is None:
-            return
+    def _read_request(self, requested: Any) -> ArrowField:
+        """Return a requested type; refuse one that is incompatible (ARROW-METHOD-2)."""
         if type(requested) is not PyCapsule or capsule_name(requested) != ARROW_SCHEMA:
             what = f"requested_schema={show(requested)}"
-            raise ArgumentError(_CALL, what, "ARROW-CAP-1", "pass a capsule of a schema")
-        address = capsule_pointer(requested, ARROW_SCHEMA)
+            raise ArgumentError(CALL, what, "ARROW-CAP-1", "pass a capsule of a schema")
         try:
-            read_type(address)
+            wanted = read_field(capsule_pointer(requested, ARROW_SCHEMA))
         except BrokenRule as broken:
-            refuse_record(_CALL, broken)
-        wanted = ArrowSchema.from_address(address).n_children
-        if self._field.format == "+s" and wanted != len(self._field.children):
-            what = f"a schema of {wanted} fields was requested"
-            hint = f"request {len(self._field.children)}"
-            raise ExchangeError(_CALL, what, "ARROW-METHOD-2", hint)
+            refuse_record(CALL, broken)
+        count = len(self._field.children)
+        if self._field.format == "+s" and len(wanted.children) != count:
+            what = f"a schema of {len(wanted.children)} fields was requested"
+            raise ExchangeError(CALL, what, "ARROW-METHOD-2", f"request {count}")
+        return wanted
 
 
 ArrowExport.__module__ = "interchange"
@@ -208,19 +209,56 @@ def _check_keywords(unknown: dict[str, Any]) -> None:
         raise NotImplementedError(f"unknown keywords {named} [ARROW-METHOD-3]")
 
 
-def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -> ArrowExport:
-    """Export an array as a column of Arrow, or several by name as a table; nothing is copied.
+def _names_of(field: ArrowField) -> list[str]:
+    """Return the names of the types of all levels of lists."""
+    name = parse_format(field.format).name
+    return [name, *_names_of(field.children[0])] if len(field.children) == 1 else [name]
 
-    The first axis counts the elements of the column.  Bools are exported as ``arrow.bool8``.
+
+def to_arrow(
+    x: Any,
+    /,
+    *,
+    kind: str = "column",
+    name: str | None = None,
+    mask: Any = None,
+    nullable: Any = None,
+    metadata: Any = None,
+    bools: str | None = None,
+) -> ArrowExport:
+    """Export an array as a column of Arrow, or several by name as a table.
+
+    The first axis counts the elements of the column.  Memory is shared, except bools, of which
+    Arrow stores eight in a byte.
 
     Parameters
     ----------
-    x : object or mapping of str to object
-        An array of any library, on the host or a device; for a table, one array per column, all
-        with the same number of elements and on the same device.
+    x : object, mapping, tuple or list
+        An array of any library, on the host or a device.  A dict by name for a table, whose columns
+        have the same number of elements and are on the same device; it may have dicts as columns.
+        ``(values, offsets)`` for lists of any length, and ``(values, offsets, sizes)`` for views of
+        lists, as `from_arrow` returns them; values may be such a tuple again.  A list of arrays,
+        which are copied into one column of lists, or of tensors of any shape.
     kind : {"column", "tensor"}
         How further axes are exported: as fixed-size lists, nested for several axes; or as tensors
-        of ``arrow.fixed_shape_tensor``, whose axes may have any order in memory.
+        of ``arrow.fixed_shape_tensor``, whose axes may have any order in memory; a list of arrays
+        as ``arrow.variable_shape_tensor``.
+    name : str, optional
+        Name of the column, which consumers such as Polars keep.
+    mask : object, optional
+        Bools of any library, True where there is a value, as `from_arrow` returns them; the mask of
+        ``pyarrow.array`` has the opposite meaning.  One for each row; or one for each element,
+        which makes nulls in lists, unless it repeats that of a row with strides of 0.  A dict by
+        column for a table; ``(mask of values, mask of rows)`` for lists of any length.
+    nullable : bool or dict of bools, optional
+        Whether the field may have nulls, True by default; False refuses nulls.
+    metadata : dict, optional
+        Metadata of the field, with keys and values of str or bytes; for a table, values that are
+        dicts belong to the column of that name.
+    bools : {"bits", "bytes"}, optional
+        How bools are exported: as bits, which is a copy; or as bytes of ``arrow.bool8``, which are
+        shared, and which few operations of other libraries accept.  By default as bits, unless the
+        consumer requests bytes, or the memory is on a device.
 
     Returns
     -------
@@ -234,9 +272,14 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
     BackendUnavailableError
         The ctypes core is in use, whose capsules no consumer could release (ARROW-CORE-1).
     UnsupportedDTypeError
-        Arrow has no type for the elements (ARROW-OUT-1).
+        Arrow has no type for the elements (ARROW-OUT-1), or masks or offsets have another dtype
+        (ARROW-OUT-4, ARROW-OUT-6).
     ViewError
-        No axis counts the elements (ARROW-OUT-1), or columns differ in length (ARROW-OUT-3).
+        No axis counts the elements (ARROW-OUT-1), columns differ in length (ARROW-OUT-3), a mask
+        has another shape (ARROW-OUT-4), or the arrays of a list differ in type (ARROW-OUT-7).
+    ExchangeError
+        There are nulls, and `nullable` is False (ARROW-OUT-5), or offsets are invalid
+        (ARROW-OFFSET-1, ARROW-OFFSET-2, ARROW-LENGTH-2).
     CopyNeededError
         The elements are not contiguous (ARROW-OUT-2), or not aligned to their size
         (ARROW-BUFFER-2).
@@ -244,7 +287,14 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
     Notes
     -----
     Source: The Arrow PyCapsule interface.  Consumers treat Arrow's memory as immutable: do not
-    write to an array after it was exported (ARROW-RO-1).  Capsules are made by the native core.
+    write to an array after it was exported (ARROW-RO-1).  Capsules are made by the native core.  A
+    consumer may request another representation of the same data: bits or bytes of bools, lists of
+    one length or with offsets of 32 or 64 bits, a name, a flag.
+
+    Of NumPy, ``datetime64`` and ``timedelta64`` become timestamps and durations, NaT a null; days
+    are copied to ``date32``.  Bytes of fixed width ("S") become fixed-size binary, with their
+    padding.  Records become structs, each field of which is copied.  bfloat16 and the types of
+    float8 become fixed-size binary in an extension type, such as ``interchange.bfloat16``.
 
     Examples
     --------
@@ -257,6 +307,8 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
         ArrowExport(uint8 (4, 3), kind='column')
         >>> to_arrow({"label": rows[:, 0].copy(), "embedding": rows})
         ArrowExport(a table of 'label', 'embedding')
+        >>> to_arrow((rows, asarray(memoryview(bytes(12)).cast("i"))))
+        ArrowExport(list of fixed_size_list[3] of uint8, 2 rows)
     """
     if _core.core_name == "ctypes":
         from interchange._core._arrow import refuse_exports
@@ -264,23 +316,29 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
         raise refuse_exports()
     if kind not in _KINDS:
         what, hint = f"kind={show(kind)}", "pass 'column' or 'tensor'"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
-    is_column = kind == "column"
-    if is_column and (plain := _plain_export(x)) is not None:
+        raise ArgumentError(CALL, what, "IX-ARGUMENT-1", hint)
+    if bools not in _BOOLS:
+        what, hint = f"bools={show(bools)}", "pass 'bits' or 'bytes'"
+        raise ArgumentError(CALL, what, "IX-ARGUMENT-1", hint)
+    simple = kind == "column" and name is mask is nullable is metadata is None
+    if simple and (plain := _plain_export(x)) is not None:
         return plain
-    if is_mapping(x):
-        return _table(x, kind)
-    array = import_any(x, call=_CALL)
-    if is_column and (plain := _plain_export(array)) is not None:
-        return plain
-    try:
-        field = field_of(array, kind, "", _CALL)
-    except InterchangeError as error:
-        keep_array(error, x, array)
-        raise
-    return ArrowExport((array,), field, kind)
+    if name is not None:
+        check_name(name, "the name is")
+    part = Builder(kind, bools).build(x, Options(name or "", mask, nullable, metadata))
+    if simple and part.field.format[:2] not in _OTHERS:
+        plain = _plain_export(part.arrays[0])
+        if plain is not None and plain._field == part.field:
+            return plain
+    on_host = all(array.device is CPU for array in part.arrays)
+    target = bits_of(part.field) if bools != "bytes" and on_host else None
+    return ArrowExport(
+        part.arrays, part.field, kind, memory=part.memory, target=target, bools=bools
+    )
 
 
+_OTHERS: Final = frozenset({"+s", "+l", "+L", "+v"})
+"""Formats of columns with other memory than that of one array."""
 _MOST_TYPES: Final = 256
 _plain: Final[dict[bytes, tuple[ArrowField, str, ArrowOwner]]] = {}
 """Element type and extents of a plain column -> its field, kind, and the field as a struct."""
@@ -294,48 +352,8 @@ def _plain_export(x: Any) -> ArrowExport | None:
     array, key = found
     known = _plain.get(key)
     if known is None:
-        field = field_of(array, "column", "", _CALL)
+        field = field_of(array, "column", "", CALL)
         if len(_plain) >= _MOST_TYPES:
             _plain.clear()
         known = _plain[key] = (field, "column", _core.arrow_type(field))
     return ArrowExport((array,), *known)
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name can be a C string: no NUL, and valid UTF-8."""
-    try:
-        return b"\0" not in name.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
-        return False
-
-
-def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
-    """Return the export of several arrays, each as a column."""
-    for name in columns:
-        if not isinstance(name, str) or not _is_text(name):
-            what, hint = f"a column is called {show(name)}", "name columns by text without NUL"
-            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
-    arrays: dict[str, Array] = {}
-    try:
-        for name, x in columns.items():
-            arrays[name] = import_any(x, call=_CALL)
-        return ArrowExport(tuple(arrays.values()), _field_of_table(arrays, kind), kind)
-    except InterchangeError as error:
-        keep_arrays(error, columns, [(columns[name], array) for name, array in arrays.items()])
-        raise
-
-
-def _field_of_table(arrays: Mapping[str, Array], kind: str) -> ArrowField:
-    """Return the type of a table of several arrays."""
-    fields = tuple(
-        field_of(array, kind if array.ndim > 1 else "column", name, _CALL)
-        for name, array in arrays.items()
-    )
-    for what, said in (
-        ("lengths", [array.shape[0] for array in arrays.values()]),
-        ("devices", [array.device for array in arrays.values()]),
-    ):
-        if len(set(said)) > 1:
-            differ = f"the columns have the {what} {', '.join(map(str, said))}"
-            raise ViewError(_CALL, differ, "ARROW-OUT-3")
-    return ArrowField("+s", children=fields)

@@ -122,6 +122,12 @@ TESTED = {
     "functions/test_producer_mixin.py": {
         "IX-PRODUCER-1": "test_an_answer_that_is_no_array_is_refused",
     },
+    "functions/test_to_arrow_options.py": {
+        "ARROW-OUT-4": "test_masks_are_refused_by_their_rule",
+        "ARROW-OUT-5": "test_nulls_need_a_nullable_field",
+        "ARROW-OUT-6": "test_offsets_are_refused_by_their_rule",
+        "ARROW-OUT-7": "test_lists_of_arrays_are_refused_by_their_rule",
+    },
     "functions/test_to_arrow_refused.py": {
         "ARROW-OUT-1": "test_elements_that_have_no_view_as_numbers",
         "ARROW-OUT-2": "test_a_fix_leads_out",

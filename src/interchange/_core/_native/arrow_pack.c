@@ -10,33 +10,12 @@
 #endif
 
 #define MOST_WITH_GIL (1 << 16) /* [bytes] */
-#define NAT INT64_MIN           /* of datetime64 and timedelta64 */
 
 /* ---------------------------------------------------------------- bits */
-
-/* The bits of up to eight bytes or times, the first the lowest. */
-static unsigned bits_of_bytes(const uint8_t *source, int64_t count)
-{
-    unsigned bits = 0;
-
-    for (int64_t i = 0; i < count; i++)
-        bits |= (unsigned)(source[i] != 0) << i;
-    return bits;
-}
-
-static unsigned bits_of_times(const int64_t *source, int64_t count)
-{
-    unsigned bits = 0;
-
-    for (int64_t i = 0; i < count; i++)
-        bits |= (unsigned)(source[i] != NAT) << i;
-    return bits;
-}
 
 static int64_t pack_bytes(const uint8_t *source, int64_t count, uint8_t *out)
 {
     int64_t ones = 0, i = 0;
-    unsigned bits;
 
 #if defined(__x86_64__)
     const __m128i zero = _mm_setzero_si128(), one = _mm_set1_epi8(1);
@@ -50,27 +29,17 @@ static int64_t pack_bytes(const uint8_t *source, int64_t count, uint8_t *out)
     }
     ones = _mm_cvtsi128_si64(sums) + _mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums));
 #endif
-    for (; i < count; i += 8) {
-        bits = bits_of_bytes(source + i, count - i < 8 ? count - i : 8);
-        *out++ = (uint8_t)bits;
-        ones += __builtin_popcount(bits);
+    for (; i < count; out++) {
+        *out = 0;
+        for (int bit = 0; bit < 8 && i < count; bit++, i++) {
+            *out |= (uint8_t)((source[i] != 0) << bit);
+            ones += source[i] != 0;
+        }
     }
     return ones;
 }
 
-static int64_t pack_times(const int64_t *source, int64_t count, uint8_t *out)
-{
-    int64_t ones = 0;
-
-    for (int64_t i = 0; i < count; i += 8) {
-        unsigned bits = bits_of_times(source + i, count - i < 8 ? count - i : 8);
-        *out++ = (uint8_t)bits;
-        ones += __builtin_popcount(bits);
-    }
-    return ones;
-}
-
-/* pack_bits(source, count, out, width) */
+/* pack_bits(source, count, out) */
 static PyObject *pack_bits(PyObject *module, PyObject *args)
 {
     PyThreadState *state = NULL;
@@ -78,10 +47,9 @@ static PyObject *pack_bits(PyObject *module, PyObject *args)
     PyObject *source, *out;
     long long count, ones;
     void *to;
-    int width;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OLOi:pack_bits", &source, &count, &out, &width))
+    if (!PyArg_ParseTuple(args, "OLO:pack_bits", &source, &count, &out))
         return NULL;
     from = PyLong_AsVoidPtr(source);
     to = PyLong_AsVoidPtr(out);
@@ -89,7 +57,7 @@ static PyObject *pack_bits(PyObject *module, PyObject *args)
         return NULL;
     if (count > MOST_WITH_GIL)
         state = PyEval_SaveThread();
-    ones = width == 8 ? pack_times(from, count, to) : pack_bytes(from, count, to);
+    ones = pack_bytes(from, count, to);
     if (state != NULL)
         PyEval_RestoreThread(state);
     return PyLong_FromLongLong(ones);
@@ -142,7 +110,7 @@ static PyObject *write_offsets(PyObject *module, PyObject *args)
 
 PyMethodDef arrow_pack_functions[] = {
     {"pack_bits", pack_bits, METH_VARARGS,
-     "pack_bits(source, count, out, width): see interchange._core.core_protocol."},
+     "pack_bits(source, count, out): see interchange._core.core_protocol."},
     {"write_offsets", write_offsets, METH_VARARGS,
      "write_offsets(out, width, count, source, step): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},

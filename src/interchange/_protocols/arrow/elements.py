@@ -10,11 +10,13 @@ from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.dtype_table import BY_NAME, FAMILIES
 from interchange._types.dtypes import DType
 from interchange._types.errors import UnsupportedDTypeError, show
 from interchange._types.layout import MOST_AXES
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
+from interchange.abi.arrow_formats import ArrowFormat
 
 from .types import LISTS, read_type
 
@@ -23,8 +25,15 @@ if TYPE_CHECKING:
 
 TENSOR: Final = "arrow.fixed_shape_tensor"
 BOOL8: Final = "arrow.bool8"
+FLOAT_PREFIX: Final = "interchange."
+FLOATS: Final = frozenset(
+    name
+    for name, (code, bits) in BY_NAME.items()
+    if bits in {8, 16} and FAMILIES[code].category == "real floating" and FAMILIES[code].ml_dtypes
+)
+"""Dtypes that are stored as fixed-size binary, in an extension type of the prefix and the name."""
 
-_VARIABLE: Final = "arrow.variable_shape_tensor"
+VARIABLE_TENSOR: Final = "arrow.variable_shape_tensor"
 _UNION: Final = "pass one of its children, since the elements have several types"
 _FIXES: Final = {
     "null": "pass a column with elements: all of these are null",
@@ -81,6 +90,7 @@ def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, cal
     order: list[int] = []
     level = column
     while True:
+        level = level if storage else _as_float(level)
         levels.append(level)
         axes, places = _axes_of(level, storage=storage, call=call)
         order += [len(shape) + place for place in places]
@@ -95,6 +105,15 @@ def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, cal
     dtype = _dtype_of(level, storage=storage, call=call)
     is_bits = level.format.kind == "bool"
     return Elements(dtype, tuple(levels), tuple(shape), tuple(order), is_bits)
+
+
+def _as_float(level: ColumnType) -> ColumnType:
+    """Return the level of numbers for one of floats that are stored as fixed-size binary."""
+    name = (level.extension or "").removeprefix(FLOAT_PREFIX)
+    is_float = name in FLOATS and level.extension != name and level.format.kind == "bytes"
+    if not is_float or level.format.size != _dtype_named(name).itemsize:
+        return level
+    return level._replace(format=ArrowFormat(name, "number", name), extension=None)
 
 
 def _axes_of(level: ColumnType, *, storage: bool, call: str) -> tuple[list[int], list[int]]:
@@ -142,7 +161,7 @@ def _dtype_named(name: str) -> DType:
 
 def _hint_for(level: ColumnType) -> str:
     """Return the fix for elements without a fixed width."""
-    if level.extension == _VARIABLE:
+    if level.extension == VARIABLE_TENSOR:
         return "pass the tensors of each shape by themselves, as `arrow.fixed_shape_tensor`"
     if level.format.kind == "struct":
         names = [read_type(child).name for child in level.children[:1]]

@@ -24,7 +24,7 @@ from interchange.abi.arrow_formats import (
     encode_metadata,
 )
 
-from .elements import BOOL8, TENSOR
+from .elements import BOOL8, FLOAT_PREFIX, FLOATS, TENSOR
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
@@ -34,12 +34,16 @@ _FORMATS: Final = {dtype: text for text, dtype in NUMBERS.items()}
 _MOST: Final = 2**31 - 1  # elements of a fixed-size list
 
 
-def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
+def field_of(
+    tensor: Tensor, kind: str, name: str, call: str, element: ArrowField | None = None
+) -> ArrowField:
     """Return the type of the column for an array.
 
     `tensor`: the array; its first axis counts the elements of the column.
     `kind`: whether further axes become nested lists, or one tensor.
     `name`: name of the column.
+    `element`: the type of one value, if it is not that of the dtype; fixed-size binary consists of
+        the bytes along the last axis.
 
     Raises UnsupportedDTypeError: arrow has no type for the elements (ARROW-OUT-1).
     Raises ViewError: no axis counts the elements, or an axis is too long for a list (ARROW-OUT-1).
@@ -51,8 +55,11 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     if spec.device.has_handles:
         what = f"the memory is on {spec.device}, which has handles and no addresses"
         raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1")
-    element = _element_of(spec.dtype, call)
     shape = spec.shape
+    if element is None:
+        element = _element_of(spec.dtype, call)
+    elif element.format.startswith("w:"):
+        shape = shape[:-1]
     if not shape:
         raise ViewError(call, "the array has no axes", "ARROW-OUT-1", "pass `x.reshape(1)`")
     if max(shape[1:], default=0) > _MOST:
@@ -61,7 +68,7 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     if tensor.ptr % spec.dtype.itemsize and spec.layout.size:
         what = f"elements of {spec.dtype.itemsize} bytes are at {tensor.ptr:#x}"
         raise CopyNeededError(call, what, "ARROW-BUFFER-2", "pass `x.copy()`")
-    if kind == "tensor":
+    if kind == "tensor" and len(shape) == len(spec.shape):
         return _tensor_field(element, spec.layout, name, call)
     if not spec.layout.is_c_contiguous:
         raise _not_contiguous_error(spec.layout, call)
@@ -79,6 +86,9 @@ def _element_of(dtype: DType, call: str) -> ArrowField:
     text = _FORMATS.get(str(dtype))
     if text is not None:
         return ArrowField(text)
+    if str(dtype) in FLOATS:
+        pairs = [(EXTENSION_NAME, f"{FLOAT_PREFIX}{dtype}".encode()), (EXTENSION_METADATA, b"")]
+        return ArrowField(f"w:{dtype.itemsize}", metadata=encode_metadata(pairs))
     raise UnsupportedDTypeError(call, f"elements are {dtype}", "ARROW-OUT-1", _instead_of(dtype))
 
 
@@ -106,7 +116,7 @@ def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> 
         what = f"shape {layout.shape} has no axes for tensors"
         raise ViewError(call, what, "ARROW-OUT-1", "pass `kind='column'`")
     inner = layout.shape[1:]
-    order = _order_in_memory(layout)
+    order = order_in_memory(layout)
     shape = [inner[axis] for axis in order]
     if not _is_dense(layout, order):
         raise _not_contiguous_error(layout, call)
@@ -122,7 +132,7 @@ def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> 
     return ArrowField(f"+w:{size}", name, encode_metadata(pairs), children=(child,))
 
 
-def _order_in_memory(layout: Layout) -> list[int]:
+def order_in_memory(layout: Layout) -> list[int]:
     """Return the axes after the first, in descending order of their strides."""
     if layout.is_c_contiguous:
         return list(range(len(layout.shape) - 1))

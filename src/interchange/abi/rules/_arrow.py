@@ -290,6 +290,32 @@ _OURS: Final = (
         "pass columns of one length, on one device",
         "data, Record batches; device, Record batches",
     ),
+    Rule(
+        "ARROW-OUT-4",
+        "a mask has a bool for each row, or for each element, True where there is a value",
+        "pass bools, one for each row",
+        "interchange; Arrow columnar format, Validity bitmaps",
+    ),
+    Rule(
+        "ARROW-OUT-5",
+        "a field that is not nullable has no nulls",
+        "pass `nullable=None`, or fill the nulls first",
+        "data, ArrowSchema.flags",
+    ),
+    Rule(
+        "ARROW-OUT-6",
+        "the offsets of lists are int32 or int64 on one axis, one more than there are lists; views "
+        "of lists have as many offsets as sizes, of the same dtype",
+        "pass offsets of int32 or int64, which begin at 0",
+        "Arrow columnar format, Variable-size List Layout; ListView Layout",
+    ),
+    Rule(
+        "ARROW-OUT-7",
+        "the arrays of a list become one column if they have one dtype and number of axes; with "
+        "several axes they are tensors",
+        "pass arrays of one dtype, with equally many axes",
+        "interchange; extensions, Variable shape tensor",
+    ),
 )
 
 ARROW: Final = _HANDED_OVER + _DESCRIBED + _IN_TURN + _ON_DEVICES + _OURS
