@@ -41,6 +41,7 @@ NUMBERS_ALONE = {"format-of-text": "ARROW-TYPE-1"}
 WAY_OF = {
     "dictionary-of-its-schema": "with-storage",
     "dictionary-without-its-array": "with-storage",
+    **{name: "ragged" for name in RULE_OF if name.startswith("text-")},
     **{name: "with-copy" for name in RULE_OF if name.endswith("at-its-end")},
     **{name: "with-copy" for name in RULE_OF if name.startswith("stream-of-three-fails")},
 }

@@ -210,7 +210,7 @@ def _numbers(job: Import, elements: Elements, chunks: list[Chunk]) -> Array:
 def _joined(job: Import, plan: Ragged, parts: list[_Part]) -> tuple[Array, ...]:
     """Return the offsets of all chunks in new memory, and the sizes of views.
 
-    Raises CopyNeededError: one does not fit its type (ARROW-CHUNK-2).
+    Raises ExchangeError: one does not fit its type (ARROW-CHUNK-2).
     """
     width = plan.levels[-1].format.width
     total = sum(len(part.used.elements) for part in parts)

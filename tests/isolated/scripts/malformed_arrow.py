@@ -26,6 +26,14 @@ def nested(levels):
     return arrow.lists(shape=(2, *[1] * levels))
 
 
+def ragged_nested(levels):
+    """Lists of one list of one list..., of types without a length."""
+    found = arrow.numbers(length=1)
+    for _ in range(levels):
+        found = arrow.ragged((1,), found)
+    return found
+
+
 def failing(**flow):
     """A stream of three chunks that fails."""
     flow = {"next_error": errno.EIO, **flow}
@@ -38,6 +46,27 @@ def nulls_of(null_count, **changes):
 
 def of_table(**changes):
     return arrow.table(x=arrow.numbers()).but(chunk=changes)
+
+
+def offsets(*numbers, sizes=(), kind="+l", **changes):
+    """Lists of up to 9 numbers with these offsets, and with sizes if they are views."""
+    source = arrow.ragged(
+        (1,) * (len(sizes) or len(numbers) - 1), arrow.numbers(length=9), kind=kind
+    )
+    letter = "q" if kind.endswith("L") else "i"
+    for memory, given in zip(source.chunks[0].memory, (numbers, sizes), strict=False):
+        memory.view()[: struct.calcsize(letter) * len(given)] = struct.pack(
+            f"={len(given)}{letter}", *given
+        )
+    return source.but(**changes)
+
+
+def text(*numbers):
+    """Text with these offsets, and without bytes."""
+    source = arrow.texts(["a"] * (len(numbers) - 1))
+    data = struct.pack(f"={len(numbers)}i", *numbers)
+    source.chunks[0].memory[0].view()[: len(data)] = data
+    return source.but(buffers=(*source.chunks[0].buffers[:2], None))
 
 
 def tensor(parameters):
@@ -126,6 +155,36 @@ ABSURD = {
     "tensor-of-65-axes": (
         "DLP-SHAPE-1", lambda: tensor(json.dumps({"shape": [2, 3, *[1] * 63]}))
     ),
+    "offsets-decrease": ("ARROW-OFFSET-2", lambda: offsets(0, 3, 2, 5)),
+    "offsets-of-64-bits-decrease": ("ARROW-OFFSET-2", lambda: offsets(2**40, 5, kind="+L")),
+    "offsets-negative": ("ARROW-OFFSET-1", lambda: offsets(-1, 1, 3)),
+    "offsets-least": ("ARROW-OFFSET-1", lambda: offsets(0, -(2**63), 3, kind="+L")),
+    "offsets-beyond-their-child": ("ARROW-LENGTH-2", lambda: offsets(0, 5, 10)),
+    "offsets-of-64-bits-beyond-their-child": (
+        "ARROW-LENGTH-2", lambda: offsets(2**62, 2**63 - 1, kind="+L")
+    ),
+    "offsets-null": ("ARROW-BUFFER-1", lambda: offsets(0, 1).but(buffers=(None, None))),
+    "offsets-of-2**62-lists": ("DLP-SHAPE-4", lambda: offsets(0, 1, length=2**62)),
+    "offsets-behind-2**62-lists": ("DLP-SHAPE-4", lambda: offsets(0, 1, offset=2**62)),
+    "offsets-of-lists-in-lists-decrease": (
+        "ARROW-OFFSET-2", lambda: arrow.ragged((1, 1), offsets(0, 3, 2))
+    ),
+    "views-negative": ("ARROW-OFFSET-1", lambda: offsets(0, -3, sizes=(1, 1), kind="+vl")),
+    "views-of-negative-size": ("ARROW-OFFSET-1", lambda: offsets(0, 1, sizes=(1, -1), kind="+vL")),
+    "views-overflow": ("ARROW-OFFSET-3", lambda: offsets(0, 9, sizes=(1, 2**31 - 1), kind="+vl")),
+    "views-of-64-bits-overflow": (
+        "ARROW-OFFSET-3", lambda: offsets(1, 0, sizes=(2**63 - 1, 0), kind="+vL")
+    ),
+    "views-beyond-their-child": ("ARROW-LENGTH-2", lambda: offsets(8, sizes=(2,), kind="+vl")),
+    "views-without-sizes": (
+        "ARROW-BUFFER-1",
+        lambda: offsets(0, 0, sizes=(1, 1), kind="+vl").but(buffers=(None, 8, None)),
+    ),
+    "ragged-levels-64": ("DLP-SHAPE-1", lambda: ragged_nested(64)),
+    "ragged-levels-200": ("DLP-SHAPE-1", lambda: ragged_nested(200)),
+    "text-offsets-decrease": ("ARROW-OFFSET-2", lambda: text(0, 3, 2)),
+    "text-offsets-negative": ("ARROW-OFFSET-1", lambda: text(-1, 3, 4)),
+    "text-without-bytes": ("ARROW-BUFFER-1", lambda: text(0, 3, 4)),
     "device-of-bool": (
         "ARROW-DEVICE-1", lambda: arrow.bools().as_device_array(arrow.Place(-(2**31)))
     ),
@@ -191,6 +250,7 @@ WAYS = {
     "object": ix.from_arrow,
     "with-storage": partial(ix.from_arrow, storage=True),
     "with-copy": partial(ix.from_arrow, copy=True),
+    "ragged": partial(ix.from_arrow, ragged=True),
     "with-mask": partial(ix.from_arrow, nulls="separate"),
     "with-all": partial(ix.from_arrow, nulls="separate", copy=True, storage=True),
     "never-copied": partial(ix.from_arrow, copy=False),
