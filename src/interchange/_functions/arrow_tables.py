@@ -6,12 +6,12 @@ Source: Arrow columnar format, Struct Layout; The Arrow C data interface, Record
 from __future__ import annotations
 
 import contextlib
-from math import prod
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._array import Array, transfers
-from interchange._array.copy_into import copy_into, is_copied_here
+from interchange._array.copy_into import copy_into
 from interchange._array.empty_arrays import empty_array
+from interchange._protocols import host
 from interchange._protocols.arrow.buffers import child_of, read_level
 from interchange._protocols.arrow.elements import (
     RAGGED_KINDS,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .arrow_columns import Import, Request
 
 _MOST_NAMED: Final = 8  # names in an error
-_BLOCK: Final = 2**18  # elements of a matrix that stay in a cache while columns are written to it
+_BLOCK: Final = 2**20  # of a matrix: stays in a cache while columns are written to it [bytes]
 _FEW: Final = 4  # columns that are written as fast without blocks
 _FEWEST_ROWS: Final = 1024  # of a block
 
@@ -347,16 +347,27 @@ def _stack(
 
 
 def _fill(block: Array, columns: list[Array], axis: int | None, stream: Any, call: str) -> None:
-    """Copy columns into one array: whole, or many of them by blocks of rows on the host.
+    """Copy columns into one array, on the host or by the driver of their device."""
+    if axis and block.device.is_host_accessible:
+        _fill_rows(block, columns, call)
+        return
+    for place, column in enumerate(columns):
+        copy_into(block[:, place] if axis else block[place], column, stream, call)
+
+
+def _fill_rows(block: Array, columns: list[Array], call: str) -> None:
+    """Copy columns into rows on the host, many of them by blocks of rows.
 
     A block stays in a cache until all columns are in it; otherwise each column would write to every
     line of the memory of the array.
     """
-    rows, step = columns[0].shape[0], columns[0].shape[0]
-    if axis and len(columns) > _FEW and not is_copied_here(block):
-        step = max(_FEWEST_ROWS, _BLOCK // (len(columns) * prod(columns[0].shape[1:]) or 1))
+    target = host.as_ndarray(block, call, carrier=True)
+    sources = [host.as_ndarray(column, call, carrier=True) for column in columns]
+    rows = len(target)
+    step = rows
+    if len(columns) > _FEW and rows:
+        step = max(_FEWEST_ROWS, _BLOCK * rows // max(target.nbytes, 1))
     for start in range(0, rows, step or 1):
-        here = slice(start, start + step)
-        for place, column in enumerate(columns):
-            target = block[here, place] if axis else block[place, here]
-            copy_into(target, column[here], stream, call)
+        here = target[start : start + step]
+        for place, source in enumerate(sources):
+            here[:, place] = source[start : start + step]
