@@ -65,8 +65,10 @@ ELSEWHERE = {
     ),
 }
 """Further functions that import: the callable, and its keywords."""
-WITHOUT_ARRAYS = {"cuda.device_array", "cuda.jit", "from_pointer", "inspect", "set_backend"}
-"""Functions that take no array, or, as `inspect`, return none of its memory."""
+WITHOUT_ARRAYS = {
+    *("batches", "cuda.device_array", "cuda.jit", "from_pointer", "inspect", "set_backend"),
+}
+"""Functions that take no array, as `batches`, or return none of its memory, as `inspect`."""
 MEMORY = {
     "cuda.as_cuda_array": "cuda",
     "cuda.from_cuda_array_interface": "cuda",

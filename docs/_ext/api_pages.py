@@ -70,6 +70,7 @@ RELATED: Final = {
         "TARGETS Target convert",
         "to_arrow ArrowExport from_arrow",
         "Meaning from_arrow to_arrow",
+        "batches Batches from_arrow",
         "to_cai CudaArrayView from_cai",
         "array_namespace xp like compat.upgrade",
         "set_backend Backend BackendUnavailableError",
@@ -213,7 +214,8 @@ def _remove_stale_pages(_app: Sphinx) -> None:
 
 
 NAMES: Final = {
-    f"interchange.cuda.{one}": f"interchange.cuda.{one}-function" for one in ("event", "stream")
+    f"interchange.{one}": f"interchange.{one}-function"
+    for one in ("batches", "cuda.event", "cuda.stream")
 }
 """Object -> its page, if it would differ from another one in case only."""
 

@@ -51,6 +51,7 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from . import compat as compat, typing as typing, xp as xp
     from ._array.contract import Contract
     from ._functions.accepts_arrays import accepts_arrays, viewable
+    from ._functions.arrow_batches import Batches, batches
     from ._functions.arrow_in import from_arrow
     from ._functions.arrow_out import ArrowExport, to_arrow
     from ._functions.borrow import borrow
@@ -79,6 +80,7 @@ __all__ = [
     "AxesError",
     "Backend",
     "BackendUnavailableError",
+    "Batches",
     "ConsumedCapsuleError",
     "Contract",
     "ContractError",
@@ -108,6 +110,7 @@ __all__ = [
     "accepts_arrays",
     "array_namespace",
     "asarray",
+    "batches",
     "borrow",
     "convert",
     "core_name",
@@ -131,6 +134,7 @@ __all__ = [
 _LATER = {
     "_array.contract": ("Contract",),
     "_functions.accepts_arrays": ("accepts_arrays", "viewable"),
+    "_functions.arrow_batches": ("Batches", "batches"),
     "_functions.arrow_in": ("from_arrow",),
     "_functions.arrow_out": ("ArrowExport", "to_arrow"),
     "_functions.borrow": ("borrow",),

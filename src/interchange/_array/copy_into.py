@@ -107,6 +107,18 @@ def copy_into(target: Any, source: Any, stream: Any, call: str) -> None:
             copy.keep_source()
 
 
+def copy_into_part(whole: Any, key: Any, source: Any, stream: Any, call: str) -> None:
+    """Copy elements into a part of an array, as `copy_into`; the work is pending on all of it.
+
+    `key`: the index of the part, for a view.
+    """
+    part = whole[key]
+    copy_into(part, source, stream, call)
+    work = pending_work_of(part)
+    if work is not None:
+        whole._pending_work = work
+
+
 class _SourceInUse:
     """Keeps a source alive until a copy into memory of another owner is complete."""
 

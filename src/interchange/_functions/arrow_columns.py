@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array, transfers
-from interchange._array.copy_into import copy_into
+from interchange._array.copy_into import copy_into_part
 from interchange._protocols import host
 from interchange._protocols.arrow import chunk_views, nulls
 from interchange._protocols.arrow.buffers import own_validity, referenced
@@ -288,7 +288,7 @@ class Column(Values):
             stop = start + part.shape[0]
             has_stream = {out.device.type, part.device.type} & STREAM_RULES.keys()
             stream = self.job.request.stream if has_stream else None
-            copy_into(out[start:stop], part, stream, self.call)
+            copy_into_part(out, slice(start, stop), part, stream, self.call)
             start = stop
         if not is_ours:
             wait_on_host(out, self.call)

@@ -20,33 +20,50 @@ from .arrow_columns import IF_NEEDED, Import, Request, import_joined
 from .arrow_tables import import_table, plan_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from interchange._array import Array
     from interchange._protocols.arrow.producers import Taken
 
+    T = TypeVar("T")
 
-def import_arrow(
-    x: Any,
+
+def import_arrow(x: Any, *, call: str, **options: Any) -> Any:
+    """Return an Array of a column, or what else the options request, as for `make_request`."""
+    request = make_request(call, **options)
+    return raise_refusals(call, lambda: _import(x, take(x, call), request, call))
+
+
+def make_request(
+    call: str,
     *,
     nulls: Any = "refuse",
     device: Any = None,
     copy: bool | str | None = None,
     out: tuple[Array, bool] | None = None,
     stream: Any = None,
-    call: str,
     **options: Any,
-) -> Any:
-    """Return an Array of a column, or what else the options request.
+) -> Request:
+    """Return the options of an import after their checks.
 
-    `x`, `nulls`, `device`, `copy`, `stream`: as for `interchange.from_arrow`.
+    `nulls`, `device`, `copy`, `stream`: as for `interchange.from_arrow`.
     `out`, `options`: as in `Request`.
+
+    Raises ArgumentError: a value is of another type, or contradicts another (IX-ARGUMENT-1).
     """
     separate, fill = read_nulls(nulls, call)
     check_copy(copy, call)
+    for word in ("ragged", "storage", "meaning"):
+        if not isinstance(options.get(word, False), bool):
+            what = f"{word}={show(options[word])}"
+            raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass a bool")
+    options["storage"] = options.get("storage", False) or options.get("meaning", False)
     target = None if device is None else Device.of(device, call)
     stream_handle(stream, call)
     if out is not None:
         _check_out(out[0], target, copy, call)
-    request = Request(
+    return Request(
         separate=separate,
         fill=fill,
         device=target,
@@ -55,11 +72,14 @@ def import_arrow(
         stream=stream,
         **options,
     )
-    taken = cause = None
+
+
+def raise_refusals(call: str, step: Callable[[], T]) -> T:
+    """Return the result of a step; raise its errors as errors of a call that own the taken data."""
+    cause = None
     told: InterchangeError | None
     try:
-        taken = take(x, call)
-        return _import(x, taken, request, call)
+        return step()
     except BrokenRule as broken:
         told = _owning(error_for(call, broken.what, broken.rule), getattr(broken, "taken", None))
     except InterchangeError as error:
@@ -69,7 +89,7 @@ def import_arrow(
     try:
         raise told from cause  # here, so that no traceback keeps the refused data alive
     finally:
-        told = taken = None  # the error refers to this frame, and can release its data
+        told = None  # the error refers to this frame, and can release its data
 
 
 def read_nulls(nulls: Any, call: str) -> tuple[bool, Any]:

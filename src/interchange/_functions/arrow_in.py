@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-from interchange._types.errors import ArgumentError, ReadOnlyError, show
+from interchange._types.errors import ArgumentError, ReadOnlyError
 
 from .arrow_importing import import_arrow
 from .arrow_tables import check_columns
@@ -220,13 +220,10 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         >>> from_arrow(column).shape
         (4, 3)
     """
-    for word, value in (("ragged", ragged), ("storage", storage), ("meaning", meaning)):
-        if not isinstance(value, bool):
-            raise ArgumentError(_CALL, f"{word}={show(value)}", "IX-ARGUMENT-1", "pass a bool")
-    if meaning and axis is not None:
+    if meaning is True and axis is not None:
         hint = "request a dict: each column has a meaning of its own"
         raise ArgumentError(_CALL, f"meaning=True and axis={axis}", "IX-ARGUMENT-1", hint)
-    if ragged and (out is not None or axis is not None):
+    if ragged is True and (out is not None or axis is not None):
         word = "out" if out is not None else "axis"
         what, hint = f"ragged=True and {word}=, which is for one array", f"omit `{word}=`"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
@@ -238,7 +235,7 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         axis=axis,
         nulls=nulls,
         ragged=ragged,
-        storage=storage or meaning,
+        storage=storage,
         meaning=meaning,
         device=device,
         copy=copy,

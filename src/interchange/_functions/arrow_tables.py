@@ -9,7 +9,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._array import Array, transfers
-from interchange._array.copy_into import copy_into
+from interchange._array.copy_into import copy_into_part
 from interchange._array.empty_arrays import empty_array
 from interchange._protocols import host
 from interchange._protocols.arrow.buffers import child_of, read_level
@@ -34,7 +34,7 @@ from interchange._types.unknown_names import name_nearest
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
-from .arrow_columns import import_column
+from .arrow_columns import IF_NEEDED, import_column
 from .arrow_copies import check_out
 from .arrow_ragged import Ragged, import_ragged
 
@@ -305,7 +305,7 @@ def _stacked(job: Import, plan: Fields, nodes: list[Node]) -> Any:
     request, call = job.request, job.call
     if request.copy is False:
         raise CopyNeededError(call, f"{len(plan.places)} columns become one array", "ARROW-FIELD-2")
-    one = job.but(request._replace(copy=None, device=None, axis=None, out=None))
+    one = job.but(request._replace(copy=IF_NEEDED, device=None, axis=None, out=None))
     parts = [_values_of(one, plan, [node]) for node in nodes] or [_values_of(one, plan, [])]
     if not request.separate:
         return _stack(job, plan, parts, request.out)
@@ -326,6 +326,10 @@ def _stack(
     `out`: the memory for them, as in `Request`.
     """
     request, call, first = job.request, job.call, parts[0][0]
+    shapes = {array.shape[1:] for part in parts for array in part}
+    if len(shapes) > 1:
+        what = f"elements have the shapes {' and '.join(map(str, sorted(shapes)[:2]))}"
+        raise ExchangeError(call, what, "ARROW-FIELD-2")
     rows, count = sum(part[0].shape[0] for part in parts), len(plan.places)
     shape = ((rows, count) if request.axis else (count, rows)) + first.shape[1:]
     if out is None:
@@ -335,24 +339,19 @@ def _stack(
         check_out(whole, Layout(shape), first.dtype, call)
     start = 0
     for part in parts:
-        stop = start + part[0].shape[0]
-        block = whole[start:stop] if request.axis else whole[:, start:stop]
-        _fill(block, part, request.axis, request.stream, call)
-        start = stop
+        here = slice(start, start + part[0].shape[0])
+        if request.axis and whole.device.is_host_accessible:
+            _fill_rows(whole[here], part, call)
+        else:
+            for place, column in enumerate(part):
+                key = (here, place) if request.axis else (place, here)
+                copy_into_part(whole, key, column, request.stream, call)
+        start = here.stop
     if out is not None and not out[1]:
         wait_on_host(whole, call)
     return transfers.place(
         whole, request.device, copy=None, needs_copy=False, stream=request.stream, call=call
     )
-
-
-def _fill(block: Array, columns: list[Array], axis: int | None, stream: Any, call: str) -> None:
-    """Copy columns into one array, on the host or by the driver of their device."""
-    if axis and block.device.is_host_accessible:
-        _fill_rows(block, columns, call)
-        return
-    for place, column in enumerate(columns):
-        copy_into(block[:, place] if axis else block[place], column, stream, call)
 
 
 def _fill_rows(block: Array, columns: list[Array], call: str) -> None:

@@ -40,6 +40,30 @@ def lists(**said):
     return lambda: _native.make_arrow(field, arrow_given.column(block), block, None)
 
 
+def table():
+    """Return the capsules of a table of two columns."""
+    fields = tuple(ArrowField("f", name) for name in "xy")
+    column = ArrowColumn(6, buffers=(0, address))
+    whole = ArrowColumn(6, buffers=(0,), children=(column, column))
+    return _native.make_arrow(ArrowField("+s", children=fields), whole, block, None)
+
+
+def batches(size=None, count=3, **keywords):
+    """Return an operation that reads batches of several tables."""
+
+    def act():
+        for batch in ix.batches((table() for _ in range(count)), size=size, **keywords):
+            batch["x"][:2]
+
+    return act
+
+
+def stopped():
+    """Stop in the middle, with the first batch."""
+    with ix.batches((table() for _ in range(3)), size=8) as found:
+        next(found)
+
+
 def taken(make, **keywords):
     """Return an operation that imports a producer created each time."""
     return lambda: ix.from_arrow(make(), **keywords)
@@ -97,6 +121,12 @@ IN = {
     "in-nulls": taken(lent(buffers=(EVEN, address), null_count=2), nulls="separate"),
     "in-storage": taken(lent("tdD"), storage=True),
     "in-chunks": of_zoo(two_chunks, copy=True),
+    "in-table": taken(table, columns=["y", "x"]),
+    "in-axis": taken(table, columns=["y", "x"], axis=1),
+    "in-batches": batches(),
+    "in-batches-cut": batches(4),
+    "in-batches-copied": batches(4, copy=True, count=2),
+    "in-batches-stopped": stopped,
     "in-asarray": of_zoo(lambda: arrow.numbers().as_stream()),
 }
 
@@ -122,6 +152,8 @@ REFUSALS = {
     "refuse-type": refusal(lent("u", buffers=(0, address, address))),
     "refuse-storage": refusal(lent("tdD")),
     "refuse-buffer": refusal(lent(buffers=(0, 0))),
+    "refuse-field": refusal(table, columns=["z"]),
+    "refuse-batch": refused(batches(8, copy=False), ix.CopyNeededError),
     "refuse-chunks": of_zoo(two_chunks, ix.CopyNeededError),
     "refuse-stream": of_zoo(failing, ix.ExchangeError, copy=True),
     "refuse-device": refusal(lambda: lent()((99, 0, 0))),
@@ -133,7 +165,10 @@ REFUSALS = {
 ACTS = {**IN, **OUT, **REFUSALS}
 OFTEN = {"in-array", "in-stream", "in-lists", "out-array", "out-stream", "refuse-nulls"}
 """Operations that are repeated 100 000 times."""
-RARELY = {"in-chunks", "in-asarray", "refuse-chunks", "refuse-stream"}
+RARELY = {
+    *(name for name in ACTS if "batch" in name),
+    *("in-chunks", "in-asarray", "refuse-chunks", "refuse-stream"),
+}
 """Operations that create their producers each time, which is slow."""
 FEW = 2_000
 

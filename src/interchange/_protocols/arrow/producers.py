@@ -118,6 +118,21 @@ class Taken:
             raise
         self._end_stream()
 
+    def take_next(self) -> ArrowOwner | None:
+        """Take the next chunk that has elements, which the caller owns; None at the end.
+
+        Raises BrokenRule: as `fill`.
+        """
+        while self.chunks or self._stream is not None:
+            if not self.chunks and self._stream is not None:
+                self._take_next(self._stream)
+                continue
+            chunk = self.chunks.pop(0)
+            if _length_of(chunk):
+                return chunk
+            chunk.release()
+        return None
+
     def _take_next(self, stream: ArrowOwner) -> None:
         """Take the next chunk, or the end of the stream, after which it is not called any more."""
         chunks = self.chunks

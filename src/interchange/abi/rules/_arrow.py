@@ -266,6 +266,18 @@ _OURS: Final = (
         "interchange",
     ),
     Rule(
+        "ARROW-BATCH-1",
+        "all batches have the columns of the first, with the same types",
+        "convert the tables to one schema, or name the columns that they have in common",
+        "interchange; stream, Result lifetimes",
+    ),
+    Rule(
+        "ARROW-BATCH-2",
+        "batches are read once, by one thread at a time",
+        "call `batches()` again for each loop over the data, with a new stream if `x` is one",
+        "interchange; Python data model, Iterator Types",
+    ),
+    Rule(
         "ARROW-CORE-1",
         "exporting memory as Arrow needs the native core, whose callbacks are C functions",
         "set INTERCHANGE_CORE=native, which uses it, or says how to build it",
