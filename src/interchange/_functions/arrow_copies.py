@@ -170,7 +170,10 @@ def check_out(out: Array, layout: Layout, dtype: DType, call: str) -> bool:
     """
     if out.shape != layout.shape or out.dtype is not dtype:
         what = f"out has shape {out.shape} and dtype {out.dtype}"
-        raise ArgumentError(call, f"{what}, the result {layout.shape} and {dtype}", "IX-OUT-1")
+        hint = f"pass `out=np.empty({layout.shape}, '{dtype}')`"
+        raise ArgumentError(
+            call, f"{what}, the result {layout.shape} and {dtype}", "IX-OUT-1", hint
+        )
     axes = zip(out.shape, out.strides, layout.strides, strict=True)
     is_dense = all(extent == 1 or step == expected for extent, step, expected in axes)
     return out.device is CPU and is_dense

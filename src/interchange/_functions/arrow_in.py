@@ -254,7 +254,7 @@ def read_out(out: Any, stream: Any, call: str) -> tuple[Array, bool]:
     found = import_published(out, stream, call)
     if found.readonly is not False:
         what = "out is read-only" if found.readonly else "out is not known to be writable"
-        raise ReadOnlyError(call, what, "DLP-RO-3", "pass a writable array, such as `x.copy()`")
+        raise ReadOnlyError(call, what, "DLP-RO-3", "pass writable memory")
     if found._spec.layout.may_overlap:
         what = f"elements of out may overlap: shape {found.shape}, strides {found.strides}"
         raise ArgumentError(call, what, "IX-OUT-1")

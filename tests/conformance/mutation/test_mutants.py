@@ -109,6 +109,10 @@ TESTED = {
         "ARROW-TYPE-1": "test_elements_of_several_widths_are_refused",
         "ARROW-TYPE-2": "test_storage_is_given_out_on_request",
     },
+    "functions/test_from_arrow_copies.py": {
+        "ARROW-NULL-3": "test_a_number_that_the_dtype_does_not_represent_is_refused",
+        "IX-OUT-1": "test_out_that_does_not_fit_is_refused",
+    },
     "functions/test_from_arrow_nulls.py": {
         "ARROW-NULL-2": "test_nulls_are_refused_with_their_number",
     },

@@ -166,7 +166,7 @@ OURS: Final = (
         "IX-OUT-1",
         "out= is an array with the shape and the dtype of the result, and no two of its elements"
         " share memory",
-        "pass an array of that shape and dtype, such as one from `np.empty(shape, dtype)`",
+        "pass a writable array of that shape and dtype, whose elements do not overlap",
         "interchange",
     ),
     Rule(
