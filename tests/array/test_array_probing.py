@@ -130,6 +130,7 @@ VALUES = {
     "np": np,
     "indices": xp.asarray([0]),
     "y": xp.ones((4, 1)),
+    "other": xp.ones((1, 4)),
 }
 """The names in the hints, besides the Array."""
 

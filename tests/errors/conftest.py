@@ -1,4 +1,4 @@
-"""Paths of the tables of wrong calls, and of the module that executes the fix of an error."""
+"""Path of the module that executes the fix of an error."""
 
 from __future__ import annotations
 

@@ -33,13 +33,13 @@ else:
     Self = Any  # so that type hints can be evaluated
 
 _TWO_AXES = 2
-_OF_ONE_AXIS = "leave it out: what has one axis or none is its own transpose"
+_OF_ONE_AXIS = "leave it out, or make a column first, `x[:, None]`"
 
 
 def _transposed(array: ArrayBase) -> str:
     """Return how to transpose an array that does not have two axes."""
     if array.ndim < _TWO_AXES:
-        return _OF_ONE_AXIS
+        return _OF_ONE_AXIS if array.ndim else "leave it out: one element has no transpose"
     reverse = tuple(reversed(range(array.ndim)))
     return f"use `x.mT` for the last two axes, or `x.permute_dims({reverse})` for all"
 
@@ -224,7 +224,7 @@ class ArrayBase(_core.Tensor):
         """
         if self.ndim < _TWO_AXES:
             what = f"an array of {self.ndim} axes"
-            raise AxesError("Array.mT", what, "IX-AXES-1", _OF_ONE_AXIS)
+            raise AxesError("Array.mT", what, "IX-AXES-1", _transposed(self))
         axes = range(self.ndim)
         return self.permute_dims((*axes[:-2], axes[-1], axes[-2]))
 

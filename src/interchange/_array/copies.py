@@ -106,7 +106,11 @@ def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | N
     move = device_copies.find_move(there, target)
     if move is None:
         stream_handle(stream, call)
-        hint = "move the array with the library that owns the device, then import it"
+        near = "`x.to_device('cpu')`" if call == "Array.to_device()" else "`device='cpu'`"
+        hint = (
+            f"use a device that has a driver, such as {near}, "
+            "or move the array with the library that owns the device, then import it"
+        )
         if there.type is target.type is CPU.type:
             hint = "pass 'cpu', which is the whole host"
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6", hint)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._protocols.export_guards import holds_masked
 from interchange._protocols.published_work import ATTRIBUTE as CUDA_RECORD
 from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
-from interchange._types.indices import slice_indices, way_to_index, way_within
+from interchange._types.indices import CAST_INDEX, slice_indices, way_to_index, way_within
 from interchange._types.numpy_dtypes import load_numpy
 
 from .native_arrays import backend_of_array
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _SEQUENCES: Final = (list, tuple, range)
 _INDEXING: Final = frozenset("biu")
 """Kinds of NumPy's dtypes that index: bool, signed and unsigned integer."""
+_SELECTING: Final = frozenset({*INTEGERS, "bool"})
 _WITHIN: Final = "stay within the shape: ints below the extent of their axis, masks of its shape"
 
 
@@ -155,6 +156,10 @@ def _native_key(
 ) -> tuple[Any, ...]:
     """Return the key in the form that the library takes."""
     cls = type(array)
+    for part in parts:
+        if type(part) is cls and part.dtype.category not in _SELECTING:
+            what = f"an index has elements of {part.dtype}"
+            raise OutOfBoundsError(call, what, "IX-INDEX-1", CAST_INDEX)
     axes = sum(type(part) is slice or type(part) is int for part in parts)
     if axes <= len(array.shape):  # else the library's own error is reported
         for part in parts:

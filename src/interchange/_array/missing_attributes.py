@@ -19,7 +19,9 @@ _HOST: Final = '`x.to_device("cpu")`'
 
 HINTS: Final = {
     **{name: _XP.format(f"xp.{name}(x)") for name in _FUNCTIONS.split()},
+    "add_": "`x += other`",
     "clone": "`x.copy()`",
+    "copy_": "`x[...] = other`",
     "cpu": _HOST,
     "cuda": '`x.to_device("cuda:0")`',
     "cumprod": _XP.format("xp.cumulative_prod(x, axis=axis)"),
@@ -27,14 +29,22 @@ HINTS: Final = {
     "data_ptr": "`x.ptr`",
     "detach": "`x` itself, which records no gradients",
     "dim": "`x.ndim`",
+    "double": "`x.astype('float64')`",
     "dot": "`x @ y`",
     "element_size": "`x.itemsize`",
     "expand": "`x.broadcast_to(shape)`",
     "fill": "`x[...] = value`",
+    "fill_": "`x[...] = value`",
     "flatten": "`x.reshape(-1, copy=None)`",
+    "float": "`x.astype('float32')`",
     "get": _HOST,
+    "half": "`x.astype('float16')`",
+    "int": "`x.astype('int32')`",
     "is_cuda": "`x.device`",
+    "long": "`x.astype('int64')`",
     "matmul": "`x @ y`",
+    "mul_": "`x *= other`",
+    "new": _XP.format("xp.empty_like(x)"),
     "numel": "`x.size`",
     "numpy": _NUMPY,
     "permute": "`x.permute_dims(axes)`",
@@ -42,6 +52,7 @@ HINTS: Final = {
     "repeat": _XP.format("xp.repeat(x, repeats)"),
     "squeeze": _XP.format("xp.squeeze(x, axis=axis)"),
     "stride": "`x.strides`",
+    "sub_": "`x -= other`",
     "swapaxes": "`x.permute_dims(axes)`",
     "t": "`x.T`",
     "take": _XP.format("xp.take(x, indices, axis=axis)"),
@@ -50,6 +61,7 @@ HINTS: Final = {
     "transpose": "`x.T`, or `x.permute_dims(axes)`",
     "type": _CAST,
     "unsqueeze": _XP.format("xp.expand_dims(x, axis=axis)"),
+    "zero_": "`x[...] = 0`",
 }
 """Attribute that an Array lacks -> what to use instead; `x` is the Array."""
 

@@ -451,7 +451,8 @@ class _Arguments:
         if isinstance(error, InterchangeError):
             from interchange._protocols.conversion_hints import hint_for_argument  # for this only
 
-            told = error._but(call, hint_for_argument(hint_for_call(error.hint, call), said))
+            hint = self._typed(hint_for_call(error.hint, call), said)
+            told = error._but(call, hint_for_argument(hint, said))
             if taken is not None:
                 self._keep(told, values, taken)
             raise told from error.__cause__
@@ -459,6 +460,15 @@ class _Arguments:
             taken.clear()
         if sys.version_info >= (3, 11):
             error.add_note(call)
+
+    def _typed(self, hint: str, said: str) -> str:
+        """Return a hint whose new array has the element type of the argument's contract."""
+        contract = next((one for name, _, one in self._each if name == said), None)
+        if contract is None or len(contract._dtypes) != 1:
+            return hint
+        from interchange._protocols.conversion_hints import NEW  # for an error only
+
+        return hint.replace(f")`, {NEW}", f", dtype='{contract._dtypes[0]}')`, {NEW}")
 
     def tell(self, *values: Any) -> None:
         """Name the argument in the error of an Array that does not meet a contract in the body."""

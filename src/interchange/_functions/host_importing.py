@@ -130,7 +130,14 @@ def _reinterpret(
         what = f"the buffer has shape {view.shape} with strides {view.strides} [bytes]"
         raise ExchangeError(call, what, "IX-BUFFER-2")
     element = host.element_of(view, x, call) if wanted is None else wanted
-    layout = Layout(_extents_within(view.nbytes, offset, element, extents))
+    try:
+        layout = Layout(_extents_within(view.nbytes, offset, element, extents))
+    except ViewError as error:
+        if not (view.format or "").startswith("&"):
+            raise
+        from interchange._protocols.element_hints import pointer_hint  # for an error only
+
+        raise error._but(call, pointer_hint(x).replace("pass", "use", 1)) from None
     ptr = buffer_address(view) + offset
     if layout.size:
         part = f"bytearray(x)[{offset}:]" if offset else "bytearray(x)"

@@ -108,7 +108,8 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
         _refuse_mixture(found, arrays)
     xp = named if named is not None else next((xp for _, xp in found.values()), None)
     if xp is None and not others:
-        what = f"no array among {len(arrays)} arguments"
+        shown = f": {show(arrays)}" if arrays else ""
+        what = f"no array among {len(arrays)} arguments{shown}"
         raise ArgumentError(_CALL, what, "IX-NAMESPACE-1", "pass an array, or `backend='numpy'`")
     _check_others(others, xp)
     return importlib.import_module(OURS) if xp is None else upgrade(xp)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
     from interchange._types.dtypes import DType
-    from interchange._types.library import Pair
+    from interchange._types.library import Loss, Pair
 
 # ---------------------------------------------------------------- devices
 
@@ -81,6 +81,15 @@ def _hint(x: Any) -> str | None:
     kinds = type(x).__mro__
     is_tracer = any(one.__name__ == "Tracer" and package_of(one) == "jax" for one in kinds)
     return "compute with jax while it traces, and import the result" if is_tracer else None
+
+
+def _explain_refusal(x: Any) -> Loss | None:
+    """Return why an array cannot be exported: its memory was freed, or given to a computation."""
+    is_deleted = getattr(x, "is_deleted", None)
+    if is_deleted is None or not is_deleted():
+        return None
+    what = "the array is deleted: its memory was freed, or donated to a computation"
+    return what, "DLP-DATA-1", "make the array again, or import it before it is donated"
 
 
 _ENABLE: Final = "set jax_enable_x64 of jax.config"
@@ -271,6 +280,7 @@ LIBRARY: Final = Library(
     "jax",
     deviations=_DEVIATIONS,
     is_array_library=True,
+    explain_refusal=_explain_refusal,
     hint=_hint,
     immutable_types=frozenset({"ArrayImpl"}),
     types_asked_without_device=frozenset({"ArrayImpl"}),

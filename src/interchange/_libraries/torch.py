@@ -141,8 +141,14 @@ def _explain_refusal(x: Any) -> Loss | None:
     return "the tensor has its conjugate bit set", "DLP-DTYPE-6", "pass `x.resolve_conj()`"
 
 
+_STORAGES: Final = frozenset({"UntypedStorage", "TypedStorage"})
+
+
 def _hint(x: Any) -> str | None:
-    """Return the hint for a module, which has no elements itself."""
+    """Return the hint for a module or a storage, which have no elements or no element type."""
+    if type(x).__name__ in _STORAGES:
+        dtype = str(getattr(x, "dtype", "torch.uint8"))
+        return f"pass a tensor over it, `torch.empty(0, dtype={dtype}).set_(x)`, which shares it"
     parameters = getattr(x, "named_parameters", None)
     name = next((name for name, _ in parameters()), None) if callable(parameters) else None
     if name is None:

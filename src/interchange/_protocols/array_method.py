@@ -130,7 +130,12 @@ def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
     if lost is not None:
         told, broken, hint = lost
         return error_for(call, told, broken, hint_for_call(hint, call))
+    from .conversion_hints import is_plain  # for an error only
+
     what = f"{type(x).__name__} supports __array__ only, which may copy and cast"
+    kind = attribute(x, "dtype")
+    if kind is not None and is_column(x) and not is_plain(x):
+        what += f", and its elements are {show(kind)}"
     rule = "DLP-COPY-1" if copy is False else "AI-ARRAY-1"
     return CopyNeededError(call, what, rule, hint_for_call(_way_to_copy(x), call))
 

@@ -40,7 +40,8 @@ _NUMBERS: Final = (bool, int, float, complex)
 _PATH: Final = re.compile(r"[^\s/\\]*[/\\]\S*|[^\s.]+\.[A-Za-z]\w{0,4}")
 _RECORD: Final = frozenset({"shape", "typestr", "data"})
 _INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
-_NEW: Final = "which makes a new array"
+_NULL: Final = "pass the address of memory: this is NULL"
+NEW: Final = "which makes a new array"
 NO_ARRAY: Final = "pass an array, or an object that exports memory"
 _TWO: Final = 2  # axes of a table
 _DEEPEST: Final = 64  # axes of an array
@@ -86,11 +87,15 @@ def _of_container(x: Any) -> str | None:
     """Return what can be passed for an object that has arrays or numbers; None for others."""
     if is_mapping(x):
         return _of_mapping(x)
+    if type(x).__name__ == "CArgObject":  # ctypes.byref
+        return "pass the object that it refers to, `asarray(x._obj)`"
     if is_instance(x, AbstractSet) or attribute(x, "__next__") is not None:
         one = "which makes a new array of numbers; pass arrays one by one"
         return f"pass `interchange.xp.asarray(list(x))`, {one}"
     if getattr(x, "__name__", None) == "__dlpack__" and callable(x):
         return "pass what the method returns, `asarray(x())`"
+    if not _has_protocol(x) and all(hasattr(x, word) for word in ("shape", "dtype", "__getitem__")):
+        return "read its elements first, such as `asarray(x[...])`"  # a dataset in a file
     return _of_holder(x) or library_hint(x)
 
 
@@ -115,14 +120,21 @@ def _without_memory(x: Any) -> str | None:
     return NO_ARRAY if is_installed and package != "__main__" else None
 
 
+def is_pointer(x: Any) -> bool:
+    """Whether an object is a pointer of ctypes, whose buffer is the pointer itself."""
+    return any(one.__name__ == "_Pointer" for one in type(x).__mro__)
+
+
 def address_hint(x: Any) -> str | None:
     """Return what to pass as an address, or to use, for an object that is none."""
     if isinstance(x, type) or x is None:
         return None
-    if hasattr(x, "contents"):  # a pointer of ctypes
-        return "pass `ctypes.addressof(x.contents)`"
+    if is_pointer(x):
+        return "pass `ctypes.addressof(x.contents)`" if x else _NULL
+    if hasattr(x, "_obj"):  # ctypes.byref
+        return "use the object that it refers to, `asarray(x)`"
     if hasattr(x, "value"):  # ctypes.c_void_p
-        return "pass `x.value`" if x.value else "pass the address of memory: this is NULL"
+        return "pass `x.value`" if x.value else _NULL
     if isinstance(getattr(x, "data", None), int):  # ndarray.ctypes
         return "pass `x.data`"
     return "use `asarray(x)`, which takes arrays and buffers" if _has_protocol(x) else None
@@ -134,7 +146,7 @@ def _of_holder(x: Any) -> str | None:
     if code is not None:
         return f"pass its memory, `asarray({code})`" if code else "open it for bytes, not for text"
     if callable(attribute(x, "as_py")):
-        return "pass `interchange.xp.asarray(x.as_py())`, which makes a new array"
+        return f"pass `interchange.xp.asarray(x.as_py())`, {NEW}"
     return None
 
 
@@ -170,12 +182,12 @@ def _of_numbers(x: Any) -> str:
     """Return the call that makes an array of numbers, written out if they are few."""
     text = show(x)
     if is_sequence(x) and len(x) and any(hasattr(x[0], word) for word in ARRAY_WORDS):
-        return f"pass one of them, `asarray(x[0])`, or all, `interchange.xp.asarray(x)`, {_NEW}"
+        return f"pass one of them, `asarray(x[0])`, or all, `interchange.xp.asarray(x)`, {NEW}"
     try:
         ast.literal_eval(text)
     except (SyntaxError, ValueError):  # too long, or with objects
         text = "x"
-    return f"pass `interchange.xp.asarray({text})`, which makes a new array"
+    return f"pass `interchange.xp.asarray({text})`, {NEW}"
 
 
 def sharing_hint(x: Any) -> str | None:

@@ -238,7 +238,7 @@ def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str)
 def _import_empty(record: InterfaceRecord, spec: Spec, owner: Any, cls: type[T], call: str) -> T:
     """Return an array without elements, on the current device: its address is not used."""
     if spec.layout.size:
-        raise ExchangeError(call, f"the address is 0 for shape {spec.shape}", "CAI-DATA-2")
+        raise ExchangeError(call, f"the address is 0 or None for shape {spec.shape}", "CAI-DATA-2")
     try:
         driver = _find_driver(call)
         kind = DLDeviceType.kDLROCM if driver.name == "ROCm" else DLDeviceType.kDLCUDA

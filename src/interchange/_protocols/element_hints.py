@@ -5,9 +5,14 @@ Source: NumPy, data types and structured arrays; NumPy array interface, typestr.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._types.errors import error_for
+from interchange._types.dtype_table import STANDARD_FORMATS
+from interchange._types.dtypes import DType, from_format
+from interchange._types.errors import UnsupportedDTypeError, error_for
+
+from .conversion_hints import is_pointer
 
 if TYPE_CHECKING:
     from interchange._types.errors import InterchangeError
@@ -43,9 +48,55 @@ def element_hint(x: Any) -> str | None:
     return f"pass `x.astype({name!r})`, which rounds" if x.dtype.itemsize > size else None
 
 
+def format_hint(view: memoryview, x: Any, call: str) -> str | None:
+    """Return what can be passed instead of `x`, whose buffer has no format of plain elements."""
+    if is_pointer(x):
+        hint = pointer_hint(x)
+        return hint.replace("pass", "use", 1) if call == "from_buffer()" else hint
+    text, size = view.format, view.itemsize
+    found = STANDARD_FORMATS.get(text[1:])
+    if found is not None and found[1] == 8 * size and text[0] in "<>!":
+        return f"swap the bytes with NumPy, `np.asarray(x).astype('{DType(*found)}')`"
+    if text[:1] == "T":
+        return _field_of(x)
+    if view.c_contiguous:
+        said = f"dtype='uint{8 * size if size in _UNSIGNED else 8}'"
+        code = said if call == "from_buffer()" else f"interchange.from_buffer(x, {said})"
+        return f"pass its bits, `{code}`"
+    return None
+
+
+def pointer_hint(x: Any) -> str:
+    """Return how to import the memory that a pointer of ctypes points to."""
+    if not x:
+        return "pass the memory: this pointer is NULL"
+    target = memoryview(x.contents)
+    try:
+        name = str(from_format(target.format, target.itemsize))
+    except UnsupportedDTypeError:
+        return "pass what it points to, `x.contents`"
+    code = f"interchange.from_pointer(ctypes.addressof(x.contents), (1,), {name!r})"
+    return f"pass the memory that it points to, with the number of its elements, `{code}`"
+
+
+def _field_of(x: Any) -> str | None:
+    """Return which field of a buffer of structs can be passed; None if NumPy does not read it."""
+    np = sys.modules.get("numpy")
+    try:
+        records = None if np is None else np.asarray(x)
+    except (NotImplementedError, TypeError, ValueError):
+        return None
+    if getattr(getattr(records, "dtype", None), "fields", None):
+        return _of_fields(records).replace("x[", "np.asarray(x)[")
+    return None
+
+
 def _of_fields(x: Any) -> str:
     """Return which field of structured elements can be passed: the first of plain numbers."""
-    for name, (dtype, *_) in x.dtype.fields.items():
+    for name, (field, *_) in x.dtype.fields.items():
+        dtype = field
+        while dtype.subdtype is not None:  # a field with a shape
+            dtype = dtype.base
         if dtype.kind in "biufc" and dtype.isnative:
             is_strided = x.dtype.itemsize % max(dtype.itemsize, 1) == 0
             part = f"x[{name!r}]" if is_strided else f"x[{name!r}].copy()"

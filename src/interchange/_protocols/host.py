@@ -42,7 +42,7 @@ from interchange.abi.capsules import anchor
 from interchange.abi.dlpack import DLDataTypeCode
 
 from .dlpack import READ_ONLY
-from .export_guards import FILLED, is_masked
+from .export_guards import FILLED, explain_refusal, is_masked
 from .protocol_attributes import attribute
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
@@ -120,8 +120,12 @@ def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
     except (BufferError, ValueError) as error:
         from .element_hints import element_hint  # for an error only
 
-        what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
-        raise ExchangeError(call, what, "BUF-1", element_hint(x)) from error
+        hint, reason = element_hint(x), reason_of(error)
+        why = explain_refusal(x) if hint is None else None
+        if why is not None:
+            reason, _, hint = why
+        what = f"{type(x).__name__} refuses its buffer ({reason})"
+        raise ExchangeError(call, what, "BUF-1", hint) from error
     if is_masked(x):
         view.release()
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", FILLED)
@@ -212,7 +216,10 @@ def element_of(view: memoryview, x: Any, call: str) -> DType:
     try:
         return from_format(view.format, view.itemsize, call)
     except UnsupportedDTypeError as error:
-        _refuse_elements(error, x)
+        from .element_hints import element_hint, format_hint  # for an error only
+
+        hint = element_hint(x) or format_hint(view, x, call)
+        raise error_for(call, error.what, error.rule, hint) from None
 
 
 def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:

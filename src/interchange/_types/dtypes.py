@@ -159,12 +159,10 @@ class DType:
         found = _from_foreign(value, call)
         if found is not None:
             return found
-        raise ArgumentError(
-            call,
-            f"dtype={show(value)} is not an element type",
-            "IX-ARGUMENT-1",
-            "pass a name such as 'float32', a DType or a NumPy dtype",
-        )
+        what, hint = f"dtype={show(value)} is not an element type", _NO_TYPE
+        if call == "Array.view()" and isinstance(value, (tuple, int)):  # PyTorch's view
+            hint = f"use `x.reshape({show(value)}, copy=None)` for another shape"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
 
     @property
     def category(self) -> str | None:
@@ -270,6 +268,7 @@ class DType:
 DType.__module__ = "interchange"
 
 
+_NO_TYPE: Final = "pass a name such as 'float32', a DType or a NumPy dtype"
 _BUILTINS: Final = {
     bool: (Code.kDLBool, 8),
     int: (Code.kDLInt, 64),

@@ -11,6 +11,7 @@ from typing import Final
 from .errors import OutOfBoundsError, ViewError, show
 
 INT64_MAX: Final = 2**63 - 1
+CAST_INDEX: Final = "cast the index to int64, or pass a mask"
 
 
 def expand_key(key: object, ndim: int, call: str) -> list[object]:
@@ -60,6 +61,8 @@ def way_to_index(part: object) -> str:
     """Return the fix for a value that is not an index."""
     if isinstance(part, str):
         return "pass the place of the axis or the element, since nothing here has a name"
+    if getattr(getattr(part, "dtype", None), "kind", "") == "f" and getattr(part, "ndim", 0):
+        return CAST_INDEX
     return "pass a whole number" if isinstance(part, float) else "pass ints, slices or a mask"
 
 

@@ -89,7 +89,7 @@ def _pieces(value: Any, most: int) -> Iterator[str]:
         first, last, empty = _AROUND[how]
         yield from _items(value, first, last, most) if value else (empty,)
     else:
-        yield repr(value)
+        yield " ".join(repr(value).split())  # arrays and tensors have several lines
 
 
 def _items(values: Any, first: str, last: str, most: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ built-ins.
 from interchange._functions.importing import from_dlpack
 
 from . import fft, linalg
+from ._missing_names import __getattr__
 from ._table import FUNCTIONS
 from .constants import e, inf, nan, newaxis, pi
 from .creation import (

@@ -98,7 +98,12 @@ def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     if type(x) is not Array:
         raise foreign(f"xp.{name}()", x)
     backend, native = computing_with(x)
-    result = backend.function(name)(native, *args, **keywords)
+    try:
+        result = backend.function(name)(native, *args, **keywords)
+    except (ValueError, IndexError, RuntimeError) as error:
+        from ._refusals import explained  # for an error only
+
+        raise explained(error, name, x, keywords) from error
     found: Array = finish(name, result, backend, x)
     return found
 
@@ -112,7 +117,12 @@ def apply_all(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> A
 def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> tuple[Array, ...]:
     """Return the several results of the library's function."""
     backend, natives = natives_of(name, xs)
-    results = backend.function(name)(*natives, *args, **keywords)
+    try:
+        results = backend.function(name)(*natives, *args, **keywords)
+    except (ValueError, IndexError, RuntimeError) as error:
+        from ._refusals import explained  # for an error only
+
+        raise explained(error, name, xs[0], keywords) from error
     if name not in VIEWS:
         return tuple(wrap(result, backend, Array) for result in results)
     likes = xs if len(xs) > 1 else [*xs] * len(results)

@@ -134,7 +134,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if known is not None:
         return known
     if not any(type(x) is Array or not _is_number(x) for x in arrays_and_dtypes):
-        what = "the arguments contain neither an array nor a dtype"
+        what = f"the arguments {show(arrays_and_dtypes)} contain neither an array nor a dtype"
         raise ViewError(call, what, "IX-XP-7", "pass at least one")
     given = [_promoted(x, backend, call) for x in arrays_and_dtypes]
     found: DType = backend._dtype_of(backend.function("result_type")(*given))

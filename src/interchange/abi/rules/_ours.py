@@ -52,7 +52,7 @@ OURS: Final = (
     Rule(
         "IX-INDEX-2",
         "a bool index is an array of bools that has the shape of the axes it selects from",
-        "pass a mask of that shape",
+        "pass a mask of that shape, or an int",
         "array API standard 2025.12, Boolean Array Indexing",
         "SHOULD",
     ),

@@ -1,0 +1,55 @@
+"""Errors of a computing library about the shape of an Array, as errors of the namespace.
+
+Source: array API standard 2025.12, the functions' parameters.  The errors of libraries name neither
+the shape nor a fix; others than these are raised as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._types.errors import AxesError, CopyNeededError, ViewError, show
+
+if TYPE_CHECKING:
+    from interchange._array import Array
+
+_WITHOUT_IDENTITY: Final = frozenset({"max", "min", "argmax", "argmin"})
+_TWO_AXES: Final = 2
+_MADE_COLUMN: Final = "make a column first, `x[:, None]`"
+_MADE_AXIS: Final = "give it an axis first, `x[None]`"
+
+
+def explained(error: Exception, name: str, x: Array, keywords: dict[str, Any]) -> Exception:
+    """Return the error to raise for an error that a function of the library raised for `x`."""
+    call, shape, axis = f"xp.{name}()", x.shape, keywords.get("axis")
+    if name in _WITHOUT_IDENTITY and _is_empty(shape, axis):
+        what = f"axis={show(axis)} of an array of shape {shape}, which has no elements there"
+        return ViewError(call, what, "IX-XP-7", _with_elements(shape))
+    if name == "matrix_transpose" and len(shape) < _TWO_AXES:
+        hint = _MADE_COLUMN if shape else "leave it out: one element has no transpose"
+        return AxesError(call, f"an array of shape {shape}", "IX-AXES-1", hint)
+    if name == "unstack" and not shape:
+        return ViewError(call, f"an array of shape {shape}", "IX-XP-7", _MADE_AXIS)
+    if name == "squeeze" and "one" in str(error):
+        ones = tuple(place for place, extent in enumerate(shape) if extent == 1)
+        what = f"axis={show(axis)} of an array of shape {shape}"
+        return ViewError(call, what, "IX-XP-7", f"name axes of length 1 only, `axis={ones}`")
+    if name == "reshape" and keywords.get("copy") is False:
+        what = f"shape {shape} with strides {x.strides} needs a copy for another shape"
+        return CopyNeededError(call, what, "DLP-COPY-1")
+    return error
+
+
+def _is_empty(shape: tuple[int, ...], axis: Any) -> bool:
+    """Whether an array has no elements along these axes, all of which it has."""
+    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    exist = all(-len(shape) <= one < len(shape) for one in axes)
+    return exist and any(not shape[one] for one in axes)
+
+
+def _with_elements(shape: tuple[int, ...]) -> str:
+    """Return the fix for a reduction over an axis without elements."""
+    filled = [place for place, extent in enumerate(shape) if extent]
+    if len(filled) == len(shape) - 1:
+        return f"check `x.size` first, or reduce over axes with elements, `axis={tuple(filled)}`"
+    return "check `x.size` first"
