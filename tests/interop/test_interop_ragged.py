@@ -13,9 +13,12 @@ pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
 
 NUMBERS = (pa.int8(), pa.int32(), pa.uint64(), pa.float64(), pa.bool_())
-TEXTS = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
+TEXTS = (
+    *(pa.string(), pa.binary(), pa.large_string(), pa.large_binary()),
+    *(pa.string_view(), pa.binary_view()),
+)
+BYTES = {pa.binary(), pa.large_binary(), pa.binary_view()}
 LISTS = (pa.list_, pa.large_list, pa.list_view, pa.large_list_view)
-VIEWS = (pa.ListViewType, pa.LargeListViewType)
 
 
 @st.composite
@@ -39,8 +42,8 @@ def values_of(kind, nulls):
     elif kind == pa.bool_():
         found = st.booleans()
     elif kind in TEXTS:
-        found = st.text(max_size=3)
-        found = found.map(str.encode) if kind in {pa.binary(), pa.large_binary()} else found
+        found = st.text(max_size=3).map(lambda text: text * (1 + 9 * ("a" in text)))
+        found = found.map(str.encode) if kind in BYTES else found
     else:
         found = st.integers(0, 100)
     return st.one_of(st.none(), found) if nulls else found
@@ -73,7 +76,7 @@ def rebuilt(kind, data, mask):
     values, offsets, *sizes = data
     if kind in TEXTS:
         block, own = bytes(values.tolist()), mask
-        is_text = kind in {pa.string(), pa.large_string()}
+        is_text = kind not in BYTES
         found = lambda start, stop: block[start:stop].decode() if is_text else block[start:stop]  # noqa: E731
     else:
         inner, own = (None, None) if mask is None else mask

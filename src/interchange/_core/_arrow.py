@@ -8,6 +8,7 @@ works as for managed tensors (`_owners`).
 from __future__ import annotations
 
 import ctypes
+import struct
 from _ctypes import FUNCFLAG_CDECL, CFuncPtr
 from array import array
 from functools import partial
@@ -35,7 +36,7 @@ from ._owners import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Literal
 
     from interchange.abi.arrow import ArrowColumn, ArrowField
@@ -316,6 +317,45 @@ def scan_views(offsets: int, sizes: int, count: int, width: int) -> tuple[int, i
     if step and starts[1:] != ends[:-1]:
         step = -1
     return min(starts), max(ends), step, -1
+
+
+_INLINED: Final = 12  # text of at most that length is in the view [bytes]
+
+
+def measure_views(
+    views: int, count: int, bitmap: int, first: int, sizes: bytes, offsets: int
+) -> int:
+    """Write the offsets of the texts of views, and return the index of the first invalid one."""
+    limits, total, found = memoryview(sizes).cast("q"), 0, array("q", [0])
+    bits = ctypes.string_at(bitmap, (first + count + 7) >> 3) if bitmap and count else None
+    for place, (size, _, buffer, start) in enumerate(_views_at(views, count)):
+        if bits is not None and not bits[first + place >> 3] >> (first + place & 7) & 1:
+            size = 0  # noqa: PLW2901 - a null text is empty
+        if size < 0:
+            return place
+        is_inlined = size <= _INLINED
+        if not (is_inlined or (0 <= buffer < len(limits) and 0 <= start <= limits[buffer] - size)):
+            return place
+        total += size
+        found.append(total)
+    ctypes.memmove(offsets, found.tobytes(), 8 * len(found))
+    return -1
+
+
+def join_views(views: int, count: int, buffers: bytes, offsets: int, target: int) -> None:
+    """Write the texts of views one after the other."""
+    places = memoryview(buffers).cast("Q")
+    ends = _offsets_at(offsets, count + 1, 8).tolist()
+    for place, (_, _, buffer, start) in enumerate(_views_at(views, count)):
+        size = ends[place + 1] - ends[place]
+        source = views + 16 * place + 4 if size <= _INLINED else places[buffer] + start
+        ctypes.memmove(target + ends[place], source, size)
+
+
+def _views_at(address: int, count: int) -> Iterator[tuple[int, int, int, int]]:
+    """Return the four numbers of each view; for inlined text the last three are its bytes."""
+    raw = ctypes.string_at(address, 16 * count) if count else b""
+    return struct.iter_unpack("=4i", raw)
 
 
 def shift_offsets(source: int, target: int, count: int, width: int, by: int) -> bool:

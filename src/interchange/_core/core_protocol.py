@@ -391,6 +391,37 @@ class Core(Protocol):
             list overflows: offset and size of the first such list, any number, and its index.
         """
 
+    def measure_views(
+        self, views: int, count: int, bitmap: int, first: int, sizes: bytes, offsets: int
+    ) -> int:
+        """Write the offsets of texts that are in views, as int64 from 0 on.
+
+        Parameters
+        ----------
+        views : int
+            Address of the views, 16 bytes each, on the host.
+        count : int
+            Number of views.
+        bitmap, first : int
+            Address of the validity, 0 for none, and the bit of the first view.  Null texts are
+            empty.
+        sizes : bytes
+            Sizes of the buffers, as int64.
+        offsets : int
+            Address for one more offset than there are views.
+
+        Returns
+        -------
+        int
+            The index of the first view that is not within the buffer it names; -1 for none.
+        """
+
+    def join_views(self, views: int, count: int, buffers: bytes, offsets: int, target: int) -> None:
+        """Write texts one after the other, after `measure_views` wrote their offsets.
+
+        `buffers`: addresses of the buffers, as uint64; `target`: address for the texts.
+        """
+
     def shift_offsets(self, source: int, target: int, count: int, width: int, by: int) -> bool:
         """Write offsets plus a number to other memory; return whether all fit and none is negative.
 

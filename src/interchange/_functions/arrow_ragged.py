@@ -16,6 +16,7 @@ from interchange._array.empty_arrays import empty_array
 from interchange._protocols.arrow import nulls
 from interchange._protocols.arrow.buffers import (
     Leaf,
+    Lists,
     child_of,
     items_of,
     read_level,
@@ -31,11 +32,12 @@ from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
 from .arrow_columns import Column, finish, placed
+from .arrow_text import join_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from interchange._protocols.arrow.buffers import Level, Lists, Node, Validity
+    from interchange._protocols.arrow.buffers import Level, Node, Validity
     from interchange._protocols.arrow.types import ColumnType
 
     from .arrow_columns import Import, Request
@@ -58,9 +60,9 @@ class Ragged(NamedTuple):
     items: Any  # the plan for the elements of the lists; None for text
 
     @property
-    def is_view(self) -> bool:
-        """Whether each list has an offset and a size."""
-        return self.levels[-1].format.kind == "list_view"
+    def kind(self) -> str:
+        """The kind of lists or text."""
+        return self.levels[-1].format.kind
 
 
 class _Part(NamedTuple):
@@ -68,7 +70,7 @@ class _Part(NamedTuple):
 
     level: Level  # of all lists, from the first one that the arrays have
     used: Level  # of those in use
-    lists: Lists  # offsets of those in use, or of all if none is
+    lists: Lists  # offsets of those in use, or of all if none is; not of text in views
 
 
 class _Lists(Column):
@@ -100,10 +102,17 @@ def import_ragged(
     bits = _read_nulls(column, plan, parts)
     is_compact = request.copy is True or len(parts) != 1
     plain = job.but(request._replace(separate=False, meaning=False, fill=None))
-    offsets = _joined(plain, plan, parts) if is_compact else _shared(plain, plan, parts[0])
-    if plan.items is None:
-        data, mask, meaning = _text(plain, parts, is_compact=is_compact), None, None
+    data = mask = meaning = None
+    if plan.kind == "binary_view":
+        joined = join_text(plain, [part.level for part in parts])
+        data, *offsets = _on_device(plain, parts, joined)
+    elif is_compact:
+        offsets = _joined(plain, plan, parts)
     else:
+        offsets = _shared(plain, plan, parts[0])
+    if plan.kind == "binary":
+        data = _text(plain, parts, is_compact=is_compact)
+    elif plan.items is not None:
         below = [_items(part, is_compact=is_compact) for part in parts]
         data, mask, meaning = unpacked(import_items(job, plan.items, below), request)
     found: list[Any] = [(data, *offsets)]
@@ -134,6 +143,8 @@ def _read(job: Import, plan: Ragged, node: Node) -> _Part:
     """Return the lists of a chunk, whose offsets are checked."""
     level = _level_of(node, plan.levels)
     used = _level_of(referenced(node), plan.levels) if node.skip else level
+    if plan.kind == "binary_view":
+        return _Part(level, used, Lists(used, 8, 0, 0, 0, 0, -1))
     lists = read_lists(used if used.elements else level, plan.levels[-1], job.on_host)
     return _Part(level, used, lists)
 
@@ -186,19 +197,19 @@ def _read_nulls(column: Column, plan: Ragged, parts: list[_Part]) -> list[nulls.
 # ---------------------------------------------------------------- offsets and text
 
 
-def _shared(job: Import, plan: Ragged, part: _Part) -> tuple[Array, ...]:
+def _shared(job: Import, plan: Ragged, part: _Part) -> list[Array]:
     """Return the offsets of a chunk, and the sizes of views, as they are."""
-    level, lists = part.level, part.lists
+    level, lists, is_view = part.level, part.lists, plan.kind == "list_view"
     count, first = len(level.elements), level.elements.start
     if not count:
         return _joined(job, plan, [part])
     buffers = [(lists.offsets, count), (lists.sizes, count)]
-    if not plan.is_view:
+    if not is_view:
         buffers = [(lists.offsets, count + 1)]
-    return tuple(
+    return [
         _numbers(job, _OFFSETS[lists.width], [_chunk(level, ptr, first, rows)])
         for ptr, rows in buffers
-    )
+    ]
 
 
 def _numbers(job: Import, elements: Elements, chunks: list[Chunk]) -> Array:
@@ -207,16 +218,16 @@ def _numbers(job: Import, elements: Elements, chunks: list[Chunk]) -> Array:
     return cast("Array", finish(column, column, len(chunks)))
 
 
-def _joined(job: Import, plan: Ragged, parts: list[_Part]) -> tuple[Array, ...]:
+def _joined(job: Import, plan: Ragged, parts: list[_Part]) -> list[Array]:
     """Return the offsets of all chunks in new memory, and the sizes of views.
 
     Raises ExchangeError: one does not fit its type (ARROW-CHUNK-2).
     """
-    width = plan.levels[-1].format.width
+    width, is_view = plan.levels[-1].format.width, plan.kind == "list_view"
     total = sum(len(part.used.elements) for part in parts)
-    offsets, offsets_at = _fresh(job, width, total if plan.is_view else total + 1)
-    found, size_at, more = [offsets], 0, 0 if plan.is_view else 1
-    if plan.is_view:
+    offsets, offsets_at = _fresh(job, width, total if is_view else total + 1)
+    found, size_at, more = [offsets], 0, 0 if is_view else 1
+    if is_view:
         sizes, size_at = _fresh(job, width, total)
         found.append(sizes)
     base = 0
@@ -227,13 +238,18 @@ def _joined(job: Import, plan: Ragged, parts: list[_Part]) -> tuple[Array, ...]:
         if rows and not _core.shift_offsets(source, offsets_at, len(rows) + more, width, by):
             what = f"an offset is {base + lists.stop - lists.start} in chunks of int{8 * width}"
             raise error_for(job.call, what, "ARROW-CHUNK-2")
-        if plan.is_view and rows:
+        if is_view and rows:
             ctypes.memmove(size_at, lists.sizes_at + first, size)
         base += lists.stop - lists.start
         offsets_at, size_at = offsets_at + size, size_at + size
+    return _on_device(job, parts, found)
+
+
+def _on_device(job: Import, parts: list[_Part], found: Iterable[Array]) -> list[Array]:
+    """Return copies on the host on the device of the column, or on the requested one."""
     device = parts[0].level.node.device if parts else CPU
     back = (transfers.move_back(one, device, job.request.stream, job.call) for one in found)
-    return tuple(placed(job, one, len(parts), copied=True) for one in back)
+    return [placed(job, one, len(parts), copied=True) for one in back]
 
 
 def _fresh(job: Import, width: int, count: int) -> tuple[Array, int]:

@@ -7,6 +7,7 @@ of streams were called that must not be.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import struct
@@ -67,6 +68,20 @@ def text(*numbers):
     data = struct.pack(f"={len(numbers)}i", *numbers)
     source.chunks[0].memory[0].view()[: len(data)] = data
     return source.but(buffers=(*source.chunks[0].buffers[:2], None))
+
+
+def views(*numbers, sizes=(4,), buffers=3):
+    """Text whose views have these numbers: length, prefix, buffer and offset of each."""
+    blocks = [struct.pack(f"={len(numbers)}i", *numbers), struct.pack(f"={len(sizes)}q", *sizes)]
+    at, ends = (ctypes.create_string_buffer(block) for block in blocks)
+    KEPT.extend([at, ends])
+    source = arrow.texts(["a"] * (len(numbers) // 4))
+    data = source.chunks[0].buffers[2]
+    found = (None, ctypes.addressof(at), data, ctypes.addressof(ends))
+    return source.but(format="vu", buffers=found, n_buffers=buffers + 1)
+
+
+KEPT = []
 
 
 def tensor(parameters):
@@ -184,6 +199,13 @@ ABSURD = {
     "ragged-levels-200": ("DLP-SHAPE-1", lambda: ragged_nested(200)),
     "text-offsets-decrease": ("ARROW-OFFSET-2", lambda: text(0, 3, 2)),
     "text-offsets-negative": ("ARROW-OFFSET-1", lambda: text(-1, 3, 4)),
+    "text-views-of-no-buffer": ("ARROW-OFFSET-4", lambda: views(13, 0, 1, 0, sizes=(20,))),
+    "text-views-before-their-buffer": ("ARROW-OFFSET-4", lambda: views(13, 0, 0, -1, sizes=(20,))),
+    "text-views-beyond-their-buffer": ("ARROW-OFFSET-4", lambda: views(13, 0, 0, 8, sizes=(20,))),
+    "text-views-overflow": ("ARROW-OFFSET-4", lambda: views(2**31 - 1, 0, 0, 2**31 - 1)),
+    "text-views-of-negative-length": ("ARROW-OFFSET-4", lambda: views(-1, 0, 0, 0)),
+    "text-views-of-negative-sizes": ("ARROW-OFFSET-4", lambda: views(1, 97, 0, 0, sizes=(-4,))),
+    "text-views-of-two-buffers": ("ARROW-FORMAT-2", lambda: views(1, 97, 0, 0, buffers=1)),
     "text-without-bytes": ("ARROW-BUFFER-1", lambda: text(0, 3, 4)),
     "device-of-bool": (
         "ARROW-DEVICE-1", lambda: arrow.bools().as_device_array(arrow.Place(-(2**31)))

@@ -1,7 +1,7 @@
 /* Offsets of Arrow lists: checked in one pass, and shifted when chunks are joined.
  *
- * Source: Arrow columnar format, Variable-size List Layout; ListView Layout.  Buffers may be
- * unaligned.  The loops have no branches, so that compilers vectorize them; the index of an error
+ * Source: Arrow columnar format, Variable-size List Layout; ListView Layout; Variable-size Binary
+ * View Layout.  Buffers of lists may be unaligned.  The loops have no branches, so that compilers vectorize them; the index of an error
  * is found by a second pass. */
 #include "arrow_offsets.h"
 
@@ -159,7 +159,91 @@ static PyObject *shift_offsets(PyObject *module, PyObject *args)
     return PyBool_FromLong(fits);
 }
 
+/* ---------------------------------------------------------------- text in views */
+
+#define VIEW 16   /* size of a view [bytes]: length, and text or prefix, buffer, offset */
+#define INLINED 12 /* text of at most that length is in the view [bytes] */
+
+static int is_null(const unsigned char *bitmap, Py_ssize_t bit)
+{
+    return bitmap != NULL && !(bitmap[bit >> 3] >> (bit & 7) & 1);
+}
+
+/* Write the offsets of the texts; the index of the first that is not in its buffer, or -1. */
+static Py_ssize_t write_offsets(const char *views, Py_ssize_t count, const unsigned char *bitmap,
+                                Py_ssize_t first, const int64_t *sizes, Py_ssize_t buffers,
+                                int64_t *offsets)
+{
+    int64_t total = 0;
+
+    offsets[0] = 0;
+    for (Py_ssize_t i = 0; i < count; i++, views += VIEW) {
+        int64_t size = is_null(bitmap, first + i) ? 0 : load32(views, 0);
+        if (size < 0)
+            return i;
+        if (size > INLINED) {
+            int64_t buffer = load32(views, 2), start = load32(views, 3);
+            if (buffer < 0 || buffer >= buffers || start < 0 || start + size > sizes[buffer])
+                return i;
+        }
+        offsets[i + 1] = total += size;
+    }
+    return -1;
+}
+
+static void write_texts(const char *views, Py_ssize_t count, const uint64_t *buffers,
+                        const int64_t *offsets, char *to)
+{
+    for (Py_ssize_t i = 0; i < count; i++, views += VIEW) {
+        int64_t size = offsets[i + 1] - offsets[i];
+        const char *from = views + 4;
+        if (size > INLINED)
+            from = (const char *)(uintptr_t)buffers[load32(views, 2)] + load32(views, 3);
+        memcpy(to + offsets[i], from, (size_t)size);
+    }
+}
+
+/* measure_views(views, count, bitmap, first, sizes, offsets) */
+static PyObject *measure_views(PyObject *module, PyObject *args)
+{
+    unsigned long long views, bitmap, offsets;
+    Py_ssize_t count, first, size, bad;
+    const char *sizes;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KnKny#K:measure_views", &views, &count, &bitmap, &first, &sizes,
+                          &size, &offsets))
+        return NULL;
+    READ(count * VIEW,
+         bad = write_offsets((const char *)(uintptr_t)views, count,
+                             (const unsigned char *)(uintptr_t)bitmap, first,
+                             (const int64_t *)(const void *)sizes, size / 8,
+                             (int64_t *)(uintptr_t)offsets));
+    return PyLong_FromSsize_t(bad);
+}
+
+/* join_views(views, count, buffers, offsets, target) */
+static PyObject *join_views(PyObject *module, PyObject *args)
+{
+    unsigned long long views, offsets, target;
+    Py_ssize_t count, size;
+    const char *buffers;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Kny#KK:join_views", &views, &count, &buffers, &size, &offsets,
+                          &target))
+        return NULL;
+    READ(count * VIEW,
+         write_texts((const char *)(uintptr_t)views, count,
+                     (const uint64_t *)(const void *)buffers,
+                     (const int64_t *)(uintptr_t)offsets, (char *)(uintptr_t)target));
+    return Py_NewRef(Py_None);
+}
+
 PyMethodDef arrow_offsets_functions[] = {
+    {"join_views", join_views, METH_VARARGS, "Write the texts of views one after the other."},
+    {"measure_views", measure_views, METH_VARARGS,
+     "Write the offsets of the texts of views, and return the index of the first invalid one."},
     {"scan_offsets", scan_offsets, METH_VARARGS,
      "Return bounds, common length, and the first invalid list of one or more lists."},
     {"scan_views", scan_views, METH_VARARGS, "Likewise for lists with an offset and a size each."},

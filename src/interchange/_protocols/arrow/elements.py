@@ -44,7 +44,7 @@ _FIXES: Final = {
 }
 """Name of a type without a fixed width -> the fix."""
 _BINARY: Final = frozenset({"binary", "binary_view"})
-RAGGED_KINDS: Final = LISTS | {"binary"}
+RAGGED_KINDS: Final = LISTS | _BINARY
 """Kinds of columns that are values and offsets."""
 _NO_TYPE: Final = "convert the elements to numbers first"
 RAGGED: Final = "pass `ragged=True` for values and offsets"
@@ -139,7 +139,7 @@ def check_storage(level: ColumnType, *, storage: bool, call: str, ragged: bool =
     elif level.extension is not None:
         stands = True
     is_storage = level.format.stored is not None or len(level.children) == 1
-    is_storage = is_storage or (ragged and level.format.kind == "binary")
+    is_storage = is_storage or (ragged and level.format.kind in _BINARY)
     if stands and not storage and is_storage and level.format.kind not in {"other", "null"}:
         raise UnsupportedDTypeError(call, f"the elements are {level.title}", "ARROW-TYPE-2")
 

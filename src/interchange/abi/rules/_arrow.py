@@ -128,6 +128,12 @@ _DESCRIBED: Final = (
         "Arrow columnar format, ListView Layout",
     ),
     Rule(
+        "ARROW-OFFSET-4",
+        "a string or binary view lies within the buffer that it names, whose size is not negative",
+        _FIX,
+        "Arrow columnar format, Variable-size Binary View Layout; data, Binary view arrays",
+    ),
+    Rule(
         "ARROW-BUFFER-1",
         "a buffer is not NULL, except for a validity buffer without nulls and a buffer of no bytes",
         _FIX,
@@ -276,6 +282,12 @@ _OURS: Final = (
         "batches are read once, by one thread at a time",
         "call `batches()` again for each loop over the data, with a new stream if `x` is one",
         "interchange; Python data model, Iterator Types",
+    ),
+    Rule(
+        "ARROW-VIEW-1",
+        "the text of string and binary views is in several places, and joining it needs a copy",
+        "omit `copy=False`, or cast the column to strings or binary with offsets",
+        "interchange",
     ),
     Rule(
         "ARROW-CORE-1",
