@@ -310,16 +310,3 @@ def test_the_fix_for_nulls_suits_the_type(need, values, kind, said, unsaid):
 
     assert all(text in caught.value.hint for text in said)
     assert not any(text in caught.value.hint for text in unsaid)
-
-
-def test_a_result_like_a_column_is_made_by_its_library(need):
-    """`like` has no columns of Polars and pandas, and names how they take a result."""
-    need("polars")
-    need("pandas")
-    import pandas as pd
-    import polars as pl
-
-    for x, code in ((pl.Series([1]), "`to_arrow(result)`"), (pd.Series([1]), "(result, 'numpy')`")):
-        with pytest.raises(ix.NoProtocolError, match="a result like an object of type") as caught:
-            ix.like(np.ones(2), x)
-        assert code in caught.value.hint

@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         export_plain as export_plain,
         fast_asarray as fast_asarray,
         fast_checks as fast_checks,
+        fast_columns as fast_columns,
         fast_description as fast_description,
         fast_function as fast_function,
         fast_import as fast_import,
@@ -117,6 +118,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         stream_error as stream_error,
         take_arrow as take_arrow,
         take_chunks as take_chunks,
+        use_columns as use_columns,
         write_offsets as write_offsets,
     )
 else:
@@ -130,6 +132,7 @@ else:
     device_in_capsule = chosen.device_in_capsule
     fast_asarray = chosen.fast_asarray
     fast_checks = chosen.fast_checks
+    fast_columns = chosen.fast_columns
     fast_import = chosen.fast_import
     fast_description = chosen.fast_description
     fast_function = chosen.fast_function
@@ -142,6 +145,7 @@ else:
     make_launcher = chosen.make_launcher
     redescribe = chosen.redescribe
     release = chosen.release
+    use_columns = chosen.use_columns
     serve_c_callers = chosen.serve_c_callers
 
     def __getattr__(name: str) -> Any:

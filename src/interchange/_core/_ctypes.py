@@ -273,6 +273,21 @@ def fast_asarray(careful: F) -> F:
     return careful
 
 
+def fast_columns(careful: F) -> F:
+    """Return ``from_arrow`` as it is."""
+    return careful
+
+
+def use_columns(
+    resume: Callable[..., Any],
+    tensor_axes: Callable[[bytes, int], tuple[Any, Any]],
+    methods: tuple[str, ...],
+    method_of: Callable[[type], int],
+) -> None:
+    """Do nothing: columns are read in Python."""
+    del resume, tensor_axes, methods, method_of
+
+
 def fast_checks(careful: Callable[..., T], plans: Sequence[Plan | None]) -> Callable[..., T]:
     """Return `careful` unchanged: contracts are checked in Python."""
     del plans

@@ -137,6 +137,32 @@ class Core(Protocol):
     def fast_description(self, careful: F) -> F:
         """Decorate ``from_buffer`` or ``from_pointer``: usual calls may skip its body."""
 
+    def fast_columns(self, careful: F) -> F:
+        """Decorate ``from_arrow`` likewise: columns of plain numbers may skip its body."""
+
+    def use_columns(
+        self,
+        resume: Callable[..., Any],
+        tensor_axes: Callable[[bytes, int], tuple[Any, Any]],
+        methods: tuple[str, ...],
+        method_of: Callable[[type], int],
+    ) -> None:
+        """Provide what reading columns takes.
+
+        Parameters
+        ----------
+        resume : callable
+            ``f(x, is_shared, *given)``: the rest of ``asarray(x)`` if it is shared, or else of
+            ``from_arrow(x)``, after the producer was asked.  `given` are the fields of a
+            `interchange._protocols.arrow.producers.Answer` or `Moved`.
+        tensor_axes : callable
+            ``f(parameters, size)``: the axes of a tensor of so many elements.
+        methods : tuple[str, ...]
+            The methods of Arrow that export memory.
+        method_of : callable
+            ``f(type)``: how objects of a type are exported.
+        """
+
     def fast_checks(
         self, careful: Callable[..., T], plans: Sequence[Plan | None]
     ) -> Callable[..., T]:

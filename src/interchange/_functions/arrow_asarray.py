@@ -5,13 +5,17 @@ Source: The Arrow PyCapsule interface; Interoperability with NumPy, ``__array__`
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from interchange import _core
 from interchange._array import Array
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
+from interchange._protocols.arrow.elements import tensor_axes
+from interchange._protocols.arrow.producers import Answer, Moved
 from interchange._protocols.export_guards import hint_for_call, is_column
-from interchange._protocols.protocol_attributes import attribute
+from interchange._protocols.protocol_attributes import ARROW_METHODS, attribute, column_method_of
 from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
@@ -22,18 +26,23 @@ from interchange._types.errors import (
 from .arrow_importing import import_arrow
 
 
-def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:
+def import_column(
+    x: Any, copy: bool | None, call: str, stream: Any, given: list[Answer | Moved] | None = None
+) -> tuple[Array, bool] | None:
     """Return an Array of a column, and whether it is a copy; None if DLPack raises the error.
 
     `x`: an object with a method of Arrow; it does not support DLPack, or refused to export.
     `copy`, `call`, `stream`: as for `interchange.asarray`, the call that errors name.
+    `given`: what was got from `x` already, as for `take`.
 
     Raises ExchangeError: arrow refused, and no other protocol is supported, or it would drop nulls
         (ARROW-NULL-2), or its error is less specific.
     """
     is_copy, tables = copy is True, attribute(x, "__array__") is None  # else of two axes
     try:
-        return import_arrow(x, tables=tables, copy=is_copy, stream=stream, call=call), is_copy
+        return import_arrow(
+            x, tables=tables, copy=is_copy, stream=stream, given=given, call=call
+        ), is_copy
     except BufferError as error:
         if _is_final(error, x, copy):
             raise _with_hint_for(error, call) from error.__cause__
@@ -73,3 +82,29 @@ def _with_hint_for(refused: BufferError, call: str) -> BufferError:
     if not isinstance(refused, ExchangeError):
         return refused  # an error of the producer
     return refused._but(call, hint_for_call(refused.hint, call))
+
+
+# ---------------------------------------------------------------- what the native core begins
+
+
+def resume(x: Any, is_shared: bool, *given: Any) -> Any:
+    """Return the rest of ``asarray(x)`` if it is shared, or of ``from_arrow(x)``.
+
+    `given`: the fields of an `Answer`, or of what was `Moved`.
+    """
+    once = [Answer(*given) if len(given) == len(Answer._fields) else Moved(*given)]
+    del given  # which the traceback of an error would keep
+    if not is_shared:
+        return import_arrow(x, given=once, call="from_arrow()")
+    found = import_column(x, None, "asarray()", None, once)
+    return import_array_method(x, Array, None, "asarray()") if found is None else found[0]
+
+
+@lru_cache(maxsize=256)
+def _remembered_axes(parameters: bytes, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the result of `tensor_axes` as tuples."""
+    shape, order = tensor_axes(parameters, size)
+    return tuple(shape), tuple(order)
+
+
+_core.use_columns(resume, _remembered_axes, ARROW_METHODS, column_method_of)

@@ -24,15 +24,20 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from interchange._array import Array
-    from interchange._protocols.arrow.producers import Taken
+    from interchange._protocols.arrow.producers import Answer, Moved, Taken
 
     T = TypeVar("T")
 
 
-def import_arrow(x: Any, *, call: str, **options: Any) -> Any:
-    """Return an Array of a column, or what else the options request, as for `make_request`."""
+def import_arrow(
+    x: Any, *, given: list[Answer | Moved] | None = None, call: str, **options: Any
+) -> Any:
+    """Return an Array of a column, or what else the options request, as for `make_request`.
+
+    `given`: what was got from `x` already, as for `take`.
+    """
     request = make_request(call, **options)
-    return raise_refusals(call, lambda: _import(x, take(x, call), request, call))
+    return raise_refusals(call, lambda: _import(x, take(x, call, given), request, call))
 
 
 def make_request(

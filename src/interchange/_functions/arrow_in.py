@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
+from interchange import _core
 from interchange._types.errors import ArgumentError, ReadOnlyError
 
+from . import arrow_asarray  # noqa: F401 - it provides what the core calls
 from .arrow_importing import import_arrow
 from .arrow_tables import check_columns
 from .borrow import import_published
@@ -105,6 +107,7 @@ def from_arrow(
     out: AnyArray | None = ...,
     stream: Any = ...,
 ) -> Any: ...
+@_core.fast_columns
 def from_arrow(  # noqa: PLR0913 - the options of an import
     x: AnyColumn,
     /,

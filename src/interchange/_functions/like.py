@@ -18,11 +18,10 @@ from interchange._types.errors import (
     UnsupportedDeviceError,
     show,
 )
-from interchange._types.library import class_at, imported_libraries, inherited
+from interchange._types.library import class_at, imported_libraries
 from interchange._types.type_table import TypeSet, TypeTable
 from interchange.abi import PyCapsule
 from interchange.abi._records import NamedTuple
-from interchange.abi._show import name_of
 from interchange.abi.capsules import USED_VERSIONED, VERSIONED, capsule_name
 from interchange.abi.dlpack import DLPACK_VERSION
 
@@ -151,18 +150,6 @@ KINDS: Final = (
 )
 """The kinds, in the order in which they are tried."""
 
-
-def _unknown_kind(x: Any) -> NoProtocolError:
-    """Return the error for an object of no kind: its library may take results otherwise."""
-    instead = inherited(type(x), lambda library: library.instead_of_target)
-    if instead is None:
-        what, hint = f"{show(x)} of type {type(x).__name__}", "name a library, as in"
-        hint = f"{hint} `convert(result, 'numpy')`"
-        return NoProtocolError(_CALL, f"a result like {what}", "IX-PROTOCOL-1", hint)
-    what = f"a result like an object of type {name_of(type(x))}"
-    return NoProtocolError(_CALL, what, "IX-PROTOCOL-1", instead.replace("(x", "(result"))
-
-
 _REMADE: Final = TypeSet([PyCapsule, bytes, bytearray])
 """Types of which a result is not returned unchanged: another generation, or a memoryview."""
 
@@ -214,7 +201,10 @@ def like(result: AnyArray, x: Any, /, *, copy: bool | None = None) -> Any:
     dlpack.check_copy(copy, _CALL)
     kind = next((kind for kind in KINDS if kind.knows(x)), None)
     if kind is None:
-        raise _unknown_kind(x)
+        what = f"a result like {show(x)} of type {type(x).__name__}"
+        raise NoProtocolError(
+            _CALL, what, "IX-PROTOCOL-1", "name a library, as in `convert(result, 'numpy')`"
+        )
     if copy is not True and type(result) is type(x) and type(x) not in _REMADE:
         return result
     try:

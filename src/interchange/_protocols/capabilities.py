@@ -10,7 +10,13 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._types.library import class_at, inherited, library_of, package_of
+from interchange._types.library import (
+    class_at,
+    inherited,
+    libraries_of,
+    library_of,
+    package_of,
+)
 from interchange._types.numpy_dtypes import load_numpy
 from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable
@@ -19,7 +25,7 @@ from interchange.abi._patterns import compiled
 from interchange.abi.exchange import ATTRIBUTES
 
 from .export_guards import may_be_masked, record_with_mask
-from .protocol_attributes import attribute, has_on_type
+from .protocol_attributes import attribute, column_method_of, has_on_type
 
 if TYPE_CHECKING:
     from interchange._types.library import Guard, Library
@@ -184,6 +190,8 @@ class Sharing(IntEnum):
     """Likewise, unless the object itself has the attribute of CUDA records."""
     BUFFER = 3
     """By its buffer, the only protocol that it supports."""
+    COLUMN = 4
+    """By Arrow: no other protocol is tried before it."""
 
 
 class FastPath:
@@ -224,6 +232,8 @@ class FastPath:
         """Return how objects of a known type may be shared."""
         if any(cls is class_at(module, name) for module, name in BUFFERS):
             return Sharing.BUFFER
+        if _is_column(cls):
+            return Sharing.COLUMN
         route, _ = self.route_of(cls)
         if route in {Route.NEGOTIATE, Route.READ_NDARRAY} or hasattr(cls, "__interchange__"):
             return Sharing.CAREFULLY
@@ -231,6 +241,27 @@ class FastPath:
             return Sharing.BY_DLPACK
         may_answer = hasattr(cls, _RECORD) or hasattr(cls, "__getattr__")
         return Sharing.CAREFULLY if may_answer else Sharing.UNLESS_RECORD
+
+
+_BEFORE_ARROW: Final = (
+    "__interchange__",
+    "__dlpack__",
+    "__cuda_array_interface__",
+    "__array_interface__",
+)
+_ARRAY_METHODS: Final = ("ndim", "column_names", "columns")
+"""Attributes of types whose ``__array__`` is preferred to Arrow: arrays and tables."""
+
+
+def _is_column(cls: type) -> bool:
+    """Whether `asarray` imports all objects of a type by Arrow first."""
+    if not column_method_of(cls) or any(has_on_type(cls, word) for word in _BEFORE_ARROW):
+        return False
+    if not has_on_type(cls, "__array__"):
+        return True
+    known = libraries_of(cls)
+    chooses = any(one.unwrap is not None or one.prefers_array_method is not None for one in known)
+    return not chooses and not any(has_on_type(cls, word) for word in _ARRAY_METHODS)
 
 
 def _answers_as_host_only(cls: type) -> bool:

@@ -93,6 +93,28 @@ def method_of(x: Any) -> str | None:
     return next((word for word in ARROW_METHODS if attribute(x, word) is not None), None)
 
 
+_HAS_DICT: Final = 8
+"""Flag of a type whose objects may have attributes of their own."""
+
+
+def column_method_of(cls: type) -> int:
+    """Return how all objects of a type export a column.
+
+    That is the place of a method in `ARROW_METHODS` and 1, and perhaps a flag; 0 if objects may
+    differ, or export streams of device memory.
+    """
+    place = next((i for i, word in enumerate(ARROW_METHODS) if has_on_type(cls, word)), None)
+    if place is None or ARROW_METHODS[place] == "__arrow_c_device_stream__":
+        return 0
+    method = getattr(cls, ARROW_METHODS[place])
+    looked_up: Any = cls.__getattribute__
+    is_plain = callable(method) and looked_up is object.__getattribute__
+    is_open = has_on_type(cls, "__getattr__") and not _is_column(cls)
+    if not is_plain or is_open or issubclass(cls, type) or has_on_type(cls, _TAKEN):
+        return 0
+    return place + 1 + (_HAS_DICT if cls.__dictoffset__ else 0)
+
+
 def is_read_once(x: Any) -> bool:
     """Whether the data taken from `x` cannot be exported again, as far as is known.
 

@@ -153,9 +153,13 @@ def _refuse_stream(name: bytes | None, what: str | None) -> Exception:
 _MOST_TYPES: Final = 200
 _types: Final[dict[int, ref[type]]] = {}
 """The types that C knows, by their addresses; when one is destroyed, all are forgotten."""
+_column_types: Final[dict[int, ref[type]]] = {}
+"""The types of which C knows how they are exported as columns, likewise."""
 _changing: Final = threading.RLock()  # a type may die, and a signal come, while it is held
 _fast_paths: Final[list[FastPath]] = []
 
+_column_methods: Final[list[Callable[[type], int]]] = []
+"""How objects of a type are exported as columns; set by `use_columns`."""
 _plain_records: Final[list[Callable[[type], bool]]] = []
 """Whether the records of a type's objects need no correction; set by `fast_records`."""
 
@@ -167,6 +171,7 @@ def _forget(
     with _lock:
         _forget_types()
         _types.clear()
+        _column_types.clear()
         _forget_types()  # a finaliser may have added a type in between
 
 
@@ -202,12 +207,26 @@ def learn_type(cls: type) -> None:
         from ._torch_bits import functions_are_right, is_proven
 
         _extension.trust_torch(cls if is_proven(functions_are_right, _extension) else None)
+    _remember(cls, _types, _extension.remember_type, *ways)
+
+
+def _remember(
+    cls: type, known: dict[int, ref[type]], remember: Callable[..., None], *ways: int
+) -> None:
+    """Tell C about a type until it is destroyed."""
     with _changing:
-        if len(_types) >= _MOST_TYPES:
+        if len(known) >= _MOST_TYPES:
             _forget()
         held = ref(cls, _forget)
-        _extension.remember_type(cls, *ways)
-        _types[id(cls)] = held  # a call of _forget in between has removed the type as well
+        remember(cls, *ways)
+        known[id(cls)] = held  # a call of _forget in between has removed the type as well
+
+
+def _learn_column(cls: type) -> None:
+    """Tell C how objects of a type are exported as columns of Arrow."""
+    if _core.log is None and _column_methods:
+        method = _column_methods[0](cls)
+        _remember(cls, _column_types, _extension.remember_column_type, method)
 
 
 def _reads_directly(cls: type) -> bool:
@@ -258,6 +277,22 @@ def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F
 def fast_asarray(careful: F) -> F:
     """Decorate ``asarray``: objects of known types skip its body."""
     return _extension.share_function(careful, _signature_of(careful), "interchange")
+
+
+def fast_columns(careful: F) -> F:
+    """Decorate ``from_arrow``: columns of numbers of known types skip its body."""
+    return _extension.column_function(careful, _signature_of(careful), "interchange")
+
+
+def use_columns(
+    resume: Callable[..., Any],
+    tensor_axes: Callable[[bytes, int], tuple[Any, Any]],
+    methods: tuple[str, ...],
+    method_of: Callable[[type], int],
+) -> None:
+    """Read columns in C from now on."""
+    _column_methods[:] = [method_of]
+    _extension.use_columns(resume, tensor_axes, methods)
 
 
 def fast_checks(careful: Callable[..., T], plans: Sequence[Plan | None]) -> Callable[..., T]:
@@ -319,5 +354,6 @@ _extension.connect(
     spec_of=_parsing.spec_of,
     learn=learn_type,
     refuse_for_c=_refuse_for_c,
+    learn_column=_learn_column,
 )
 use_compiled(_extension.cuda_calls)

@@ -98,11 +98,16 @@ int move_arrow(ArrowKind kind, void *from, void *to)
     return claim_release(place, release);
 }
 
+int is_released_arrow(ArrowKind kind, void *arrow)
+{
+    return LOAD(*release_of(kind, arrow)) == NULL;
+}
+
 void release_arrow(ArrowKind kind, void *arrow)
 {
     AnyArrow *any = arrow;
 
-    if (*release_of(kind, arrow) == NULL)
+    if (is_released_arrow(kind, arrow))
         return;
     switch (kind) {
     case ARROW_SCHEMA:
@@ -131,6 +136,19 @@ static void release_block(void *pointer)
 
     release_arrow(block->kind, &block->arrow);
     free(block);
+}
+
+void *new_arrow_block(ArrowKind kind, const void *arrow)
+{
+    Block *block = calloc(1, sizeof *block);
+
+    if (block == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    block->kind = kind;
+    memcpy(&block->arrow, arrow, kinds[kind].size);
+    return block;
 }
 
 /* ---------------------------------------------------------------- owners */
@@ -335,26 +353,43 @@ static ArrowKind given_by(ArrowKind stream, int is_schema)
     return stream == ARROW_ARRAY_STREAM ? ARROW_ARRAY : ARROW_DEVICE_ARRAY;
 }
 
-static int lacks_function(const Block *stream, int is_schema)
+static int lacks_function(ArrowKind kind, const AnyArrow *stream, int is_schema)
 {
-    if (stream->kind == ARROW_ARRAY_STREAM)
-        return is_schema ? stream->arrow.stream.get_schema == NULL
-                         : stream->arrow.stream.get_next == NULL;
-    return is_schema ? stream->arrow.device_stream.get_schema == NULL
-                     : stream->arrow.device_stream.get_next == NULL;
+    if (kind == ARROW_ARRAY_STREAM)
+        return is_schema ? stream->stream.get_schema == NULL : stream->stream.get_next == NULL;
+    return is_schema ? stream->device_stream.get_schema == NULL
+                     : stream->device_stream.get_next == NULL;
+}
+
+int has_stream_functions(ArrowKind kind, const AnyArrow *stream)
+{
+    return !lacks_function(kind, stream, 0) && !lacks_function(kind, stream, 1);
 }
 
 /* Without the GIL. */
-static int ask_stream(Block *stream, int is_schema, AnyArrow *out)
+static int ask_stream(ArrowKind kind, AnyArrow *stream, int is_schema, AnyArrow *out)
 {
-    struct ArrowArrayStream *plain = &stream->arrow.stream;
-    struct ArrowDeviceArrayStream *device = &stream->arrow.device_stream;
+    struct ArrowArrayStream *plain = &stream->stream;
+    struct ArrowDeviceArrayStream *device = &stream->device_stream;
 
-    if (stream->kind == ARROW_ARRAY_STREAM)
+    if (kind == ARROW_ARRAY_STREAM)
         return is_schema ? plain->get_schema(plain, &out->schema)
                          : plain->get_next(plain, &out->array);
     return is_schema ? device->get_schema(device, &out->schema)
                      : device->get_next(device, &out->device_array);
+}
+
+int call_arrow_stream(ArrowKind kind, AnyArrow *stream, int is_schema, AnyArrow *out)
+{
+    int code;
+
+    memset(out, 0, sizeof *out);
+    Py_BEGIN_ALLOW_THREADS
+    code = ask_stream(kind, stream, is_schema, out);
+    Py_END_ALLOW_THREADS
+    if (code != 0)
+        memset(out, 0, sizeof *out); /* on errors the struct is undefined */
+    return code;
 }
 
 /* Move a struct into an owner that owns nothing. */
@@ -369,7 +404,7 @@ static void store(ArrowOwner *owner, const AnyArrow *result)
 static PyObject *call_stream(PyObject *module, PyObject *args)
 {
     PyObject *stream, *what, *out;
-    AnyArrow result = {0};
+    AnyArrow result;
     Block *block;
     int is_schema, code;
 
@@ -389,15 +424,11 @@ static PyObject *call_stream(PyObject *module, PyObject *args)
                      kinds[((ArrowOwner *)out)->block->kind].name, kinds[block->kind].name);
         return NULL;
     }
-    if (lacks_function(block, is_schema)) {
+    if (lacks_function(block->kind, &block->arrow, is_schema)) {
         raise_from(core.refuse_stream, Py_None, what);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
-    code = ask_stream(block, is_schema, &result);
-    Py_END_ALLOW_THREADS
-    if (code != 0)
-        memset(&result, 0, sizeof result); /* on errors the struct is undefined */
+    code = call_arrow_stream(block->kind, &block->arrow, is_schema, &result);
     release_now_arrow((ArrowOwner *)out);
     store((ArrowOwner *)out, &result);
     return PyErr_Occurred() ? NULL : PyLong_FromLong(code);
@@ -432,7 +463,7 @@ static PyObject *take_chunks(PyObject *module, PyObject *args)
     block = stream_of(stream);
     if (block == NULL)
         return NULL;
-    if (lacks_function(block, 0)) {
+    if (lacks_function(block->kind, &block->arrow, 0)) {
         what = PyUnicode_FromString("next");
         if (what != NULL)
             raise_from(core.refuse_stream, Py_None, what);
@@ -443,11 +474,7 @@ static PyObject *take_chunks(PyObject *module, PyObject *args)
         ArrowOwner *chunk = new_owner(given_by(block->kind, 0));
         if (chunk == NULL)
             return NULL;
-        Py_BEGIN_ALLOW_THREADS
-        code = ask_stream(block, 0, &chunk->block->arrow);
-        Py_END_ALLOW_THREADS
-        if (code != 0)
-            memset(&chunk->block->arrow, 0, sizeof chunk->block->arrow); /* it is undefined */
+        code = call_arrow_stream(block->kind, &block->arrow, 0, &chunk->block->arrow);
         is_end = chunk->block->arrow.array.release == NULL;
         failed = PyErr_Occurred() || (!is_end && add_chunk(chunks, chunk) < 0) ||
                  PyErr_CheckSignals() < 0;

@@ -27,7 +27,15 @@ HIDDEN size_t arrow_size(ArrowKind kind);      /* of the struct, [bytes] */
 HIDDEN ArrowKind arrow_kind(const char *name); /* ARROW_KINDS where no kind has that name */
 /* Move a struct, and mark `from` as released; 0 where it was already released. */
 HIDDEN int move_arrow(ArrowKind kind, void *from, void *to);
+HIDDEN int is_released_arrow(ArrowKind kind, void *arrow);
 HIDDEN void release_arrow(ArrowKind kind, void *arrow); /* unless it is released */
+/* What an Array owns by OWNS_ARROW, into which a struct is moved; NULL with a MemoryError. */
+HIDDEN void *new_arrow_block(ArrowKind kind, const void *arrow);
+/* Whether a stream has the functions that return its schema and its chunks. */
+HIDDEN int has_stream_functions(ArrowKind kind, const AnyArrow *stream);
+/* Call get_schema, or get_next, without the GIL; the errno.  `out` is zeroed on an error, and at the
+ * end of the stream. */
+HIDDEN int call_arrow_stream(ArrowKind kind, AnyArrow *stream, int is_schema, AnyArrow *out);
 /* An owner into which a struct is moved; the struct is released where it cannot be made. */
 HIDDEN PyObject *own_arrow(ArrowKind kind, void *arrow);
 /* The struct of an owner; NULL with a TypeError where it owns another kind. */

@@ -5,6 +5,7 @@
  * all else, and errors after which another protocol is tried. */
 #include "asarray.h"
 
+#include "arrow_read.h"
 #include "buffers.h"
 #include "importing.h"
 #include "known_types.h"
@@ -43,6 +44,8 @@ static Array *try_fast_share(PyObject *x)
         if (!has_own_protocol(x))
             break;
         return NULL;
+    case SHARE_COLUMN:
+        return (Array *)read_column(x, 1);
     case SHARE_CAREFULLY:
         return NULL;
     }
@@ -68,6 +71,8 @@ static PyObject *share_carefully(PyObject *x)
     failed = learn_type(x) < 0;
     if (!failed && look_up_type(Py_TYPE(x)).sharing == SHARE_BUFFER)
         failed = learn_format(x, (Array *)result) < 0;
+    else if (!failed && look_up_type(Py_TYPE(x)).sharing == SHARE_COLUMN)
+        failed = learn_column(x, result) < 0;
     if (failed)
         Py_CLEAR(result);
     return result;

@@ -36,6 +36,8 @@ KnownType look_up_type(PyTypeObject *type)
         found.route = LOAD(slot->route);
         found.is_plain = LOAD(slot->is_plain);
         found.sharing = LOAD(slot->sharing);
+        found.is_known = LOAD(slot->is_known);
+        found.column = LOAD(slot->column);
     } while (guard_missed(&guard, before));
     return found;
 #else
@@ -53,6 +55,8 @@ static void clear_known(void)
         STORE(known[i].route, NEGOTIATE);
         STORE(known[i].is_plain, 0);
         STORE(known[i].sharing, SHARE_CAREFULLY);
+        STORE(known[i].is_known, 0);
+        STORE(known[i].column, 0);
     }
 #else
     memset(known, 0, sizeof known);
@@ -60,16 +64,42 @@ static void clear_known(void)
     known_count = 0;
 }
 
+/* Call one of the functions that call those below. */
+static int learn_by(PyObject *function, PyTypeObject *type)
+{
+    PyObject *done = PyObject_CallFunctionObjArgs(function, (PyObject *)type, NULL);
+
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
 int learn_type(PyObject *x)
 {
     PyTypeObject *type = Py_TYPE(x);
-    PyObject *done;
 
-    if (look_up_type(type).type != NULL || type == LOAD(core.ndarray_type))
+    if (look_up_type(type).is_known || type == LOAD(core.ndarray_type))
         return 0;
-    done = PyObject_CallFunctionObjArgs(core.learn, (PyObject *)type, NULL);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
+    return learn_by(core.learn, type);
+}
+
+int learn_column_type(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+
+    return look_up_type(type).column & COLUMN_IS_KNOWN ? 0 : learn_by(core.learn_column, type);
+}
+
+/* The slot of a type, empty or not.  Called under the guard. */
+static KnownType *slot_for(PyTypeObject *type)
+{
+    KnownType *slot;
+
+    if (known_count >= MOST_TYPES)
+        clear_known();
+    slot = slot_of(type);
+    known_count += slot->type == NULL;
+    STORE(slot->type, type);
+    return slot;
 }
 
 /* remember_type(type, route, table address, is_plain, sharing) */
@@ -84,15 +114,27 @@ static PyObject *remember_type(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!iKpi", &PyType_Type, &type, &route, &table, &is_plain, &sharing))
         return NULL;
     guard_begin(&guard);
-    if (known_count >= MOST_TYPES)
-        clear_known();
-    slot = slot_of((PyTypeObject *)type);
-    known_count += slot->type == NULL;
-    STORE(slot->type, (PyTypeObject *)type);
+    slot = slot_for((PyTypeObject *)type);
     STORE(slot->route, (uint8_t)route);
     STORE(slot->is_plain, (uint8_t)is_plain);
     STORE(slot->sharing, (uint8_t)sharing);
     STORE(slot->table, (DLPackExchangeAPI *)(uintptr_t)table);
+    STORE(slot->is_known, 1);
+    guard_end(&guard);
+    return Py_NewRef(Py_None);
+}
+
+/* remember_column_type(type, column) */
+static PyObject *remember_column_type(PyObject *module, PyObject *args)
+{
+    PyObject *type;
+    int column;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!i", &PyType_Type, &type, &column))
+        return NULL;
+    guard_begin(&guard);
+    STORE(slot_for((PyTypeObject *)type)->column, (uint8_t)(column | COLUMN_IS_KNOWN));
     guard_end(&guard);
     return Py_NewRef(Py_None);
 }
@@ -111,6 +153,8 @@ static PyObject *forget_types(PyObject *module, PyObject *args)
 PyMethodDef known_types_functions[] = {
     {"remember_type", remember_type, METH_VARARGS,
      "remember_type(type, route, table, plain, sharing): how objects of a type are imported."},
+    {"remember_column_type", remember_column_type, METH_VARARGS,
+     "remember_column_type(type, column): how objects of a type are exported as columns."},
     {"forget_types", forget_types, METH_VARARGS, "forget_types(): a type that was known has died."},
     {NULL, NULL, 0, NULL},
 };

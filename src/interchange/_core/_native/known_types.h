@@ -8,7 +8,14 @@
 /* The order of Route in _protocols/capabilities.py. */
 typedef enum { NEGOTIATE, ASK, ASK_IMMUTABLE, BY_TABLE, BY_TABLE_OF_TORCH, READ_NDARRAY } Route;
 /* The order of Sharing in _protocols/capabilities.py. */
-typedef enum { SHARE_CAREFULLY, SHARE_BY_DLPACK, SHARE_UNLESS_RECORD, SHARE_BUFFER } Sharing;
+typedef enum { SHARE_CAREFULLY, SHARE_BY_DLPACK, SHARE_UNLESS_RECORD, SHARE_BUFFER,
+               SHARE_COLUMN } Sharing;
+
+/* How its objects are exported as columns: 0, or the place of a method in ARROW_METHODS and 1, and
+ * flags. */
+#define COLUMN_METHOD 7
+#define COLUMN_HAS_DICT 8 /* its objects may have attributes of their own */
+#define COLUMN_IS_KNOWN 16
 
 typedef struct {
     PyTypeObject *type; /* borrowed: forget_types() is called when one dies */
@@ -16,11 +23,15 @@ typedef struct {
     uint8_t route;    /* a Route, for from_dlpack */
     uint8_t is_plain; /* its records of the CUDA Array Interface need no correction */
     uint8_t sharing;  /* a Sharing, for asarray */
+    uint8_t is_known; /* whether all above are set */
+    uint8_t column;   /* for from_arrow */
 } KnownType;
 
 /* A copy of the entry of a type, since the table may change; all 0 where there is none. */
 HIDDEN KnownType look_up_type(PyTypeObject *type);
-HIDDEN int learn_type(PyObject *x); /* add the type of an object, unless it is known */
+/* Add the type of an object, unless it is known; and how columns of it are exported. */
+HIDDEN int learn_type(PyObject *x);
+HIDDEN int learn_column_type(PyObject *x);
 extern HIDDEN PyMethodDef known_types_functions[];
 
 #endif

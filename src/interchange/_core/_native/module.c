@@ -12,6 +12,7 @@
 #include "arrow_export.h"
 #include "arrow_offsets.h"
 #include "arrow_pack.h"
+#include "arrow_read.h"
 #include "arrow_stream.h"
 #include "asarray.h"
 #include "cai.h"
@@ -63,6 +64,7 @@ static PyMethodDef *const tables[] = {
     arrow_columns_functions,
     arrow_stream_functions,
     arrow_pack_functions,
+    arrow_read_functions,
 };
 
 static int execute(PyObject *module)

@@ -70,13 +70,13 @@ static PyObject *connect(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"cpu",           "check_struct", "arrived", "refuse_capsule",
                             "refuse_arrow",  "spec_of",      "learn",   "refuse_for_c",
-                            "refuse_stream", NULL};
-    PyObject *found[9];
+                            "refuse_stream", "learn_column", NULL};
+    PyObject *found[10];
 
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOO", names, &found[0], &found[1],
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOOO", names, &found[0], &found[1],
                                      &found[2], &found[3], &found[4], &found[5], &found[6],
-                                     &found[7], &found[8]))
+                                     &found[7], &found[8], &found[9]))
         return NULL;
     core.cpu = Py_NewRef(found[0]);
     core.check_struct = Py_NewRef(found[1]);
@@ -87,6 +87,7 @@ static PyObject *connect(PyObject *module, PyObject *args, PyObject *keywords)
     core.learn = Py_NewRef(found[6]);
     core.refuse_for_c = Py_NewRef(found[7]);
     core.refuse_stream = Py_NewRef(found[8]);
+    core.learn_column = Py_NewRef(found[9]);
     return Py_NewRef(Py_None);
 }
 

@@ -23,6 +23,7 @@ typedef struct {
     PyObject *refuse_capsule;   /* f(object, call) -> error */
     PyObject *spec_of;          /* f(kind, dims) -> Spec */
     PyObject *learn;            /* f(type): calls remember_type() */
+    PyObject *learn_column;     /* f(type): calls remember_column_type() */
     PyObject *negotiate;        /* f(x, **keywords): the Python function behind from_dlpack */
     PyObject *refuse_arrow;     /* f(object, name) -> error */
     PyObject *refuse_stream;    /* f(name or None, what) -> error: released, or lacks a function */

@@ -174,18 +174,31 @@ def _hint_for(level: ColumnType) -> str:
 
 
 def _tensor_axes(level: ColumnType) -> tuple[list[int], list[int]]:
-    """Return the extents of a tensor in memory, and the order of its axes in the array."""
+    """Return the axes that a level of tensors adds, as `tensor_axes`."""
+    if level.format.kind != "fixed_size_list":
+        raise _no_tensor(level.parameters, level.format.name)
+    return tensor_axes(level.parameters, level.format.size)
+
+
+def tensor_axes(parameters: bytes, size: int) -> tuple[list[int], list[int]]:
+    """Return the extents of a tensor in memory, and the order of its axes in the array.
+
+    `parameters`: the parameters of the extension type.
+    `size`: the number of elements of a list.
+
+    Raises BrokenRule: they do not match (ARROW-TENSOR-1).
+    """
     try:
-        said = json.loads(level.parameters)
+        said = json.loads(parameters)
         shape = said["shape"]
         order = said.get("permutation")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _no_tensor(level) from error
+        raise _no_tensor(parameters, f"fixed_size_list[{size}]") from error
     order = list(range(len(shape))) if order is None and isinstance(shape, list) else order
     if not (_are_ints(shape) and _are_ints(order) and sorted(order) == list(range(len(shape)))):
-        raise _no_tensor(level)
-    if level.format.kind != "fixed_size_list" or prod(shape) != level.format.size:
-        raise _no_tensor(level)
+        raise _no_tensor(parameters, f"fixed_size_list[{size}]")
+    if prod(shape) != size:
+        raise _no_tensor(parameters, f"fixed_size_list[{size}]")
     return shape, order
 
 
@@ -196,7 +209,7 @@ def _are_ints(found: Any) -> bool:
     return all(type(one) is int and one >= 0 for one in found)
 
 
-def _no_tensor(level: ColumnType) -> BrokenRule:
+def _no_tensor(parameters: bytes, form: str) -> BrokenRule:
     """Return the error for invalid metadata of a tensor."""
-    what = f"the metadata are {show(level.parameters)} for {level.format.name}"
+    what = f"the metadata are {show(parameters)} for {form}"
     return BrokenRule("ARROW-TENSOR-1", what)

@@ -20,6 +20,7 @@ from interchange._protocols.protocol_attributes import (
 )
 from interchange._types.errors import NoProtocolError, error_for, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name
+from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import (
     ARROW_ARRAY,
     ARROW_ARRAY_STREAM,
@@ -53,6 +54,24 @@ METHODS: Final = dict(zip(ARROW_METHODS, _NAMES, strict=True))
 """Method, in the order of preference -> the name of the capsule with the memory."""
 
 
+class Answer(NamedTuple):
+    """What the native core got from a producer: the result of a method, or its exception."""
+
+    method: str
+    result: Any
+    error: Exception | None
+
+
+class Moved(NamedTuple):
+    """The structs that the native core moved out of what a producer returned."""
+
+    name: bytes  # of the capsules of its chunks
+    stream: ArrowOwner | None
+    schema: ArrowOwner | None  # None: the stream was not asked for it
+    code: int  # errno of the stream with the schema
+    replies: tuple[tuple[int, ArrowOwner], ...]  # the chunks, each with the errno of the stream
+
+
 class Taken:
     """The structs taken from a producer: a type, chunks, and perhaps a stream of more.
 
@@ -70,7 +89,16 @@ class Taken:
 
     __interchange_taken__ = True  # for `asking`
 
-    __slots__ = ("_keepers", "_schema", "_stream", "chunks", "has_failed", "is_read_once", "name")
+    __slots__ = (
+        "_keepers",
+        "_replies",
+        "_schema",
+        "_stream",
+        "chunks",
+        "has_failed",
+        "is_read_once",
+        "name",
+    )
 
     def __init__(self, name: bytes, schema: ArrowOwner, stream: ArrowOwner | None) -> None:
         self.name = name
@@ -79,6 +107,7 @@ class Taken:
         self.has_failed = False
         self._schema = schema
         self._stream = stream  # None at its end
+        self._replies: list[tuple[int, ArrowOwner]] = []  # of the stream, not in `chunks` yet
         self._keepers: list[None] = []  # one item while an error keeps it; one thread can pop it
 
     def claim(self, call: str) -> Self:
@@ -103,6 +132,8 @@ class Taken:
         Raises BrokenRule: the stream reports an error, or breaks a rule (ARROW-STREAM-1,
             ARROW-RELEASE-3).
         """
+        while self._stream is not None and self._replies:
+            self._take_next(self._stream)
         if most is None and self._stream is not None:
             self._take_all(self._stream)
         while self._stream is not None and (most is None or len(self.chunks) <= most):
@@ -135,10 +166,14 @@ class Taken:
 
     def _take_next(self, stream: ArrowOwner) -> None:
         """Take the next chunk, or the end of the stream, after which it is not called any more."""
-        chunks = self.chunks
-        chunks.append(_core.new_arrow(self.name))
+        chunks, code = self.chunks, None
+        if self._replies:
+            code, chunk = self._replies.pop(0)
+        else:
+            chunk = _core.new_arrow(self.name)
+        chunks.append(chunk)
         try:
-            _call(stream, "next", chunks[-1])
+            _call(stream, "next", chunk, code)
         except BaseException:
             self.has_failed = True
             self._end()
@@ -186,8 +221,9 @@ class Taken:
 
     def release(self) -> None:
         """Release everything."""
-        for chunk in self.chunks:
+        for chunk in (*self.chunks, *(chunk for _, chunk in self._replies)):
             chunk.release()
+        self._replies = []
         self.close()
 
 
@@ -195,7 +231,7 @@ _TAKEN_AGAIN: Final = frozenset({"ARROW-BOOL-1", "ARROW-STREAM-1"})
 """Broken rules after which the same data can be requested otherwise: with a copy, or in part."""
 
 
-def take(x: Any, call: str) -> Taken:
+def take(x: Any, call: str, given: list[Answer | Moved] | None = None) -> Taken:
     """Return the structs of a producer: the type, and no chunk of a stream yet.
 
     Parameters
@@ -205,6 +241,8 @@ def take(x: Any, call: str) -> Taken:
         schema and of an array; or data that was taken and refused before.
     call : str
         Named in errors.
+    given : list[Answer or Moved], optional
+        What was got from `x` already: one item, which is taken out, so that no traceback keeps it.
 
     Raises
     ------
@@ -218,8 +256,12 @@ def take(x: Any, call: str) -> Taken:
     """
     if type(x) is Taken:
         return x.claim(call)
-    name, given = _ask(x, call)
-    found = _of_stream(name, given) if name in ARROW_CHUNK else _of_pair(name, given)
+    known = given.pop() if given else None
+    if isinstance(known, Moved):
+        found = _of_moved(known, x, call)
+    else:
+        name, result = _ask(x, call, known)
+        found = _of_stream(name, result) if name in ARROW_CHUNK else _of_pair(name, result)
     found.is_read_once = is_read_once(x)
     return found
 
@@ -238,17 +280,45 @@ def _of_pair(name: bytes, given: Any) -> Taken:
 def _of_stream(name: bytes, capsule: Any) -> Taken:
     """Return the struct in the capsule of a stream: its schema, and no chunk yet."""
     stream = _core.take_arrow(capsule, name)
+    return _with_schema(Taken(ARROW_CHUNK[name], _core.new_arrow(ARROW_SCHEMA), stream), stream)
+
+
+def _with_schema(found: Taken, stream: ArrowOwner, code: int | None = None) -> Taken:
+    """Return what was taken of a stream with the schema, which is requested unless it was."""
     try:
-        schema = _core.new_arrow(ARROW_SCHEMA)
-        found = Taken(ARROW_CHUNK[name], schema, stream)
-        _call(stream, "schema", schema)
+        _call(stream, "schema", found._schema, code)
     except BaseException:
-        stream.release()
+        found.release()
         raise
     return found
 
 
-def _ask(x: Any, call: str) -> tuple[bytes, Any]:
+def _of_moved(given: Moved, x: Any, call: str) -> Taken:
+    """Return the structs that were moved already."""
+    name, stream, schema, code, replies = given
+    found = Taken(name, schema or _core.new_arrow(ARROW_SCHEMA), stream)
+    if stream is None:
+        found.chunks = [chunk for _, chunk in replies]
+    else:
+        found._replies = list(replies)
+    try:
+        _check_loss(x, call)
+    except BaseException:
+        found.release()
+        raise
+    return (
+        found if stream is None else _with_schema(found, stream, None if schema is None else code)
+    )
+
+
+def _check_loss(x: Any, call: str) -> None:
+    """Refuse a producer whose structs do not show what its elements are."""
+    lost = find_arrow_loss(x)
+    if lost is not None:
+        raise error_for(call, *lost)
+
+
+def _ask(x: Any, call: str, answer: Answer | None = None) -> tuple[bytes, Any]:
     """Return the names of a capsule and of its schema's; or that of a stream only."""
     if type(x) is PyCapsule:
         return _name_of(x, tuple(ARROW_CHUNK), call), x
@@ -264,10 +334,8 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
         what = f"{show(x)} of type {type(x).__name__} is no column of Arrow"
         hint = _ARRAY if sharing_hint(x) == SHARED else "pass a column or a table of Arrow"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", hint)
-    lost = find_arrow_loss(x)
-    if lost is not None:
-        raise error_for(call, *lost)
-    method, given = _exported(x, method)
+    _check_loss(x, call)
+    method, given = _exported(x, method, answer)
     name = METHODS[method]
     if name in ARROW_CHUNK:
         if type(given) is not PyCapsule:
@@ -281,15 +349,20 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
     return name, given
 
 
-def _exported(x: Any, method: str) -> tuple[str, Any]:
+def _exported(x: Any, method: str, answer: Answer | None) -> tuple[str, Any]:
     """Return the method that succeeded, and its result.
 
     Columns of several chunks that have both methods (nanoarrow's) refuse to export one array, and
     export a stream.
     """
+    method = method if answer is None else answer.method
     stream = method.replace("array", "stream")
     try:
-        return method, getattr(x, method)()
+        if answer is None:
+            return method, getattr(x, method)()
+        if answer.error is None:
+            return method, answer.result
+        raise answer.error
     except ValueError:
         if stream == method or attribute(x, stream) is None:
             raise
@@ -322,9 +395,11 @@ def _length_of(chunk: ArrowOwner) -> int:
     return length
 
 
-def _call(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner) -> None:
-    """Request the schema or the next chunk of a stream."""
-    _check(stream, what, _core.call_stream(stream, what, out))
+def _call(
+    stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner, code: int | None = None
+) -> None:
+    """Request the schema or the next chunk of a stream, unless that was done: with an errno."""
+    _check(stream, what, _core.call_stream(stream, what, out) if code is None else code)
 
 
 def _check(stream: ArrowOwner, what: str, code: int) -> None:
