@@ -142,7 +142,8 @@ def _lines():
 
 
 IN_C = tuple(
-    f"interchange.{name}" for name in ("Array.__dlpack", "asarray", "from_cai", "from_dlpack")
+    f"interchange.{name}"
+    for name in ("Array.__dlpack", "asarray", "from_arrow", "from_cai", "from_dlpack")
 )
 """Objects written in C with the native core, which then have no annotations."""
 
