@@ -67,6 +67,7 @@ ELSEWHERE = {
 """Further functions that import: the callable, and its keywords."""
 WITHOUT_ARRAYS = {
     *("batches", "cuda.device_array", "cuda.jit", "from_pointer", "inspect", "set_backend"),
+    "to_arrow_stream",
 }
 """Functions that take no array, as `batches`, or return none of its memory, as `inspect`."""
 MEMORY = {

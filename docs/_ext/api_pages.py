@@ -28,6 +28,7 @@ OPTIONS: Final[dict[str, dict[str, str]]] = {
         "special-members": "__arrow_c_schema__, __arrow_c_array__, __arrow_c_stream__, "
         "__arrow_c_device_array__, __arrow_c_device_stream__"
     },
+    "interchange.ArrowStreamExport": {"special-members": "__arrow_c_schema__, __arrow_c_stream__"},
     "interchange.CudaArrayView": {"members": "dtype, shape"},
     "interchange.Device": {"members": "of, type, id, is_host_accessible, has_handles"},
     "interchange.Producer": {"members": "__interchange__"},
@@ -69,6 +70,7 @@ RELATED: Final = {
         "convert to_capsule to_cai to_arrow like",
         "TARGETS Target convert",
         "to_arrow ArrowExport from_arrow",
+        "to_arrow_stream ArrowStreamExport to_arrow",
         "Meaning from_arrow to_arrow",
         "batches Batches from_arrow",
         "to_cai CudaArrayView from_cai",

@@ -54,6 +54,7 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from ._functions.arrow_batches import Batches, batches
     from ._functions.arrow_in import from_arrow
     from ._functions.arrow_out import ArrowExport, to_arrow
+    from ._functions.arrow_streams import ArrowStreamExport, to_arrow_stream
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
     from ._functions.exporting import convert, to_capsule
@@ -77,6 +78,7 @@ __all__ = [
     "ArgumentError",
     "Array",
     "ArrowExport",
+    "ArrowStreamExport",
     "AxesError",
     "Backend",
     "BackendUnavailableError",
@@ -126,6 +128,7 @@ __all__ = [
     "like",
     "set_backend",
     "to_arrow",
+    "to_arrow_stream",
     "to_cai",
     "to_capsule",
     "viewable",
@@ -137,6 +140,7 @@ _LATER = {
     "_functions.arrow_batches": ("Batches", "batches"),
     "_functions.arrow_in": ("from_arrow",),
     "_functions.arrow_out": ("ArrowExport", "to_arrow"),
+    "_functions.arrow_streams": ("ArrowStreamExport", "to_arrow_stream"),
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
     "_functions.exporting": ("convert", "to_capsule"),

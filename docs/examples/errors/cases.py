@@ -499,6 +499,10 @@ TO_ARROW = (
          "ARROW-OUT-6"),
     Case("offsets that decrease", f"{INTS}\noffsets = np.array([0, 2, 1])",
          "ix.to_arrow((x, offsets))", "ARROW-OFFSET-2"),
+    Case("one batch for a stream", f'{INTS}\nx = {{"a": x}}', "ix.to_arrow_stream(x)",
+         "IX-ARGUMENT-1"),
+    Case("no batches for a stream", "x = []", "ix.to_arrow_stream(x).__arrow_c_schema__()",
+         "ARROW-OUT-9"),
     Case("arrays of several dtypes in a list", f"{INTS}\ny = np.ones(2)", "ix.to_arrow([x, y])",
          "ARROW-OUT-7"),
 )  # fmt: skip

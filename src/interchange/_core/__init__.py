@@ -99,6 +99,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         learn_type as learn_type,
         log_exchanges as log_exchanges,
         make_arrow as make_arrow,
+        make_arrow_batches as make_arrow_batches,
         make_arrow_schema as make_arrow_schema,
         make_arrow_stream as make_arrow_stream,
         make_capsule as make_capsule,

@@ -243,6 +243,12 @@ def make_arrow(
     raise refuse_exports()
 
 
+def make_arrow_batches(field: ArrowField, step: Any, /) -> Any:
+    """Refuse likewise."""
+    del field, step
+    raise refuse_exports()
+
+
 def make_arrow_schema(field: ArrowField) -> Any:
     """Refuse likewise."""
     del field

@@ -384,6 +384,19 @@ class Core(Protocol):
     ) -> Any:
         """Return a capsule of a stream of one chunk: see `make_arrow`."""
 
+    def make_arrow_batches(self, field: ArrowField, step: Any, /) -> Any:
+        """Return a capsule of a stream of chunks on the host, which are made one by one.
+
+        Parameters
+        ----------
+        field : ArrowField
+            The type.
+        step : object
+            Called for each chunk, on any thread: returns field, column and keep, as for
+            `make_arrow`, or None at the end.  Its ``close()`` is called once: at the end, after an
+            exception, or when the stream is released.
+        """
+
     def scan_offsets(self, offsets: int, count: int, width: int) -> tuple[int, int, int, int]:
         """Check the lists between consecutive offsets on the host, in one pass.
 

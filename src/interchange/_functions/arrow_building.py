@@ -70,7 +70,7 @@ class Options(NamedTuple):
 
     name: str = ""
     mask: Any = None
-    nullable: bool | None = None
+    nullable: Any = None
     metadata: Any = None
 
 

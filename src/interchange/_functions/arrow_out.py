@@ -22,11 +22,17 @@ from interchange.abi.arrow_formats import parse_format
 from .arrow_building import CALL, Builder, Options, check_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal, TypeAlias
+
     from typing_extensions import CapsuleType
 
     from interchange._array import Array
     from interchange._core import ArrowOwner
+    from interchange._types.typing import AnyArray, AnyColumns
     from interchange.abi.arrow import ArrowColumn, ArrowField
+
+    AnyMask: TypeAlias = AnyArray | Mapping[str, Any] | tuple[Any, Any]
 
 _plain_column: Final = _core.plain_column  # found once: a module is slow in `_core.__getattr__`
 _export_plain: Final = _core.export_plain
@@ -215,16 +221,24 @@ def _names_of(field: ArrowField) -> list[str]:
     return [name, *_names_of(field.children[0])] if len(field.children) == 1 else [name]
 
 
+def refuse_without_native() -> None:
+    """Refuse exports in the ctypes core (ARROW-CORE-1)."""
+    if _core.core_name == "ctypes":
+        from interchange._core._arrow import refuse_exports
+
+        raise refuse_exports()
+
+
 def to_arrow(
-    x: Any,
+    x: AnyColumns,
     /,
     *,
     kind: str = "column",
     name: str | None = None,
-    mask: Any = None,
-    nullable: Any = None,
-    metadata: Any = None,
-    bools: str | None = None,
+    mask: AnyMask | None = None,
+    nullable: bool | Mapping[str, bool] | None = None,
+    metadata: Mapping[Any, Any] | None = None,
+    bools: Literal["bits", "bytes"] | None = None,
 ) -> ArrowExport:
     """Export an array as a column of Arrow, or several by name as a table.
 
@@ -310,17 +324,15 @@ def to_arrow(
         >>> to_arrow((rows, asarray(memoryview(bytes(12)).cast("i"))))
         ArrowExport(list of fixed_size_list[3] of uint8, 2 rows)
     """
-    if _core.core_name == "ctypes":
-        from interchange._core._arrow import refuse_exports
-
-        raise refuse_exports()
+    refuse_without_native()
     if kind not in _KINDS:
         what, hint = f"kind={show(kind)}", "pass 'column' or 'tensor'"
         raise ArgumentError(CALL, what, "IX-ARGUMENT-1", hint)
     if bools not in _BOOLS:
         what, hint = f"bools={show(bools)}", "pass 'bits' or 'bytes'"
         raise ArgumentError(CALL, what, "IX-ARGUMENT-1", hint)
-    simple = kind == "column" and name is mask is nullable is metadata is None
+    is_named = name is not None or metadata is not None
+    simple = kind == "column" and mask is None and nullable is None and not is_named
     if simple and (plain := _plain_export(x)) is not None:
         return plain
     if name is not None:

@@ -185,9 +185,16 @@ if TYPE_CHECKING:
         | Buffer
         | CapsuleType
     )
+    AnyColumns: TypeAlias = (
+        AnyArray
+        | Mapping[str, "AnyColumns"]
+        | tuple["AnyColumns", AnyArray]
+        | tuple["AnyColumns", AnyArray, AnyArray]
+        | list[AnyArray]
+    )
     Scalar: TypeAlias = complex | np.number[Any] | np.bool
 else:
-    AnyArray = AnyColumn = AnyDevice = Scalar = Any
+    AnyArray = AnyColumn = AnyColumns = AnyDevice = Scalar = Any
 """What `interchange.asarray` accepts (`AnyArray`): memory in any of these forms, not a list."""
 
 

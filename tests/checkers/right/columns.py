@@ -29,7 +29,14 @@ assert_type(ix.to_arrow(np.ones(3)), ix.ArrowExport)
 assert_type(ix.to_arrow(np.ones((3, 2)), kind="tensor"), ix.ArrowExport)
 assert_type(ix.to_arrow({"label": b"abc", "rows": ix.asarray(np.ones((3, 2)))}), ix.ArrowExport)
 
+assert_type(ix.to_arrow((np.ones(3), np.array([0, 3])), mask=np.ones(1, bool)), ix.ArrowExport)
+assert_type(ix.to_arrow([np.ones(3)], name="a", metadata={"k": b"v"}), ix.ArrowExport)
+assert_type(ix.to_arrow({"a": {"b": np.ones(3)}}, nullable={"a": True}), ix.ArrowExport)
+
 if ix.core_name == "native":  # the ctypes core has no exports to Arrow
+    batches = ({"a": np.ones(step)} for step in range(1, 3))
+    assert_type(ix.to_arrow_stream(batches), ix.ArrowStreamExport)
+    assert_type(ix.from_arrow(ix.to_arrow_stream([np.ones(3)])), ix.Array)
     assert_type(ix.from_arrow(ix.to_arrow(np.ones(3))), ix.Array)
     assert_type(ix.from_arrow(Ours(), storage=True, device="cpu", copy=True), ix.Array)
     assert_type(ix.from_arrow(column, nulls="refuse"), ix.Array)

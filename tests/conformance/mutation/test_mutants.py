@@ -132,6 +132,10 @@ TESTED = {
         "ARROW-OUT-6": "test_offsets_are_refused_by_their_rule",
         "ARROW-OUT-7": "test_lists_of_arrays_are_refused_by_their_rule",
     },
+    "functions/test_to_arrow_stream.py": {
+        "ARROW-OUT-8": "test_an_iterator_is_exported_once_and_a_list_again",
+        "ARROW-OUT-9": "test_no_batches_have_no_type",
+    },
     "functions/test_to_arrow_refused.py": {
         "ARROW-OUT-1": "test_elements_that_have_no_view_as_numbers",
         "ARROW-OUT-2": "test_a_fix_leads_out",

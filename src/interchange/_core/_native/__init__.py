@@ -56,6 +56,7 @@ count_bits = _extension.count_bits
 fill_zeros = _extension.fill_zeros
 join_blocks = _extension.join_blocks
 make_arrow = _extension.make_arrow
+make_arrow_batches = _extension.make_arrow_batches
 make_arrow_schema = _extension.make_arrow_schema
 make_arrow_stream = _extension.make_arrow_stream
 join_views = _extension.join_views

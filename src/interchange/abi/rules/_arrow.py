@@ -340,6 +340,18 @@ _OURS: Final = (
         "pass arrays of one dtype, with equally many axes",
         "interchange; extensions, Variable shape tensor",
     ),
+    Rule(
+        "ARROW-OUT-8",
+        "an iterator of batches is exported once",
+        "create a new iterator",
+        "interchange; stream, Semantics",
+    ),
+    Rule(
+        "ARROW-OUT-9",
+        "a stream has one type, that of `schema=` or of the first batch, and all batches have it",
+        "pass batches of the same columns and element types",
+        "stream, Semantics",
+    ),
 )
 
 ARROW: Final = _HANDED_OVER + _DESCRIBED + _IN_TURN + _ON_DEVICES + _OURS
