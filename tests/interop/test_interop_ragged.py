@@ -205,3 +205,13 @@ def test_fields_of_a_table_are_ragged():
 
     assert bytes(found["text"][0].tolist()) == b"abc"
     assert (found["x"].tolist(), found["tags"][1].tolist()) == ([1, 2], [0, 1, 3])
+
+
+def test_lists_of_arrays_go_out_and_come_back():
+    """A list of Arrays is exported as tensors of any shape, and imported as the same list."""
+    rows = [np.arange(6.0).reshape(2, 3), np.arange(2.0).reshape(1, 2)]
+    column = ix.to_arrow([ix.asarray(row) for row in rows], kind="tensor")
+
+    assert [one.tolist() for one in ix.from_arrow(column, ragged="arrays")] == [
+        row.tolist() for row in rows
+    ]

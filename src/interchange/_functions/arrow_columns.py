@@ -61,7 +61,7 @@ class Request(NamedTuple):
     is_single: bool = False  # whether the value of the only field is returned, and not a dict
     axis: int | None = None  # along which the fields are stacked into one array
     meaning: bool = False  # whether the type is returned, too
-    ragged: bool = False  # whether lists and text are returned as values and offsets
+    ragged: bool | str = False  # whether lists and text are values and offsets, or "arrays"
     fill: Any = None  # the number that replaces nulls
     out: tuple[Array, bool] | None = None  # the Array of `out`, and whether that is `out` itself
 

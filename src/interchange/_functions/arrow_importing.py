@@ -17,6 +17,7 @@ from interchange._types.errors import ArgumentError, InterchangeError, error_for
 from interchange.abi import BrokenRule
 
 from .arrow_columns import IF_NEEDED, Import, Request, import_joined
+from .arrow_ragged import ARRAYS
 from .arrow_tables import import_table, plan_table
 
 if TYPE_CHECKING:
@@ -60,9 +61,11 @@ def make_request(
     separate, fill = read_nulls(nulls, call)
     check_copy(copy, call)
     for word in ("ragged", "storage", "meaning"):
-        if not isinstance(options.get(word, False), bool):
-            what = f"{word}={show(options[word])}"
-            raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass a bool")
+        value = options.get(word, False)
+        is_word = word == "ragged" and isinstance(value, str) and value == ARRAYS
+        if not isinstance(value, bool) and not is_word:
+            hint = "pass True, False or 'arrays'" if word == "ragged" else "pass a bool"
+            raise ArgumentError(call, f"{word}={show(value)}", "IX-ARGUMENT-1", hint)
     options["storage"] = options.get("storage", False) or options.get("meaning", False)
     target = None if device is None else Device.of(device, call)
     stream_handle(stream, call)

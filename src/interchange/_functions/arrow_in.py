@@ -12,6 +12,7 @@ from interchange._types.errors import ArgumentError, ReadOnlyError
 
 from . import arrow_asarray  # noqa: F401 - it provides what the core calls
 from .arrow_importing import import_arrow
+from .arrow_ragged import ARRAYS
 from .arrow_tables import check_columns
 from .borrow import import_published
 
@@ -99,7 +100,7 @@ def from_arrow(
     column: str | None = ...,
     axis: Literal[0, 1] | None = ...,
     nulls: str | float = ...,
-    ragged: bool = ...,
+    ragged: bool | Literal["arrays"] = ...,
     storage: bool = ...,
     meaning: bool = ...,
     device: AnyDevice | None = ...,
@@ -116,7 +117,7 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
     column: str | None = None,
     axis: Literal[0, 1] | None = None,
     nulls: str | float = "refuse",
-    ragged: bool = False,
+    ragged: bool | Literal["arrays"] = False,
     storage: bool = False,
     meaning: bool = False,
     device: AnyDevice | None = None,
@@ -149,10 +150,12 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         Whether a column with nulls is refused, or returned as two Arrays, data and mask
         (``"separate"`` or ``"mask"``).  A number replaces nulls, at all levels, in a copy: one that
         the dtype represents; NaN in floats only; True or False in bools.
-    ragged : bool, default False
+    ragged : bool or "arrays", default False
         Return lists whose type has no length, and text, as a tuple (values, offsets): list number i
         is ``values[offsets[i]:offsets[i + 1]]``.  A list of lists is ((values, offsets), offsets),
-        a list view (values, offsets, sizes), and text its bytes as uint8.
+        a list view (values, offsets, sizes), and text its bytes as uint8.  Tensors of
+        ``arrow.variable_shape_tensor`` are (values, shapes, offsets), with the shapes in memory.
+        ``"arrays"``: a list of an Array for each list or tensor, None for a null one.
     storage : bool, default False
         Import the storage of elements with another meaning: the integers of dates, times and
         durations and decimals, the indices of a dictionary, the storage of an extension type.
@@ -226,9 +229,9 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
     if meaning is True and axis is not None:
         hint = "request a dict: each column has a meaning of its own"
         raise ArgumentError(_CALL, f"meaning=True and axis={axis}", "IX-ARGUMENT-1", hint)
-    if ragged is True and (out is not None or axis is not None):
+    if (ragged is True or ragged == ARRAYS) and (out is not None or axis is not None):
         word = "out" if out is not None else "axis"
-        what, hint = f"ragged=True and {word}=, which is for one array", f"omit `{word}=`"
+        what, hint = f"ragged={ragged!r} and {word}=, which is for one array", f"omit `{word}=`"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     names = check_columns(columns, column, axis, _CALL)
     return import_arrow(

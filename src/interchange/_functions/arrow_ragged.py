@@ -50,6 +50,8 @@ def _flat(name: str) -> Elements:
 
 _OFFSETS: Final = {4: _flat("int32"), 8: _flat("int64")}
 _BYTES: Final = _flat("uint8")
+ARRAYS: Final = "arrays"
+"""The value of `Request.ragged` for a list of Arrays."""
 
 
 class Ragged(NamedTuple):
@@ -115,13 +117,40 @@ def import_ragged(
     elif plan.items is not None:
         below = [_items(part, is_compact=is_compact) for part in parts]
         data, mask, meaning = unpacked(import_items(job, plan.items, below), request)
-    found: list[Any] = [(data, *offsets)]
-    if request.separate:
-        own = column.move_back(column.mask(bits), offsets[0].device)
-        found.append(own if plan.items is None else (mask, own))
+    own = column.move_back(column.mask(bits), offsets[0].device) if request.separate else None
+    mask = own if plan.items is None else (mask, own)
+    if request.ragged == ARRAYS:
+        found: list[Any] = _cut(job, data, mask, offsets, own)
+    else:
+        found = [(data, *offsets), mask]
+    found = found[: 1 + request.separate]
     if request.meaning:
         found.append(meaning)
     return tuple(found) if len(found) > 1 else found[0]
+
+
+def _cut(job: Import, data: Any, mask: Any, offsets: list[Array], own: Array | None) -> list[Any]:
+    """Return a list of the value of each list, None for a null one, and likewise of the masks."""
+    starts, *sizes = (on_host(one, job.call) for one in offsets)
+    stops = [a + b for a, b in zip(starts, sizes[0], strict=True)] if sizes else starts[1:]
+    valid = [True] * len(stops) if own is None else on_host(own, job.call)
+    rows = list(zip(starts, stops, valid, strict=False))
+    found = [[_part(data, *row[:2]) if row[2] else None for row in rows]]
+    if own is not None and mask is not own:
+        mask = [_part(mask[0], *row[:2]) if row[2] else None for row in rows]
+    return [*found, mask]
+
+
+def _part(value: Any, start: int, stop: int) -> Any:
+    """Return some elements: of an Array, of a list, or of each field of a dict."""
+    if isinstance(value, dict):
+        return {name: _part(one, start, stop) for name, one in value.items()}
+    return value[start:stop]
+
+
+def on_host(array: Array, call: str) -> list[Any]:
+    """Return the elements of an Array on any device."""
+    return list(transfers.move(array, CPU, None, call).tolist())
 
 
 def unpacked(value: Any, request: Request) -> tuple[Any, Any, Any]:
@@ -141,16 +170,16 @@ def unpacked(value: Any, request: Request) -> tuple[Any, Any, Any]:
 
 def _read(job: Import, plan: Ragged, node: Node) -> _Part:
     """Return the lists of a chunk, whose offsets are checked."""
-    level = _level_of(node, plan.levels)
-    used = _level_of(referenced(node), plan.levels) if node.skip else level
+    level = level_of(node, plan.levels)
+    used = level_of(referenced(node), plan.levels) if node.skip else level
     if plan.kind == "binary_view":
         return _Part(level, used, Lists(used, 8, 0, 0, 0, 0, -1))
     lists = read_lists(used if used.elements else level, plan.levels[-1], job.on_host)
     return _Part(level, used, lists)
 
 
-def _level_of(node: Node, levels: tuple[ColumnType, ...]) -> Level:
-    """Return the lists of a chunk: the innermost of these levels."""
+def level_of(node: Node, levels: tuple[ColumnType, ...]) -> Level:
+    """Return the struct of a chunk for the innermost of these levels."""
     for column in levels[:-1]:
         node = child_of(read_level(node, column), 0, column.format.each)
     return read_level(node, levels[-1])

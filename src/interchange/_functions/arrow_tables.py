@@ -15,6 +15,7 @@ from interchange._protocols import host
 from interchange._protocols.arrow.buffers import child_of, read_level
 from interchange._protocols.arrow.elements import (
     RAGGED_KINDS,
+    VARIABLE_TENSOR,
     Elements,
     check_storage,
     read_elements,
@@ -37,6 +38,7 @@ from interchange.abi._records import NamedTuple
 from .arrow_columns import IF_NEEDED, import_column
 from .arrow_copies import check_out
 from .arrow_ragged import Ragged, import_ragged
+from .arrow_tensors import Tensors, import_tensors, plan_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,7 +128,7 @@ def plan_value(
     fields: bool = True,
     depth: int = 0,
 ) -> Any:
-    """Return the plan for a column: `Fields` of a struct, `Ragged` of lists, or else `Elements`.
+    """Return the plan for a column: `Elements`, `Fields`, `Ragged` or `Tensors`.
 
     `tables`: whether a struct of one field is accepted as that field.
     `fields`: whether a struct becomes a dict of all its fields.
@@ -136,8 +138,13 @@ def plan_value(
     """
     if depth >= MOST_AXES:
         raise BrokenRule("DLP-SHAPE-1", f"lists and structs have {depth} levels and more")
-    is_struct = column.format.kind == "struct" and (column.extension is None or request.storage)
-    if fields and is_struct:
+    levels: tuple[ColumnType, ...] = (column,)
+    is_struct = column.format.kind == "struct"
+    if tables and is_struct and len(column.children) == 1 and column.extension is None:
+        levels = (column, read_type(column.children[0]))
+    if levels[-1].extension == VARIABLE_TENSOR:
+        return plan_tensors(levels, storage=request.storage, call=call)
+    if fields and is_struct and (column.extension is None or request.storage):
         return _plan_fields(column, request._replace(columns=True), call, depth)
     if request.ragged:
         ragged = _plan_ragged(column, request, call, tables=tables, depth=depth)
@@ -226,7 +233,7 @@ def _check_alike(plan: Fields, call: str) -> None:
     first = None
     for name, one in plan.plans.items():
         if not isinstance(one, Elements):
-            word = "struct" if isinstance(one, Fields) else "list"
+            word = {Fields: "struct", Ragged: "list"}.get(type(one), "tensor of any shape")
             raise ExchangeError(call, f"the field {show(name)} is a {word}", "ARROW-FIELD-2")
         kind = (one.dtype, tuple(one.shape[place] for place in one.order))
         first = first or (name, kind)
@@ -281,6 +288,8 @@ def import_value(job: Import, plan: Any, nodes: list[Node]) -> Any:
         return import_column(job, plan, nodes)
     if isinstance(plan, Ragged):
         return import_ragged(job, plan, nodes, import_value)
+    if isinstance(plan, Tensors):
+        return import_tensors(job, plan, nodes)
     values = {}
     for (name, one), below in zip(plan.plans.items(), _fields_of(plan, nodes), strict=True):
         with naming(name):

@@ -162,7 +162,7 @@ def _dtype_named(name: str) -> DType:
 def _hint_for(level: ColumnType) -> str:
     """Return the fix for elements without a fixed width."""
     if level.extension == VARIABLE_TENSOR:
-        return "pass the tensors of each shape by themselves, as `arrow.fixed_shape_tensor`"
+        return "pass the tensors as a column, and not in lists of a fixed size"
     if level.format.kind == "struct":
         names = [read_type(child).name for child in level.children[:1]]
         return f"pass one field of it, such as {show(names[0])}" if names else _NO_TYPE

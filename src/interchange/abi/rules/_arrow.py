@@ -162,6 +162,14 @@ _DESCRIBED: Final = (
         "extensions, Fixed shape tensor",
     ),
     Rule(
+        "ARROW-TENSOR-2",
+        "arrow.variable_shape_tensor is a struct of data, lists of elements, and shape, lists of "
+        "int32: each tensor has as many elements as its shape says, and the extents of "
+        "uniform_shape",
+        _FIX,
+        "extensions, Variable shape tensor",
+    ),
+    Rule(
         "ARROW-RO-1",
         "exported memory is not written to",
         "write to a copy, `x.copy()`",
