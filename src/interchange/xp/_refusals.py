@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._types.errors import AxesError, CopyNeededError, ViewError, show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from interchange._array import Array
 
 _WITHOUT_IDENTITY: Final = frozenset({"max", "min", "argmax", "argmin"})
@@ -50,6 +52,32 @@ def _is_empty(shape: tuple[int, ...], axis: Any) -> bool:
 def _with_elements(shape: tuple[int, ...]) -> str:
     """Return the fix for a reduction over an axis without elements."""
     filled = [place for place, extent in enumerate(shape) if extent]
-    if len(filled) == len(shape) - 1:
+    if filled and len(filled) == len(shape) - 1:
         return f"check `x.size` first, or reduce over axes with elements, `axis={tuple(filled)}`"
     return "check `x.size` first"
+
+
+def joined(error: Exception, name: str, arrays: Sequence[Array]) -> Exception:
+    """Return the error to raise for one of joining arrays."""
+    shapes = [x.shape for x in arrays]
+    if isinstance(error, IndexError) or len({*shapes}) == 1:
+        return error  # of the axis, or of the element types
+    hint = "pass arrays of one shape" + ", but for the joined axis" * (name == "concat")
+    return ViewError(f"xp.{name}()", _shapes(shapes), "IX-XP-7", hint)
+
+
+def ragged(error: Exception, obj: Any) -> Exception:
+    """Return the error to raise for nested sequences that make no array."""
+    shapes = [getattr(x, "shape", None) for x in obj] if isinstance(obj, (list, tuple)) else []
+    if None not in shapes and len({*shapes}) > 1:
+        hint = "pass arrays of one shape, or join them, `xp.concat(x)`"
+        return ViewError("xp.asarray()", _shapes(shapes), "IX-XP-7", hint)
+    if "inhomogeneous" not in str(error):
+        return error
+    what = f"{show(obj)} has rows of different lengths"
+    return ViewError("xp.asarray()", what, "IX-XP-7", "pass rows of one length")
+
+
+def _shapes(shapes: list[Any]) -> str:
+    """Return shapes as a phrase."""
+    return f"arrays of the shapes {', '.join(map(str, shapes))}"

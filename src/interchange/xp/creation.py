@@ -109,6 +109,10 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
             raise _no_numbers(_ASARRAY, obj) from error
         what = f"{show(obj)} as {dtype_of(dtype, _ASARRAY)}"
         raise ArgumentError(_ASARRAY, what, "IX-XP-7", "pass numbers that it holds") from error
+    except ValueError as error:
+        from ._refusals import ragged  # for an error only
+
+        raise ragged(error, obj) from error
     try:
         backend._dtype_of(native.dtype)
     except UnsupportedDTypeError:

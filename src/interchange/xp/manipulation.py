@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _COMPLEX = "complex floating"
+_REFUSALS = (ValueError, RuntimeError, TypeError)
+"""Errors of libraries that join arrays of different shapes."""
 
 
 @document
@@ -69,7 +71,18 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
 @document
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     backend, natives = natives_of("concat", arrays)
-    return wrap(backend.function("concat")(natives, axis=plain(axis)), backend, Array)
+    try:
+        found = backend.function("concat")(natives, axis=plain(axis))
+    except _REFUSALS as error:
+        raise _unequal(error, "concat", arrays) from error
+    return wrap(found, backend, Array)
+
+
+def _unequal(error: Exception, name: str, arrays: Sequence[Array]) -> Exception:
+    """Return the error to raise for one of joining arrays."""
+    from ._refusals import joined  # for an error only
+
+    return joined(error, name, arrays)
 
 
 @document
@@ -129,7 +142,11 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 @document
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     backend, natives = natives_of("stack", arrays)
-    return wrap(backend.function("stack")(natives, axis=plain(axis)), backend, Array)
+    try:
+        found = backend.function("stack")(natives, axis=plain(axis))
+    except _REFUSALS as error:
+        raise _unequal(error, "stack", arrays) from error
+    return wrap(found, backend, Array)
 
 
 @document
