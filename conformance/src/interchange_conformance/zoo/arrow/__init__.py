@@ -47,11 +47,13 @@ from .columns import (
     dictionary,
     extension,
     lists,
+    lists_at,
     numbers,
     ragged,
     table,
     tensors,
     texts,
+    times,
 )
 from .description import Chunk, Field, Flow, Place
 from .source import (
@@ -88,6 +90,7 @@ __all__ = [
     "extension",
     "legal",
     "lists",
+    "lists_at",
     "make_array",
     "make_schema",
     "numbers",
@@ -95,5 +98,6 @@ __all__ = [
     "table",
     "tensors",
     "texts",
+    "times",
     "zoo",
 ]

@@ -153,6 +153,13 @@ def _failing(**flow: Any) -> Callable[[], Source]:
     return lambda: chunked(numbers(), numbers()).as_stream().but(**flow)
 
 
+def _changing() -> Source:
+    """Return a stream whose second chunk is of another type than its schema."""
+    made = chunked(numbers(), numbers()).as_stream()
+    made.chunks = (made.chunks[0], made.chunks[1].at((), n_buffers=3))
+    return made
+
+
 def _on(kind: int, number: int = 0) -> Callable[[], Source]:
     """Return a function that makes a column that claims to be on a device."""
     return lambda: numbers().as_device_array(Place(kind, number))
@@ -169,6 +176,16 @@ _OTHERS: Final[tuple[tuple[str, str, Callable[[], Source]], ...]] = (
      lambda: numbers().but(format="n", buffers=(), null_count=6)),
     ("texts", "ARROW-TYPE-1", columns.texts),
     ("ragged", "ARROW-TYPE-1", columns.ragged),
+    ("offsets-decreasing", "ARROW-OFFSET-2", lambda: columns.lists_at((0, 3, 1, 5), 5)),
+    ("offsets-decreasing-of-64-bits", "ARROW-OFFSET-2",
+     lambda: columns.lists_at((0, 3, 1, 5), 5, kind="+L")),
+    ("offsets-negative", "ARROW-OFFSET-1", lambda: columns.lists_at((-1, 2, 5), 5)),
+    ("offsets-beyond-their-child", "ARROW-LENGTH-2", lambda: columns.lists_at((0, 3, 6), 5)),
+    ("offsets-null", "ARROW-BUFFER-1", lambda: columns.ragged().but(buffers=(None, None))),
+    ("view-sizes-negative", "ARROW-OFFSET-1",
+     lambda: columns.lists_at((0, 2), 5, kind="+vl", sizes=(2, -1))),
+    ("views-beyond-their-child", "ARROW-LENGTH-2",
+     lambda: columns.lists_at((0, 3), 5, kind="+vl", sizes=(3, 3))),
     ("table", "ARROW-TYPE-1", lambda: table(x=numbers(), y=numbers("int64"))),
     ("dates", "ARROW-TYPE-2", lambda: numbers("int32").but(format="tdD")),
     ("timestamps", "ARROW-TYPE-2", lambda: numbers("int64").but(format="tsu:UTC")),
@@ -214,6 +231,7 @@ _OTHERS: Final[tuple[tuple[str, str, Callable[[], Source]], ...]] = (
     ("stream-fails-by-a-negative-number", "ARROW-STREAM-1", _failing(next_error=-1)),
     ("stream-gives-a-released-schema", "ARROW-RELEASE-3",
      lambda: numbers().as_stream().but(field={"release": False})),
+    ("stream-chunk-of-another-type", "ARROW-FORMAT-2", _changing),
     ("stream-chunk-too-short", "ARROW-LENGTH-2", lambda: lists().as_stream().at((0,), length=1)),
     ("device-0", "ARROW-DEVICE-1", _on(0)),
     ("device-99", "ARROW-DEVICE-1", _on(99)),
@@ -261,6 +279,10 @@ _LEGAL: Final[tuple[tuple[str, Callable[[], Source]], ...]] = (
     ("lists-of-one", lambda: lists(shape=(4, 1))),
     ("lists-of-none", lambda: lists(shape=(4, 0))),
     ("no-lists", lambda: lists(shape=(0, 3))),
+    ("lists-of-one-length", lambda: columns.ragged((3, 3))),
+    ("lists-of-one-length-with-offset", lambda: columns.ragged((1, 2, 2), offset=1, first=1)),
+    ("large-lists-of-one-length", lambda: columns.ragged((2, 2), kind="+L")),
+    ("views-of-one-length", lambda: columns.ragged((2, 2), kind="+vl")),
     ("tensors", columns.tensors),
     ("tensors-permuted", lambda: columns.tensors(permutation=(1, 0))),
     ("stream", lambda: numbers().as_stream()),

@@ -6,6 +6,7 @@ description; the canonical extension types.
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 import struct
@@ -25,7 +26,7 @@ from .description import Chunk, Field
 from .source import ArraySource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     Ints = tuple[int, ...]
 
@@ -241,6 +242,63 @@ def ragged(
     values = [below.values[a:b] for a, b in itertools.pairwise(ends)][offset:]
     field = Field(kind, children=(replace(below.field, name="item"),))
     return ArraySource(field, (chunk,), _without(values, nulls))
+
+
+def lists_at(
+    ends: Sequence[int], count: int, *, kind: str = "+l", sizes: Sequence[int] = ()
+) -> ArraySource:
+    """Return a column of lists with any offsets, valid or not; it has no ``values``.
+
+    Parameters
+    ----------
+    ends : sequence of int
+        The offsets: one more than lists, or one for each view.
+    count : int
+        Length of the child.
+    kind : str
+        As for `ragged`.
+    sizes : sequence of int, optional
+        For views, the sizes of the lists.
+    """
+    letter = "q" if kind.endswith("L") else "i"
+    vectors = [ends, sizes] if "v" in kind else [ends]
+    blocks = [_block(struct.pack(f"={len(vector)}{letter}", *vector)) for vector in vectors]
+    buffers = (None, *(block.address for block in blocks))
+    rows = len(ends) - (len(vectors) == 1)
+    chunk = Chunk(rows, 0, 0, buffers, numbers("int32", count).chunks, memory=tuple(blocks))
+    return ArraySource(Field(kind, children=(Field("i", "item"),)), (chunk,), ())
+
+
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - of timestamps without a zone
+_UTC: Final = _EPOCH.replace(tzinfo=dt.timezone.utc)
+_TIMES: Final[dict[str, tuple[str, Callable[[int], Any]]]] = {
+    "tdD": ("int32", lambda n: (_EPOCH + dt.timedelta(days=n)).date()),
+    "tss:": ("int64", lambda n: _EPOCH + dt.timedelta(seconds=n)),
+    "tsu:": ("int64", lambda n: _EPOCH + dt.timedelta(microseconds=n)),
+    "tsm:UTC": ("int64", lambda n: _UTC + dt.timedelta(milliseconds=n)),
+    "tDu": ("int64", lambda n: dt.timedelta(microseconds=n)),
+}
+"""Format of times -> the integers that they are stored as, and the value of one."""
+
+
+def times(kind: str = "tsu:", length: int = 6, *, nulls: Collection[int] = ()) -> ArraySource:
+    """Return a column of dates, timestamps or durations: element number n is n units.
+
+    Parameters
+    ----------
+    kind : {"tdD", "tss:", "tsu:", "tsm:UTC", "tDu"}
+        Format string.
+    length, nulls : int, collection of int
+        As for `numbers`.
+
+    Examples
+    --------
+    >>> times("tdD", 2).values
+    (datetime.date(1970, 1, 1), datetime.date(1970, 1, 2))
+    """
+    dtype, value = _TIMES[kind]
+    values = _without([value(n) for n in range(length)], nulls)
+    return numbers(dtype, length, nulls=nulls).but(format=kind, values=values)
 
 
 def dictionary(
