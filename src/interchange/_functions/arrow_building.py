@@ -16,7 +16,7 @@ from interchange._array import Array, transfers
 from interchange._array.host_copies import copy_elements, fresh_memory
 from interchange._protocols.arrow.elements import VARIABLE_TENSOR
 from interchange._protocols.arrow.exporting import column_of, field_of, order_in_memory
-from interchange._protocols.arrow.representations import bits_of, metadata_of
+from interchange._protocols.arrow.representations import bits_of, convert, metadata_of
 from interchange._protocols.host import check_host
 from interchange._protocols.protocol_attributes import is_mapping, is_read_once
 from interchange._streams.ordering import wait_on_host
@@ -45,6 +45,7 @@ from .importing import import_any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from interchange._protocols.arrow.meaning import Meaning
     from interchange._types.devices import Device
 
 CALL: Final = "to_arrow()"
@@ -72,6 +73,7 @@ class Options(NamedTuple):
     mask: Any = None
     nullable: Any = None
     metadata: Any = None
+    meaning: Any = None
 
 
 class Builder:
@@ -116,12 +118,15 @@ class Builder:
 
     def part(self, x: Any, options: Options, *, nested: bool = False) -> Part:
         """Return the column of an array or of several; `nested` for a field, or for elements."""
+        options = _with_meaning(x, options)
         if is_mapping(x):
             part = self.struct(x, options)
         elif isinstance(x, tuple) and not all(type(item) is PyCapsule for item in x):
-            part = self.ragged(x, options.mask)
+            part = self.ragged(x, options.mask, options.meaning)
         elif isinstance(x, list) and not (x and isinstance(x[0], _NO_ARRAYS)):
             part = self.listed(x, options.mask)
+        elif options.meaning is not None:
+            part = self.meant(x, options.mask, options.meaning)
         else:
             part = self.array(x, options.mask, nested=nested)
         return _described(part, options)
@@ -148,6 +153,30 @@ class Builder:
         shape = array.shape[:-1] if element and element.format.startswith("w:") else array.shape
         return self.masked(part, mask, valid, shape, _order_of(array, kind))
 
+    def meant(self, x: Any, mask: Any, meaning: Meaning) -> Part:
+        """Return the column of one array, of the type of a meaning."""
+        from interchange._protocols.arrow.meant_columns import meant_column  # rarely needed
+
+        array = self.take(x)
+        found = meant_column(array, meaning, CALL)
+        arrays = (array,) if meaning.categories is None else (array, _keeping(array, meaning))
+        part = Part(found.field, found.memory, arrays)
+        if mask is not None:
+            valid = self.take(mask)
+            if valid.shape == array.shape and valid.ndim > len(found.shape):
+                valid = valid[..., 0]  # of words or bytes, which are null together
+            part = self.masked(part, valid, None, found.shape, found.order)
+            if part.memory.null_count and not meaning.nullable:
+                what = f"{part.memory.null_count} elements are null, and the type is not nullable"
+                raise ExchangeError(CALL, what, "ARROW-OUT-5")
+        if array.device is not CPU:  # where lists keep one length
+            is_bits = array._spec.dtype is _BOOL and not meaning.extension
+            return self.bits(part, array) if is_bits else part
+        made: list[Any] = []
+        wait_on_host(array, CALL)
+        field, memory = convert(found.field, part.memory, found.target, made)
+        return Part(field, memory, (*part.arrays, *map(host_array, made)))
+
     def bits(self, part: Part, array: Array) -> Part:
         """Return a column of bools as bits, made on the host for memory of a device."""
         bits, _ = _packed([array], array.device)
@@ -161,10 +190,17 @@ class Builder:
         masks = _by_column(options.mask, "mask", x)
         nullable = _by_column(options.nullable, "nullable", x)
         metadata = _by_column(_of_columns(options.metadata), "metadata", x)
+        meanings = _by_column(options.meaning, "meaning", x)
         parts = [
             self.part(
                 value,
-                Options(name, masks.get(name), nullable.get(name), metadata.get(name)),
+                Options(
+                    name,
+                    masks.get(name),
+                    nullable.get(name),
+                    metadata.get(name),
+                    meanings.get(name),
+                ),
                 nested=True,
             )
             for name, value in x.items()
@@ -182,14 +218,14 @@ class Builder:
 
     # ------------------------------------------------------------ lists
 
-    def ragged(self, x: tuple[Any, ...], mask: Any) -> Part:
+    def ragged(self, x: tuple[Any, ...], mask: Any, meaning: Any = None) -> Part:
         """Return the column of lists of any length: of values and offsets, or views with sizes."""
         if len(x) not in {_PAIR, _PAIR + 1}:
             what = f"a tuple of {len(x)} items"
             raise ArgumentError(CALL, what, "IX-ARGUMENT-1", "pass `(values, offsets)`")
         has_two = isinstance(mask, tuple) and len(mask) == _PAIR
         of_values, of_rows = mask if has_two else (None, mask)
-        child = self.part(x[0], Options("item", of_values), nested=True)
+        child = self.part(x[0], Options("item", of_values, meaning=meaning), nested=True)
         bounds = [self.offsets(one) for one in x[1:]]
         if len({one.dtype for one in bounds}) > 1:
             what = f"offsets are {bounds[0].dtype}, and sizes are {bounds[1].dtype}"
@@ -280,6 +316,27 @@ class Builder:
             key: Any = (slice(None), *[0] * (array.ndim - 1))
             return array[key]
         return array
+
+
+def _with_meaning(x: Any, options: Options) -> Options:
+    """Return the options with a `Meaning`, whose name is that of the column by default."""
+    from interchange._protocols.arrow.meaning import Meaning  # rarely needed
+
+    meaning = options.meaning
+    if meaning is None or is_mapping(x):
+        return options
+    if isinstance(x, list):
+        hint = "pass values and offsets, or omit `meaning=`"
+        raise ArgumentError(CALL, "meaning= for a list of arrays", "IX-ARGUMENT-1", hint)
+    meaning = meaning if type(meaning) is Meaning else Meaning.of(meaning)
+    name = options.name or meaning.name
+    return options._replace(meaning=meaning, name=name)
+
+
+def _keeping(array: Array, meaning: Meaning) -> Array:
+    """Return an array without elements that keeps the categories, on the device of the indices."""
+    spec = Spec(_UINT8, array.device, Layout((0,), (1,)))
+    return _core.describe(0, spec, 0, meaning.categories, meaning.categories, Array)
 
 
 def _order_of(array: Array, kind: str) -> tuple[int, ...]:

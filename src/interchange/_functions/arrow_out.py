@@ -239,6 +239,7 @@ def to_arrow(
     nullable: bool | Mapping[str, bool] | None = None,
     metadata: Mapping[Any, Any] | None = None,
     bools: Literal["bits", "bytes"] | None = None,
+    meaning: Any = None,
 ) -> ArrowExport:
     """Export an array as a column of Arrow, or several by name as a table.
 
@@ -273,6 +274,11 @@ def to_arrow(
         How bools are exported: as bits, which is a copy; or as bytes of ``arrow.bool8``, which are
         shared, and which few operations of other libraries accept.  By default as bits, unless the
         consumer requests bytes, or the memory is on a device.
+    meaning : Meaning, type or dict, optional
+        What the numbers stand for: the `Meaning` that `from_arrow` returned, or a type or a field
+        of Arrow.  The column has this type, and by default its name, flags and metadata; lists of
+        one length are exported as the type states.  For values and offsets, the meaning of the
+        values.  A dict by column for a table.
 
     Returns
     -------
@@ -332,12 +338,12 @@ def to_arrow(
         what, hint = f"bools={show(bools)}", "pass 'bits' or 'bytes'"
         raise ArgumentError(CALL, what, "IX-ARGUMENT-1", hint)
     is_named = name is not None or metadata is not None
-    simple = kind == "column" and mask is None and nullable is None and not is_named
+    simple = kind == "column" and mask is nullable is meaning is None and not is_named
     if simple and (plain := _plain_export(x)) is not None:
         return plain
     if name is not None:
         check_name(name, "the name is")
-    part = Builder(kind, bools).build(x, Options(name or "", mask, nullable, metadata))
+    part = Builder(kind, bools).build(x, Options(name or "", mask, nullable, metadata, meaning))
     if simple and part.field.format[:2] not in _OTHERS:
         plain = _plain_export(part.arrays[0])
         if plain is not None and plain._field == part.field:

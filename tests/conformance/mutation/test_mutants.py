@@ -113,6 +113,12 @@ TESTED = {
         "ARROW-NULL-3": "test_a_number_that_the_dtype_does_not_represent_is_refused",
         "IX-OUT-1": "test_out_that_does_not_fit_is_refused",
     },
+    "functions/test_to_arrow_meaning.py": {
+        "ARROW-OUT-10": "test_what_is_not_the_storage_is_refused",
+    },
+    "protocols/test_arrow_meaning.py": {
+        "ARROW-TYPE-3": "test_chunks_of_one_dictionary_are_joined",
+    },
     "functions/test_from_arrow_nulls.py": {
         "ARROW-NULL-2": "test_nulls_are_refused_with_their_number",
     },

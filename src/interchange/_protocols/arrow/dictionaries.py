@@ -13,8 +13,8 @@ from interchange._types.devices import CPU
 from interchange._types.errors import UnsupportedDeviceError, clip
 from interchange._types.layout import MOST_AXES
 from interchange.abi import BrokenRule
-from interchange.abi.arrow import ArrowArray, ArrowColumn, ArrowField, ArrowSchema
-from interchange.abi.arrow_formats import decode_metadata, encode_metadata, parse_format
+from interchange.abi.arrow import ArrowArray, ArrowColumn, ArrowSchema
+from interchange.abi.arrow_formats import parse_format
 
 from .buffers import check_node
 from .types import read_type
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
     from interchange._types.devices import Device
+    from interchange.abi.arrow import ArrowField
 
 _MOST_BUFFERS: Final = 2**16
 _WIDTHS: Final = {"z": 4, "u": 4, "Z": 8, "U": 8}
@@ -125,25 +126,6 @@ def check_keywords(unknown: dict[str, Any]) -> None:
 
 
 # ---------------------------------------------------------------- structs, read
-
-
-def read_field(address: int, depth: int = 0) -> ArrowField:
-    """Return the type that the `ArrowSchema` at an address describes, with all below it.
-
-    Raises BrokenRule: as `read_type`; or there are too many levels (ARROW-FORMAT-2).
-    """
-    _check_depth(depth)
-    level, schema = read_type(address), ArrowSchema.from_address(address)
-    metadata = decode_metadata(schema.metadata or 0)
-    values = ctypes.cast(schema.dictionary, ctypes.c_void_p).value
-    return ArrowField(
-        ctypes.string_at(schema.format).decode(),
-        level.name,
-        encode_metadata(metadata.items()) if metadata else None,
-        schema.flags,
-        tuple(read_field(child, depth + 1) for child in level.children),
-        read_field(values, depth + 1) if values else None,
-    )
 
 
 def read_column(address: int, schema: int, depth: int = 0) -> ArrowColumn:

@@ -51,10 +51,8 @@ def field_of(
         size (ARROW-BUFFER-2).
     Raises UnsupportedDeviceError: the memory has no addresses (ARROW-DEVICE-1).
     """
+    check_memory(tensor, call)
     spec = tensor._spec
-    if spec.device.has_handles:
-        what = f"the memory is on {spec.device}, which has handles and no addresses"
-        raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1")
     shape = spec.shape
     if element is None:
         element = _element_of(spec.dtype, call)
@@ -65,17 +63,25 @@ def field_of(
     if max(shape[1:], default=0) > _MOST:
         what, hint = f"shape {shape}", "reshape the array to shorter axes"
         raise ViewError(call, what, "ARROW-OUT-1", hint)
-    if tensor.ptr % spec.dtype.itemsize and spec.layout.size:
-        what = f"elements of {spec.dtype.itemsize} bytes are at {tensor.ptr:#x}"
-        raise CopyNeededError(call, what, "ARROW-BUFFER-2", "pass `x.copy()`")
     if kind == "tensor" and len(shape) == len(spec.shape):
         return _tensor_field(element, spec.layout, name, call)
     if not spec.layout.is_c_contiguous:
-        raise _not_contiguous_error(spec.layout, call)
+        raise not_contiguous_error(spec.layout, call)
     field = element
     for extent in shape[:0:-1]:
         field = ArrowField(f"+w:{extent}", children=(field._replace(name="item"),))
     return field._replace(name=name)
+
+
+def check_memory(tensor: Tensor, call: str) -> None:
+    """Refuse memory that has no addresses, or whose elements are not aligned to their size."""
+    spec = tensor._spec
+    if spec.device.has_handles:
+        what = f"the memory is on {spec.device}, which has handles and no addresses"
+        raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1")
+    if tensor.ptr % spec.dtype.itemsize and spec.layout.size:
+        what = f"elements of {spec.dtype.itemsize} bytes are at {tensor.ptr:#x}"
+        raise CopyNeededError(call, what, "ARROW-BUFFER-2", "pass `x.copy()`")
 
 
 def _element_of(dtype: DType, call: str) -> ArrowField:
@@ -101,7 +107,7 @@ def _instead_of(dtype: DType) -> str | None:
     return None
 
 
-def _not_contiguous_error(layout: Layout, call: str) -> CopyNeededError:
+def not_contiguous_error(layout: Layout, call: str) -> CopyNeededError:
     """Return the error for elements that are not contiguous in the order of their axes."""
     what = f"shape {layout.shape} has strides {layout.strides}"
     return CopyNeededError(call, what, "ARROW-OUT-2")
@@ -118,8 +124,8 @@ def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> 
     inner = layout.shape[1:]
     order = order_in_memory(layout)
     shape = [inner[axis] for axis in order]
-    if not _is_dense(layout, order):
-        raise _not_contiguous_error(layout, call)
+    if not is_dense(layout, order):
+        raise not_contiguous_error(layout, call)
     said: dict[str, list[int]] = {"shape": shape}
     if order != sorted(order):
         said["permutation"] = [order.index(axis) for axis in range(len(order))]
@@ -140,7 +146,7 @@ def order_in_memory(layout: Layout) -> list[int]:
     return sorted(range(len(steps)), key=lambda axis: (-abs(steps[axis]), axis))
 
 
-def _is_dense(layout: Layout, order: list[int]) -> bool:
+def is_dense(layout: Layout, order: list[int]) -> bool:
     """Whether the array is contiguous if the axes after the first are in this order."""
     axes = [0, *(axis + 1 for axis in order)]
     shape = tuple(layout.shape[axis] for axis in axes)

@@ -5,7 +5,6 @@ Source: The Arrow C data interface, Data type description; canonical extension t
 
 from __future__ import annotations
 
-import ctypes
 import json
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,12 +20,12 @@ from interchange.abi.arrow import (
 from interchange.abi.arrow_formats import (
     EXTENSION_METADATA,
     EXTENSION_NAME,
-    decode_metadata,
     parse_format,
 )
 
-from .dictionaries import Categories, read_column, read_field
+from .dictionaries import Categories, read_column
 from .elements import TENSOR, read_elements
+from .representations import metadata_of, read_field
 from .types import read_type
 
 if TYPE_CHECKING:
@@ -176,13 +175,13 @@ class Meaning:
     @property
     def extension(self) -> str | None:
         """The name of the extension type."""
-        name = _pairs(self._top).get(EXTENSION_NAME)
+        name = metadata_of(self._top).get(EXTENSION_NAME)
         return None if name is None else name.decode("utf-8", "replace")
 
     @property
     def extension_metadata(self) -> bytes:
         """The parameters of the extension type, as it serialises them."""
-        return _pairs(self._top).get(EXTENSION_METADATA, b"")
+        return metadata_of(self._top).get(EXTENSION_METADATA, b"")
 
     @property
     def dim_names(self) -> tuple[str, ...] | None:
@@ -211,7 +210,7 @@ class Meaning:
     @property
     def metadata(self) -> dict[bytes, bytes]:
         """The metadata of the field, without the keys of its extension type."""
-        return {key: value for key, value in _pairs(self._field).items() if key not in _KEYS}
+        return {key: value for key, value in metadata_of(self._field).items() if key not in _KEYS}
 
     # ------------------------------------------------------------ as a value
 
@@ -251,10 +250,22 @@ def rebuild_meaning(
     """Return the meaning of a type; pickles name this function."""
     found = object.__new__(Meaning)
     found._field, found._categories = field, categories
-    found._elements = elements._replace(levels=())
     found._top = _below(field, through=False)
     found._values = _below(field, through=True)
+    found._elements = elements._replace(levels=(), shape=_shape_of(found, elements.shape))
     return found
+
+
+def _shape_of(meaning: Meaning, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the extents of one element, with -1 for those of lists of any length."""
+    extents, place, field = list(shape), 0, meaning._field
+    while field.children:
+        is_tensor = field is meaning._top and meaning.extension == TENSOR
+        if not field.format.startswith("+w:"):
+            extents[place] = -1
+        place += len(json.loads(meaning.extension_metadata)["shape"]) if is_tensor else 1
+        field = field.children[0]
+    return tuple(extents)
 
 
 def read_meaning(elements: Elements, chunks: list[Chunk]) -> Meaning:
@@ -278,14 +289,6 @@ def categories_of(elements: Elements, chunk: Chunk) -> Categories | None:
 
 def _below(field: ArrowField, *, through: bool) -> ArrowField:
     """Return the type below the lists of a column; `through`: also below those of extensions."""
-    while field.children and (through or EXTENSION_NAME not in _pairs(field)):
+    while field.children and (through or EXTENSION_NAME not in metadata_of(field)):
         field = field.children[0]
     return field
-
-
-def _pairs(field: ArrowField) -> dict[bytes, bytes]:
-    """Return the metadata of a type."""
-    if field.metadata is None:
-        return {}
-    block = ctypes.create_string_buffer(field.metadata, len(field.metadata))
-    return decode_metadata(ctypes.addressof(block))

@@ -31,6 +31,12 @@ LIST_WIDTHS: Final = {"+l": 4, "+L": 8}
 _MOST: Final = 2**31 - 1  # an offset of 32 bits, and the elements of a fixed-size list
 
 
+class KeptField(ArrowField):
+    """A type whose bools stay bytes, since the user requested it by a meaning."""
+
+    __slots__ = ()
+
+
 def read_field(address: int, depth: int = MOST_AXES) -> ArrowField:
     """Return the type that the `ArrowSchema` at an address describes, with all levels below.
 
@@ -74,7 +80,7 @@ def bits_of(field: ArrowField) -> ArrowField:
     """Return a type whose bools are bits, for one whose bools are bytes."""
     if field.children:
         return field._replace(children=tuple(map(bits_of, field.children)))
-    if field.metadata is None or _extension_of(field) != BOOL8.encode():
+    if isinstance(field, KeptField) or _extension_of(field) != BOOL8.encode():
         return field
     extension = {EXTENSION_NAME, EXTENSION_METADATA}
     pairs = [pair for pair in metadata_of(field).items() if pair[0] not in extension]

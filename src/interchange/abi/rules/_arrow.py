@@ -360,6 +360,13 @@ _OURS: Final = (
         "pass batches of the same columns and element types",
         "stream, Semantics",
     ),
+    Rule(
+        "ARROW-OUT-10",
+        "an array that is exported with a meaning has the dtype and the axes in which the type is "
+        "stored, and its categories are on its device",
+        "pass an array of this dtype and shape, and the meaning that `from_arrow` returned",
+        "interchange",
+    ),
 )
 
 ARROW: Final = _HANDED_OVER + _DESCRIBED + _IN_TURN + _ON_DEVICES + _OURS
