@@ -142,6 +142,15 @@ def measure(processes: int, rounds: int, count: int, driver: str) -> list[Outcom
     return [*outcomes, Outcome(IMPORT_MEASURE, IMPORT_BAR, [ratio], *beyond)]
 
 
+def measure_ctypes(processes: int, rounds: int, count: int) -> list[Outcome]:
+    """Return the results of the rows that are measured with the ctypes core, too, with that core.
+
+    Calls with checked arguments have a table of their own (`page_of_contracts`).
+    """
+    rows = [row for row in ROWS if row.ctypes_bar is not None and row.group != "contracts"]
+    return measure_rows(rows, processes, rounds, count, "emulated", "ctypes")
+
+
 def outcome_of(row: Row, bar: float, results: list[object]) -> Outcome:
     """Return the combined results of the processes for a row."""
     why = next((result for result in results if isinstance(result, str)), "")

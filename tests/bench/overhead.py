@@ -217,15 +217,12 @@ def main() -> int:
         return 0
     path = options.folder / overhead_pages.DATA
     if not options.render:
+        how = options.processes, options.rounds, options.count
         data = {
             "conditions": conditions(options.processes, options.rounds),
-            "figures": measure(options.processes, options.rounds, options.count),
-            "budgets": [
-                one._asdict()
-                for one in budget_run.measure(
-                    options.processes, options.rounds, options.count, "emulated"
-                )
-            ],
+            "figures": measure(*how),
+            "budgets": [one._asdict() for one in budget_run.measure(*how, "emulated")],
+            "ctypes": [one._asdict() for one in budget_run.measure_ctypes(*how)],
         }
         path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     for name, text in overhead_pages.pages(json.loads(path.read_text(encoding="utf-8"))).items():

@@ -91,6 +91,21 @@ def budgets_table(data: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def ctypes_table(data: Mapping[str, Any]) -> str:
+    """Return the results of the ctypes core; times are in microseconds."""
+    lines = [
+        "| What, and what it is compared with | Ratio | Time [microseconds] | Baseline |",
+        "|---|--:|--:|--:|",
+    ]
+    for one in data["ctypes"]:
+        shown = [one["why"], "", ""]
+        if one["ratios"]:
+            ratio = sorted(one["ratios"])[len(one["ratios"]) // 2]
+            shown = [f"{ratio:.2f}", *(f"{one[key] / 1e3:.2f}" for key in ("subject", "yardstick"))]
+        lines.append(f"| {one['measure']} | {' | '.join(shown)} |")
+    return "\n".join(lines) + "\n"
+
+
 def imports_plot(source: str) -> Callable[[Mapping[str, Any]], str]:
     """Return the plot of the importers of a library's array."""
 
@@ -140,6 +155,7 @@ PAGES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "overhead-imports.md": imports_table,
     "overhead-exports.md": exports_table,
     "overhead-budgets.md": budgets_table,
+    "overhead-ctypes.md": ctypes_table,
     "overhead-numpy.svg": imports_plot("NumPy"),
     "overhead-torch.svg": imports_plot("PyTorch"),
     "overhead-axes.svg": growth_plot("axes", "Import of an ndarray of more axes", "axes"),
