@@ -163,6 +163,16 @@ def test_a_notebook_shows_device_memory_without_reading_it():
     assert "<pre>" not in x._repr_html_()
 
 
+@pytest.mark.emulated
+@pytest.mark.usefixtures("machine")
+def test_memory_that_was_allocated_here_is_owned_by_interchange():
+    """The object that frees it is not named."""
+    x = ix.asarray(bytearray(4)).to_device("cuda")
+
+    assert "owner=interchange)" in repr(x)
+    assert ("owner", "interchange") in list(x.__rich_repr__())
+
+
 def test_the_text_of_a_notebook_is_escaped():
     """Names of types and elements are text, and no HTML."""
     owner = type("<script>", (bytearray,), {"__module__": "a&b"})(b"abc")

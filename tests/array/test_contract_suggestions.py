@@ -89,6 +89,32 @@ def test_the_calls_of_the_error_meet_the_contract(x, words, calls):
 
 
 @pytest.mark.parametrize(
+    ("x", "words", "calls"),
+    [
+        (bytes(8), {"dtype": "int16"}, "ix.from_buffer(x, 'int16')"),
+        (bytearray(8), {"dtype": "float32", "shape": (2,)}, "ix.from_buffer(x, 'float32')"),
+        (bytes(8), {"dtype": ("float64", "int8"), "shape": ("n",)}, "ix.from_buffer(x, 'float64')"),
+        (
+            bytes(8),
+            {"dtype": "float32", "shape": (1, 2)},
+            "ix.from_buffer(x, 'float32').reshape((1, 2), copy=None)",
+        ),
+        (bytes(7), {"dtype": "int16"}, "ix.asarray(x).astype('int16')"),
+        (bytes(8), {"dtype": "integral", "order": "F"}, None),
+        (bytes(8), {"dtype": "real floating"}, "ix.asarray(x).astype('float64')"),
+        (ix.asarray(bytes(8)), {"dtype": "int16"}, "x.astype('int16')"),
+    ],
+)
+def test_bytes_are_read_as_elements(x, words, calls):
+    """The bytes of a message are not cast one by one; those of an Array are numbers."""
+    contract = ix.Contract(**words)
+    if calls is None:
+        assert contract._is_met(ix.asarray(x), {})
+    else:
+        assert check_suggestion(x, contract) == f"first `x = {calls}`"
+
+
+@pytest.mark.parametrize(
     ("words", "is_told"),
     [({"writable": True}, True), ({"writable": True, "order": "F"}, True), ({"order": "F"}, False)],
 )

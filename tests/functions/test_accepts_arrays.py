@@ -454,7 +454,9 @@ def test_the_fix_of_an_import_names_the_argument():
     def lengths(points, *more):
         """Take any arrays."""
 
-    with pytest.raises(ix.NoProtocolError, match=r"`asarray\(points\.encode\(\)\)`"):
+    with pytest.raises(ix.NoProtocolError, match=r"`interchange\.asarray\(points\.encode\(\)\)`"):
         lengths("abc")
-    with pytest.raises(ix.NoProtocolError, match=r"`asarray\(more\[1\]\.encode\(\)\)`"):
+    with pytest.raises(
+        ix.NoProtocolError, match=r"`interchange\.asarray\(more\[1\]\.encode\(\)\)`"
+    ):
         lengths(b"", b"", "abc")

@@ -167,7 +167,7 @@ def test_what_the_body_requires_is_distinguished():
 
     assert caught.value.call == "Array.require()"
     assert caught.value.what == "argument 'x' from builtins.bytes has dtype uint8, wanted int8"
-    assert caught.value.hint == "first `x = ix.asarray(x).astype('int8')`"
+    assert caught.value.hint == "first `x = ix.from_buffer(x, 'int8')`"
 
 
 # ---------------------------------------------------------------- definition

@@ -167,7 +167,7 @@ def test_another_element_type_is_refused_with_the_cast(found, wanted):
         ix.asarray(x, dtype=wanted)
 
     written = caught.value.hint.split("`")[1]
-    made = eval(written, {"asarray": ix.asarray, "x": x})  # noqa: S307 - the text is our own
+    made = eval(written, {"interchange": ix, "x": x})  # noqa: S307 - the text is our own
     assert made.dtype == wanted
 
 

@@ -203,7 +203,7 @@ def test_an_argument_that_is_refused_is_kept():
     source = stream(2, 3)
     error = refused(total, Once(source))
 
-    assert "`asarray(x, copy=True)`" in error.hint
+    assert "`interchange.asarray(x, copy=True)`" in error.hint
     assert total(ix.asarray(error.taken, copy=True)) == sum(source.values)
 
 

@@ -144,7 +144,7 @@ def test_a_type_that_is_not_known_is_refused(x):
 
     assert (error.rule, error.hint) == (
         "IX-PROTOCOL-1",
-        "name a library, as in `convert(result, 'numpy')`",
+        "name a library, as in `interchange.convert(result, 'numpy')`",
     )
 
 

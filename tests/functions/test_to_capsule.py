@@ -67,6 +67,12 @@ def test_unknown_goes_out_as_unknown_or_as_read_only(max_version, expected):
     assert ix.from_dlpack(ix.to_capsule(array, max_version=max_version)).readonly is expected
 
 
+def test_errors_are_those_of_the_call_of_the_user():
+    """Not those of the method that makes the capsule."""
+    with pytest.raises(ix.StreamError, match=r"^to_capsule\(\): stream=1 on cpu"):
+        ix.to_capsule(bytearray(4), stream=1)
+
+
 def test_a_consumed_capsule_is_refused():
     """A consumed capsule is refused, since it belongs to its consumer."""
     capsule = ix.to_capsule(bytearray(3), max_version=(1, 3))

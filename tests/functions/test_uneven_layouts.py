@@ -92,7 +92,7 @@ def test_sharing_is_refused_with_what_copies(make, refuse):
 
     assert "copy=True" in caught.value.hint
     assert make == "array" or caught.value.rule == "DLP-STRIDES-3"
-    assert make == "array" or "`asarray(x, copy=True)`" in caught.value.hint
+    assert make == "array" or "`interchange.asarray(x, copy=True)`" in caught.value.hint
     assert ix.asarray(x, copy=True).tolist() == field("f4").tolist()
 
 
@@ -110,7 +110,7 @@ def test_an_upgraded_namespace_copies(need, make):
 @pytest.mark.parametrize("call", [ix.from_buffer, ix.from_array_interface])
 def test_a_function_without_a_keyword_for_copies_names_one(call):
     """A function without `copy` refuses, and names a function with it."""
-    with pytest.raises(ix.CopyNeededError, match=r"pass `asarray\(x, copy=True\)`"):
+    with pytest.raises(ix.CopyNeededError, match=r"pass `interchange\.asarray\(x, copy=True\)`"):
         call(field("f8"))
 
 
@@ -147,7 +147,7 @@ def test_rows_that_lie_apart_are_copied():
     assert ix.asarray(rows, copy=True).tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(ix.CopyNeededError, match="BUF-SUBOFFSETS-1") as caught:
         ix.asarray(rows)
-    assert caught.value.hint == "pass `asarray(x, copy=True)`"
+    assert caught.value.hint == "pass `interchange.asarray(x, copy=True)`"
 
 
 @pytest.mark.parametrize("strides", [(2**62 + 1, 5), (-(2**62) - 1, 5)])

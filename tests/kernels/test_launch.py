@@ -195,6 +195,20 @@ def test_arguments_that_no_kernel_takes_are_refused(what):
         fill[1, 3](*arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name", "hint"),
+    [
+        ((b"abc", 1), "out", "pass a copy, `interchange.asarray(out, copy=True)`"),
+        ((np.zeros(3), "a"), "value", "pass its bytes, `interchange.asarray(value.encode())`"),
+    ],
+)
+def test_the_error_of_an_argument_has_its_name(arguments, name, hint):
+    """The name of the parameter, not its place, also in the fix."""
+    with pytest.raises(ix.InterchangeError, match=f"argument {name!r}") as caught:
+        fill[1, 3](*arguments)
+    assert caught.value.hint == hint
+
+
 @cuda.jit(void(int32[:], int32))
 def set_int(out, value):
     out[0] = value

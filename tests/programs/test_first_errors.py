@@ -20,8 +20,8 @@ FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
 def followed(error, **given):
     """Return the argument that a user passes instead of `given` by following a fix.
 
-    The fix names a call, as in "pass `asarray(x.buf)`", or statements, as in "first `x =
-    x.copy()`".
+    The fix names a call, as in "pass `interchange.asarray(x.buf)`", or statements, as in
+    "first `x = x.copy()`".
     """
     names = {**vars(ix), "interchange": ix, "ix": ix, "np": np, "xp": ix.xp, **given}
     statements = re.search(r"\bfirst `([^`]+)`", error.hint)

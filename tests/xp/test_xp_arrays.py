@@ -308,9 +308,15 @@ def test_an_index_that_is_none_is_refused_alike(key, computed):
         x[key]
 
 
+def test_bytes_are_imported_first():
+    """The fix names the argument."""
+    with pytest.raises(ix.ArgumentError, match=r"first `x = interchange\.asarray\(x\)`"):
+        xp.mean(b"abc")
+
+
 def test_an_array_of_others_is_no_index():
     """An index array of another library is refused; ndarrays are used directly."""
-    with pytest.raises(ix.ArgumentError, match=r"= asarray\(\w+\)`"):
+    with pytest.raises(ix.ArgumentError, match=r"= interchange\.asarray\(\w+\)`"):
         three()[FOREIGN["strict"]]
 
 

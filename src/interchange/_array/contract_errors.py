@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 def contract_error(held: Sequence[CheckedArgument], call: str) -> ContractError:
     """Return the error that names the arguments, the differences, and the fix."""
-    from .contract_suggestions import hint_for  # slow to import
+    from .contract_suggestions import are_bytes, hint_for  # slow to import
 
     bound: dict[str, Bound] = {}
     extents: dict[str, int] = {}
     for one in held:
         pattern, shape = one.contract._pattern, one.array.shape
+        if are_bytes(one) and "dtype" in one.contract._violations(one.array, {}, one.name):
+            continue  # as elements of another type they have other extents
         if pattern is not None and pattern.fits(shape):  # extents that names are bound to
             pattern.violations(shape, bound, one.name)
             pattern.agrees(shape, extents)

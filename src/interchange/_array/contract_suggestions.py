@@ -37,6 +37,7 @@ _OF_KIND: Final = {
     "numeric": "float64",
 }
 """Kind -> the type that arrays are cast to."""
+_OF_BYTES: Final = frozenset({bytes, bytearray, memoryview})
 
 
 def hint_for(
@@ -54,7 +55,7 @@ def hint_for(
             others.append(f"pass {held.name} {' and '.join(chain.missing)}")
             continue
         name = held.name if compiled(_NAME).fullmatch(held.name) else "x"
-        root = name if held.is_ours else f"ix.asarray({name})"
+        root = name if held.is_ours else chain.root.format(name)
         calls.append(f"{name} = {root}{''.join(chain.calls)}")
         if held.contract._writable and chain.is_copied:
             written.append(name)
@@ -66,11 +67,20 @@ def hint_for(
     return text
 
 
+def are_bytes(held: CheckedArgument) -> bool:
+    """Whether an argument is a buffer of bytes, which may be those of other elements."""
+    array = held.array
+    is_plain = array.dtype.name == "uint8" and array.ndim == 1
+    return is_plain and not held.is_ours and type(array.owner) in _OF_BYTES
+
+
 class _CallChain:
     """The calls that make an array meet its contract, in order.
 
     Attributes
     ----------
+    root : str
+        The call that imports the argument, with ``{}`` in place of its name.
     calls : list[str]
         Method calls, each with its dot.
     missing : list[str]
@@ -82,6 +92,7 @@ class _CallChain:
     def __init__(self, held: CheckedArgument, wrong: set[str], extents: dict[str, int]) -> None:
         self.array = held.array
         self.contract: Contract = held.contract
+        self.root = "ix.asarray({})"
         self.calls: list[str] = []
         self.missing: list[str] = []
         self.is_copied = False
@@ -89,6 +100,9 @@ class _CallChain:
         self.is_aligned = "align" not in wrong
         self.device = self.array.device
         self.shape = self.array.shape
+        if "dtype" in wrong and are_bytes(held) and self._reinterpret():
+            wrong = wrong - {"dtype", "ndim", "shape"}
+            wrong |= set() if self._has_shape(extents) else {"shape"}
         is_leaving = "device" in wrong and self.device.is_host_accessible
         if "device" in wrong and not is_leaving:
             self._move()
@@ -99,6 +113,30 @@ class _CallChain:
         if is_leaving:  # elements are cast on the host
             self._move()
         self._lay_out(wrong)
+
+    def _reinterpret(self) -> bool:
+        """Read the bytes of a buffer as elements, which a cast would take for a number each."""
+        array, said = self.array, self.contract._dtype_words
+        targets = [DType.of(one) for one in said if one == "bool" or one not in _OF_KIND]
+        fits = (
+            not one.is_packed and not array.size % one.itemsize and not array.ptr % one.itemsize
+            for one in targets
+        )
+        target = next((one for one, fit in zip(targets, fits, strict=True) if fit), None)
+        if target is None:
+            return False
+        self.root = f"ix.from_buffer({{}}, {target.name!r})"
+        self.shape = (array.size // target.itemsize,)
+        return True
+
+    def _has_shape(self, extents: dict[str, int]) -> bool:
+        """Whether the shape of one axis meets the contract."""
+        pattern, ndims = self.contract._pattern, self.contract._ndims
+        if pattern is None:
+            return not ndims or 1 in ndims
+        wanted = pattern.resolved(1, extents)
+        is_like = wanted is not None and _is_like(self.shape, wanted)
+        return is_like and pattern.agrees(self.shape, extents)
 
     def _move(self) -> None:
         """Add the calls that move the array to the required device."""

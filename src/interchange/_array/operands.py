@@ -93,11 +93,15 @@ def foreign(call: str, x: object) -> ArgumentError:
     if is_foreign(x):
         from interchange._protocols.conversion_hints import library_hint  # for an error only
 
-        first = library_hint(x) or (f"first `{name} = asarray({name})`" if name else None)
+        first = library_hint(x) or (
+            f"first `{name} = interchange.asarray({name})`" if name else None
+        )
         return ArgumentError(call, f"{said} is a {name_of(type(x))}", "IX-XP-1", first)
     from interchange._protocols.conversion_hints import conversion_hint  # for an error only
 
     hint = (not isinstance(x, str) and conversion_hint(x)) or "pass an Array or a number"
+    if name and isinstance(x, (bytes, bytearray, memoryview)):
+        hint = f"first `{name} = interchange.asarray({name})`"
     return ArgumentError(call, f"{said} is {show(x)}", "IX-XP-1", hint)
 
 

@@ -13,6 +13,8 @@ from interchange._types.devices import CPU
 from interchange._types.numpy_dtypes import numpy_dtype
 from interchange.abi._show import name_of
 
+from .allocations import Allocation
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,7 +45,7 @@ def rich_fields(array: ArrayBase) -> Iterator[tuple[str, Any]]:
     """Yield what rich shows of an Array: attributes, and elements if they are few."""
     for name in ("shape", "dtype", "device", "strides", "readonly"):
         yield name, getattr(array, name)
-    yield "owner", type(array.owner)
+    yield "owner", "interchange" if _is_own(array) else type(array.owner)
     if _is_readable(array) and array.size <= _MOST:
         yield "elements", host.as_ndarray(array, "repr()").tolist()
 
@@ -56,8 +58,13 @@ def _fields(array: ArrayBase) -> dict[str, str]:
         "device": str(array.device),
         "strides": str(array.strides),
         "readonly": str(array.readonly),
-        "owner": name_of(type(array.owner)),
+        "owner": "interchange" if _is_own(array) else name_of(type(array.owner)),
     }
+
+
+def _is_own(array: ArrayBase) -> bool:
+    """Whether the memory was allocated here, by a driver."""
+    return isinstance(array.owner, Allocation)
 
 
 def _is_readable(array: ArrayBase) -> bool:

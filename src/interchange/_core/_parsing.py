@@ -202,7 +202,7 @@ def refuse_handles(spec: Spec, call: str, taken: Any = None) -> None:
     The error keeps `taken`, the Array of a capsule, since that is consumed.
     """
     if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
-        hint = f"pass `asarray(x, dtype='{spec.dtype}')` if the handles are yours"
+        hint = f"pass `interchange.asarray(x, dtype='{spec.dtype}')` if the handles are yours"
         error = UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7", hint)
         raise error if taken is None else error._with(taken)
 

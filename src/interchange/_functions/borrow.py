@@ -153,7 +153,7 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         taken.append((x, array))
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
-            hint = "pass a copy, `asarray(x, copy=True)`, or `writable=False`"
+            hint = "pass a copy, `interchange.asarray(x, copy=True)`, or `writable=False`"
             raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", hint)
         view = array.__copy__()
         if not self._writable:

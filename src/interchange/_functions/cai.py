@@ -205,7 +205,10 @@ def _find_record(x: Any) -> tuple[Any, Any]:
         return None, x
     what = f"{type(x).__name__} has no {ATTRIBUTE}"
     raise NoProtocolError(
-        _FROM, what, "CAI-ATTR-1", "pass device memory, or use `asarray(x)` for what the host reads"
+        _FROM,
+        what,
+        "CAI-ATTR-1",
+        "pass device memory, or use `interchange.asarray(x)` for what the host reads",
     )
 
 

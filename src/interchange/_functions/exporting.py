@@ -105,9 +105,10 @@ def to_capsule(
     array = import_any(x, call="to_capsule()")
     try:
         capsule: CapsuleType = array.__dlpack__(stream=stream, max_version=max_version)
-    except InterchangeError as error:
+    except InterchangeError as refused:
+        error = refused._for_call("to_capsule()")
         keep_array(error, x, array)
-        raise
+        raise error from refused.__cause__
     return capsule
 
 
@@ -334,10 +335,13 @@ def _way_to_fit(array: Array, library: str) -> str | None:
         build = f"{library} has no {array.device} here: install a build of it that has"
         if array.device.type not in copies.COPIED_BY_DRIVERS:
             return build
-        return f"{build}, or pass a copy on the host, `asarray(x, device='cpu')`"
+        return f"{build}, or pass a copy on the host, `interchange.asarray(x, device='cpu')`"
     one_axis = any(library in one.one_axis_targets for one in all_libraries())
     if one_axis and array.ndim != 1:
-        return "pass one axis, `asarray(x).reshape(-1)`"
+        lists = "`pyarrow.array(interchange.to_arrow(x))`, an array of lists of one length"
+        return (
+            f"use {lists}" if array.ndim else "pass one axis, `interchange.asarray(x).reshape(1)`"
+        )
     return None if array.is_contiguous() else "pass `copy=True`"
 
 

@@ -141,7 +141,7 @@ def _reinterpret(
     ptr = buffer_address(view) + offset
     if layout.size:
         part = f"bytearray(x)[{offset}:]" if offset else "bytearray(x)"
-        code = f"from_buffer({part}, dtype={element.name!r}, shape={layout.shape})"
+        code = f"interchange.from_buffer({part}, dtype={element.name!r}, shape={layout.shape})"
         check_aligned(ptr, element, call, f"use `{code}`, which copies")
     return host.describe_memory(
         ptr, element, layout, readonly=readonly, owner=x, keep=view, cls=Array, call=call

@@ -342,9 +342,10 @@ def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> Unsupport
     what = f"{type(x).__name__} has elements of {found}, wanted {wanted}"
     is_cast = found.typestr is not None and wanted.typestr is not None
     loses_half = found.category == "complex floating" != wanted.category
-    hint = f"pass `asarray(x).astype('{wanted}')`, which copies"
+    hint = f"pass `interchange.asarray(x).astype('{wanted}')`, which copies"
     if isinstance(x, (bytes, bytearray)) and wanted.typestr is not None:  # one element per byte
-        hint = f"pass `from_buffer(x, dtype='{wanted}')`, which reads its bytes as such elements"
+        code = f"interchange.from_buffer(x, dtype='{wanted}')"
+        hint = f"pass `{code}`, which reads its bytes as such elements"
     can_cast = is_cast and not loses_half and type(x) is not PyCapsule  # which is consumed by now
     return UnsupportedDTypeError(call, what, "IX-CAST-1", hint if can_cast else None)
 

@@ -93,12 +93,12 @@ def _check_place(array: Array, target: str) -> None:
     there, memory = array.device, TARGETS[target].memory
     if memory == "host" and not there.is_host_accessible:
         what = f"{target} has arrays on the host only, and the result is on {there}"
-        brings = "move it with `asarray(x, device='cpu')`"
+        brings = "move it with `interchange.asarray(x, device='cpu')`"
         known = brings if there.type in COPIED_BY_DRIVERS else None
         raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", known)
     if memory == "device" and there is CPU:
         what = f"{target} has arrays on devices only, and the result is on the host"
-        hint = "move it with `asarray(x, device='cuda')`"
+        hint = "move it with `interchange.asarray(x, device='cuda')`"
         raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint)
 
 
@@ -203,7 +203,10 @@ def like(result: AnyArray, x: Any, /, *, copy: bool | None = None) -> Any:
     if kind is None:
         what = f"a result like {show(x)} of type {type(x).__name__}"
         raise NoProtocolError(
-            _CALL, what, "IX-PROTOCOL-1", "name a library, as in `convert(result, 'numpy')`"
+            _CALL,
+            what,
+            "IX-PROTOCOL-1",
+            "name a library, as in `interchange.convert(result, 'numpy')`",
         )
     if copy is not True and type(result) is type(x) and type(x) not in _REMADE:
         return result

@@ -175,7 +175,8 @@ def _check_others(others: list[tuple[int, Any]], xp: Any) -> None:
             raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", conversion_hint(x))
         if on_host and not is_host_accessible(x):
             what = f"{xp.__name__} has arrays on the host only, and argument {place} is on a device"
-            hint = "move it with `asarray(x, device='cpu')`, or pass `backend='interchange'`"
+            move = "move it with `interchange.asarray(x, device='cpu')`"
+            hint = f"{move}, or pass `backend='interchange'`"
             raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", hint)
 
 

@@ -58,7 +58,7 @@ def _explain_refusal(x: Any) -> Loss | None:
     if dtype is None or hint is None:
         return None
     if dtype.kind == "V" and dtype.names is None and dtype.type.__module__ != "numpy":
-        return f"NumPy exports no {dtype}", "DLP-DTYPE-4", "pass `asarray(x)`"
+        return f"NumPy exports no {dtype}", "DLP-DTYPE-4", "pass `interchange.asarray(x)`"
     rule = "DLP-DTYPE-1" if dtype.kind in "fc" and dtype.isnative else "DLP-DTYPE-3"
     return f"the elements are {dtype}", "AI-DESCR-1" if dtype.fields else rule, hint
 

@@ -42,5 +42,5 @@ LIBRARY: Final = Library(
     count_nulls=_count_nulls,
     array_method_may_copy=True,
     prefers_array_method=_prefers_array_method,
-    instead_of_target="use `convert(x, 'numpy')`, whose result pandas.Series takes",
+    instead_of_target="use `interchange.convert(x, 'numpy')`, whose result pandas.Series takes",
 )

@@ -34,5 +34,5 @@ LIBRARY: Final = Library(
     arrow_guard=_guard_arrow,
     count_nulls=count_nulls,
     hint=_hint,
-    instead_of_target="use `to_arrow(x)`, which polars.Series and polars.DataFrame take",
+    instead_of_target="use `interchange.to_arrow(x)`, which `pl.Series` and `pl.DataFrame` take",
 )

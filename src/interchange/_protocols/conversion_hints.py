@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = FileIO.__mro__[-2]  # base of all files; its abstract class requires hashes
 _TEXT: Final = StringIO.__mro__[1]
-SHARED: Final = "pass `asarray(x)`"
+SHARED: Final = "pass `interchange.asarray(x)`"
 _COLUMN: Final = "pass `interchange.from_arrow(x)`"
 _NUMBERS: Final = (bool, int, float, complex)
 _PATH: Final = re.compile(r"[^\s/\\]*[/\\]\S*|[^\s.]+\.[A-Za-z]\w{0,4}")
@@ -76,7 +76,7 @@ def _of_words(x: Any) -> str:
     """Return what can be passed for text, or for the path of a file."""
     text = os.fspath(x)
     if isinstance(x, str) and not _PATH.fullmatch(text):
-        return "pass its bytes, `asarray(x.encode())`"
+        return "pass its bytes, `interchange.asarray(x.encode())`"
     if str(text).endswith((".npy", ".npz")):
         return "a path is not opened: pass the array that numpy.load makes of it"
     read = "`np.fromfile(x, 'uint8')`, or map it with `mmap.mmap`"
@@ -88,25 +88,27 @@ def _of_container(x: Any) -> str | None:
     if is_mapping(x):
         return _of_mapping(x)
     if type(x).__name__ == "CArgObject":  # ctypes.byref
-        return "pass the object that it refers to, `asarray(x._obj)`"
+        return "pass the object that it refers to, `interchange.asarray(x._obj)`"
     if is_instance(x, AbstractSet) or attribute(x, "__next__") is not None:
         one = "which makes a new array of numbers; pass arrays one by one"
         return f"pass `interchange.xp.asarray(list(x))`, {one}"
     if getattr(x, "__name__", None) == "__dlpack__" and callable(x):
-        return "pass what the method returns, `asarray(x())`"
+        return "pass what the method returns, `interchange.asarray(x())`"
     if not _has_protocol(x) and all(hasattr(x, word) for word in ("shape", "dtype", "__getitem__")):
-        return "read its elements first, such as `asarray(x[...])`"  # a dataset in a file
+        return (
+            "read its elements first, such as `interchange.asarray(x[...])`"  # a dataset in a file
+        )
     return _of_holder(x) or library_hint(x)
 
 
 def _of_mapping(x: Mapping[Any, Any]) -> str:
     """Return what can be passed for a dict: a value that is an array, or its record."""
     if x.keys() >= _RECORD:
-        return "use `from_cai(x)`, which takes such a record of device memory"
+        return "use `interchange.from_cai(x)`, which takes such a record of device memory"
     for name, value in x.items():
         if any(hasattr(value, word) for word in ARRAY_WORDS) and not isinstance(value, type):
             detached = ".detach()" if getattr(value, "requires_grad", False) is True else ""
-            return f"pass one value of it, such as `asarray(x[{name!r}]{detached})`"
+            return f"pass one value of it, such as `interchange.asarray(x[{name!r}]{detached})`"
     return "pass one value of it that is an array"
 
 
@@ -132,19 +134,25 @@ def address_hint(x: Any) -> str | None:
     if is_pointer(x):
         return "pass `ctypes.addressof(x.contents)`" if x else _NULL
     if hasattr(x, "_obj"):  # ctypes.byref
-        return "use the object that it refers to, `asarray(x)`"
+        return "use the object that it refers to, `interchange.asarray(x)`"
     if hasattr(x, "value"):  # ctypes.c_void_p
         return "pass `x.value`" if x.value else _NULL
     if isinstance(getattr(x, "data", None), int):  # ndarray.ctypes
         return "pass `x.data`"
-    return "use `asarray(x)`, which takes arrays and buffers" if _has_protocol(x) else None
+    return (
+        "use `interchange.asarray(x)`, which takes arrays and buffers" if _has_protocol(x) else None
+    )
 
 
 def _of_holder(x: Any) -> str | None:
     """Return what can be passed for an object that holds memory, or one number."""
     code = memory_of(x)
     if code is not None:
-        return f"pass its memory, `asarray({code})`" if code else "open it for bytes, not for text"
+        return (
+            f"pass its memory, `interchange.asarray({code})`"
+            if code
+            else "open it for bytes, not for text"
+        )
     if callable(attribute(x, "as_py")):
         return f"pass `interchange.xp.asarray(x.as_py())`, {NEW}"
     return None
@@ -174,7 +182,7 @@ def bytes_hint(x: Any, wanted: DType | None) -> str | None:
     if wanted is not None and hint:
         hint = hint.replace("'uint8'", f"'{wanted}'")
     if wanted is not None and hint == SHARED:
-        return f"use `asarray(x).view('{wanted}')`"
+        return f"use `interchange.asarray(x).view('{wanted}')`"
     return hint and hint.replace("pass", "use", 1)
 
 
@@ -182,7 +190,8 @@ def _of_numbers(x: Any) -> str:
     """Return the call that makes an array of numbers, written out if they are few."""
     text = show(x)
     if is_sequence(x) and len(x) and any(hasattr(x[0], word) for word in ARRAY_WORDS):
-        return f"pass one of them, `asarray(x[0])`, or all, `interchange.xp.asarray(x)`, {NEW}"
+        one = "pass one of them, `interchange.asarray(x[0])`"
+        return f"{one}, or all, `interchange.xp.asarray(x)`, {NEW}"
     try:
         ast.literal_eval(text)
     except (SyntaxError, ValueError):  # too long, or with objects
@@ -274,7 +283,7 @@ def one_column(x: Any, names: list[Any]) -> str:
     for name in names:
         column = x[name]
         if isinstance(name, str) and is_plain(column):
-            hint = _of_chunks(column, f"x[{name!r}]") or f"pass `asarray(x[{name!r}])`"
+            hint = _of_chunks(column, f"x[{name!r}]") or f"pass `interchange.asarray(x[{name!r}])`"
             return hint.replace("pass ", "pass one column, ", 1)
     return "turn a column into plain numbers, and pass it"
 
@@ -285,8 +294,8 @@ def _of_chunks(column: Any, said: str) -> str | None:
     if attribute(column, "combine_chunks") is None or column.null_count:
         return None
     if chunks == 1:
-        return f"pass `asarray({said}.chunk(0))`"
-    return f"pass `asarray({said}.combine_chunks())`, which copies the chunks into one"
+        return f"pass `interchange.asarray({said}.chunk(0))`"
+    return f"pass `interchange.asarray({said}.combine_chunks())`, which copies the chunks into one"
 
 
 # ---------------------------------------------------------------- nulls, and arguments

@@ -397,7 +397,9 @@ def check_result(tensor: Tensor, *, copy: bool | None, assume_writable: bool, ca
     if assume_writable:
         if tensor._flags is not None and tensor._flags & READ_ONLY:
             what = "assume_writable=True on memory that its producer marks read-only"
-            raise ReadOnlyError(call, what, "DLP-RO-3", "pass a copy, `asarray(x, copy=True)`")
+            raise ReadOnlyError(
+                call, what, "DLP-RO-3", "pass a copy, `interchange.asarray(x, copy=True)`"
+            )
         tensor._flags = tensor._flags or 0
     return copy is True and not copied
 

@@ -76,7 +76,7 @@ def record_with_mask(x: Any) -> Loss | None:
     mask = raw.get("mask") if isinstance(raw, dict) else None
     if mask is None:
         return None
-    hint = 'call `from_cai(x, mask="separate")`, which gives two arrays'
+    hint = 'call `interchange.from_cai(x, mask="separate")`, which gives two arrays'
     return f"the CUDA record of {type(x).__name__} has a mask", "CAI-MASK-1", hint
 
 
@@ -130,7 +130,7 @@ def hint_for_call(hint: str, call: str) -> str:
         hint = hint.replace(keyword, instead)
     if call in _TAKE_COPY:
         return hint
-    return hint.replace("`copy=True`", "`asarray(x, copy=True)`")
+    return hint.replace("`copy=True`", "`interchange.asarray(x, copy=True)`")
 
 
 # ---------------------------------------------------------------- nulls of columns

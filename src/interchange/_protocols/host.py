@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="Tensor")
 
 _PYBUF_WRITABLE = 1
-_COPYING = "pass `asarray(x, copy=True)`"
+_COPYING = "pass `interchange.asarray(x, copy=True)`"
 _OF_A_SHAPE = "pass a shape of 64 axes at most, whose bytes a signed 64-bit integer counts"
 
 

@@ -137,14 +137,21 @@ def _checked_integer(number: Any, type_: ScalarType, call: str) -> int:
     return int(number)
 
 
-def check_writable(passed: Sequence[Passed], writes: Iterable[int], call: str) -> None:
-    """Raise `ReadOnlyError` if the kernel writes to an array that is not writable."""
+def check_writable(
+    passed: Sequence[Passed], writes: Iterable[int], names: Sequence[str], call: str
+) -> None:
+    """Raise `ReadOnlyError` if the kernel writes to an array that is not writable.
+
+    `names`: the names of the parameters.
+    """
     for place in sorted(writes):
         array = passed[place].array
         if array is not None and array.readonly is not False:
-            unknown = array.readonly is None
-            what = f"argument {place} is {'not known to be writable' if unknown else 'read-only'}"
-            hint = "pass asarray(x, assume_writable=True)" if unknown else "pass a copy"
+            name, unknown = names[place], array.readonly is None
+            what = f"argument {name!r} is {'not known to be writable' if unknown else 'read-only'}"
+            word = "assume_writable" if unknown else "copy"
+            code = f"`interchange.asarray({name}, {word}=True)`"
+            hint = f"pass {code} if it is writable" if unknown else f"pass a copy, {code}"
             raise ReadOnlyError(call, what, "CPY-ARG-2", hint)
 
 

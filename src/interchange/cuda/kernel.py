@@ -157,11 +157,15 @@ class Kernel:
         call: str,
     ) -> None:
         """Run the kernel with arrays that are ready on its stream."""
-        passed = [
-            pass_number(value, kind, call)
-            or pass_array(use.take(_settled(value, kind)), kind, call)
-            for value, kind in zip(arguments, wanted, strict=True)
-        ]
+        passed: list[Passed] = []
+        try:
+            for value, kind in zip(arguments, wanted, strict=True):
+                passed.append(
+                    pass_number(value, kind, call)
+                    or pass_array(use.take(_settled(value, kind)), kind, call)
+                )
+        except InterchangeError as error:
+            raise self._named(error, len(passed), call) from error.__cause__
         ordinal = find_ordinal(passed, call)
         if ordinal is None:
             self._run_on_host(configuration, passed, call)
@@ -170,6 +174,16 @@ class Kernel:
             self._run_on_device(configuration, passed, ordinal, call)
             if not self.debug:
                 self._remember(arguments, passed, ordinal)
+
+    def _named(self, error: InterchangeError, place: int, call: str) -> InterchangeError:
+        """Return an error about an argument with the name of its parameter."""
+        names = self._source.parameters
+        if error.call != call or place >= len(names):
+            return error
+        from interchange._protocols.conversion_hints import hint_for_argument  # for an error only
+
+        hint = hint_for_argument(error.hint, names[place])
+        return error._but(f"{call}, argument {names[place]!r}", hint)
 
     def _wanted(self, count: int, call: str) -> Sequence[ScalarType | ArrayType | None]:
         """Return the types in the signature, for the given number of arguments."""
@@ -185,7 +199,7 @@ class Kernel:
         if type(configuration.given) is not Stream and configuration.given:
             synchronize_stream(configuration.stream, call)
         compiled = self.compile(*(each.type for each in passed))
-        check_writable(passed, compiled.program.writes, call)
+        check_writable(passed, compiled.program.writes, self._source.parameters, call)
         packing = self._packing_of(compiled.program)
         packed = packing.pack(passed)
         code, place = host_launch.run(compiled, configuration, packed)
@@ -207,7 +221,7 @@ class Kernel:
             made = DeviceKernel(self.typed(*types), checks=self.debug)
             kernel = self._on_device.setdefault(types, made)
         if kernel.program.writes:
-            check_writable(passed, kernel.program.writes, call)
+            check_writable(passed, kernel.program.writes, self._source.parameters, call)
         self._refuse_place(kernel.program, kernel.launch(configuration, passed, ordinal, call))
 
     def _remember(self, arguments: tuple[Any, ...], passed: list[Passed], ordinal: int) -> None:

@@ -74,6 +74,11 @@ class Source:
         self._known[id(function)] = found
         return found
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(self.code.co_varnames[: self.code.co_argcount])
+
     def line(self, number: int) -> str:
         """Return a line, counted from 1 at the first of the definition."""
         found = self.lines[number - 1] if 0 < number <= len(self.lines) else ""

@@ -38,7 +38,8 @@ def handle_of(stream: Any) -> int:
         _version, stream = described() if callable(described) else described
     if not _is_whole(stream):
         raise TypeError(
-            f"{stream!r} is not a stream: pass a handle, or an object with __cuda_stream__"
+            f"{stream!r} is not a stream: pass a handle, such as 1 for the legacy and 2 for the"
+            " per-thread default stream, or an object with __cuda_stream__"
         )
     return _within(stream, "stream", _LARGEST)
 
