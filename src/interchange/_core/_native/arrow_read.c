@@ -408,6 +408,8 @@ static PyObject *hand_over(PyObject *x, int is_shared, Taken *taken)
     Py_XDECREF(schema);
     Py_XDECREF(stream);
     Py_XDECREF(replies);
+    if (found != NULL && Py_TYPE(found) == core.array_type && fill_dims((Array *)found) < 0)
+        Py_CLEAR(found); /* registers its elements, for the next column */
     return found;
 }
 
@@ -541,15 +543,20 @@ static PyObject *hand_over_result(PyObject *x, int is_shared, PyObject *method, 
     return found;
 }
 
-/* Whether an attribute may come before one of the type: `__` and more; or make of a column an array
- * or a table for asarray: a name without `_`. */
+/* Whether an attribute may come before one of the type; or, for asarray, make of a column an array
+ * or a table. */
 static int is_protocol(PyObject *name, int is_shared)
 {
+    static const char *const words[] = {"ndim", "column_names", "columns"};
+
     if (!PyUnicode_Check(name) || PyUnicode_GetLength(name) < 2)
         return 1;
-    if (PyUnicode_ReadChar(name, 0) != '_')
-        return is_shared;
-    return PyUnicode_ReadChar(name, 1) == '_';
+    if (PyUnicode_ReadChar(name, 0) == '_')
+        return PyUnicode_ReadChar(name, 1) == '_';
+    for (size_t i = 0; is_shared && i < sizeof words / sizeof *words; i++)
+        if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
+            return 1;
+    return 0;
 }
 
 static int has_own_protocol(PyObject *x, int is_shared)
