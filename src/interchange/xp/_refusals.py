@@ -62,8 +62,10 @@ def joined(error: Exception, name: str, arrays: Sequence[Array]) -> Exception:
     shapes = [x.shape for x in arrays]
     if isinstance(error, IndexError) or len({*shapes}) == 1:
         return error  # of the axis, or of the element types
-    hint = "pass arrays of one shape" + ", but for the joined axis" * (name == "concat")
-    return ViewError(f"xp.{name}()", _shapes(shapes), "IX-XP-7", hint)
+    if name == "stack":
+        return ViewError("xp.stack()", _shapes(shapes), "IX-XP-7", "pass arrays of one shape")
+    hint = "pass arrays of one shape, but for the joined axis"
+    return ViewError("xp.concat()", _shapes(shapes), "IX-XP-7", hint)
 
 
 def ragged(error: Exception, obj: Any) -> Exception:

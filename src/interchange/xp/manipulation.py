@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _COMPLEX = "complex floating"
-_REFUSALS = (ValueError, RuntimeError, TypeError)
+_REFUSALS = (ValueError, RuntimeError)
 """Errors of libraries that join arrays of different shapes."""
 
 
