@@ -268,6 +268,22 @@ def bare(source):
     return getattr(source, f"__arrow_c_{name}__")()
 
 
+def tabular(source):
+    """Return a producer of tables whose only column is that of a producer."""
+    top = arrow.Field("+s", children=(source.field,), flags=0)
+    chunks = tuple(
+        arrow.Chunk(max(1, min(one.length, 6)), buffers=(None,), children=(one,))
+        for one in source.chunks
+    )
+    return type(source)(top, chunks, (), source.place, source.flow, source.answers)
+
+
+def read_batches(source):
+    """Read all batches; they are copied, since record batches have another number of rows."""
+    for batch in ix.batches(source, size=4):
+        del batch
+
+
 WAYS = {
     "object": ix.from_arrow,
     "with-storage": partial(ix.from_arrow, storage=True),
@@ -277,6 +293,7 @@ WAYS = {
     "with-all": partial(ix.from_arrow, nulls="separate", copy=True, storage=True),
     "never-copied": partial(ix.from_arrow, copy=False),
     "asarray": ix.asarray,
+    "batches": read_batches,
     "capsules": lambda source: ix.from_arrow(bare(source)),
 }
 
@@ -304,7 +321,7 @@ def forget_taken(error):
 
 def outcome(way, make):
     """Return the fields of a line."""
-    source = make()
+    source = tabular(make()) if way == "batches" else make()
     if source.answers.repeat:
         ix.from_arrow(source)
     found = attempt(way, source)
