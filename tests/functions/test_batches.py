@@ -127,6 +127,24 @@ def test_masks_filled_nulls_and_structs_are_cut_too():
     assert batch["s"]["u"].tolist() == [0, 1, 0, 1]
 
 
+@pytest.mark.parametrize(("size", "rows"), [(None, [2, 2]), (1, [1] * 4), (3, [3, 1])])
+def test_lists_of_different_lengths_are_cut_as_rows(size, rows):
+    """Values are shared where a batch lies in one record batch, and joined where it does not."""
+    parts = [arrow.table(x=arrow.ragged((2, place))) for place in range(2)]
+    source = arrow.chunked(*parts).as_stream()
+    found = list(ix.batches(source, size=size, ragged=True))
+
+    assert [len(batch["x"][1]) - 1 for batch in found] == rows
+    assert [int(batch["x"][1][-1]) - int(batch["x"][1][0]) for batch in found] == {
+        None: [2, 3],
+        1: [2, 0, 2, 1],
+        3: [4, 1],
+    }[size]
+    del found
+    assert source.counts == source.due
+    assert refused(lambda: ix.batches(source, ragged=True, pinned=True)).rule == "IX-ARGUMENT-1"
+
+
 def test_columns_are_selected_in_order():
     """Only the columns requested are imported, in that order."""
     (batch,) = ix.batches(stream(2), columns=["e"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -139,6 +140,22 @@ def test_batches_have_the_rows_of_the_table(table, size, drop_last):
     for name, values in filled.items():
         assert values == table[name].slice(0, rows).fill_null(-1).to_pylist()
     assert masks == table[0].slice(0, rows).is_valid().to_pylist()
+
+
+@given(
+    st.lists(st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=6), min_size=1, max_size=4),
+    st.integers(1, 8) | st.none(),
+)
+def test_ragged_batches_have_the_lists_of_the_table(chunks, size):
+    """Values and offsets of a batch are those of its rows, from one record batch or several."""
+    kind = pa.list_(pa.int32())
+    table = pa.table({"x": pa.chunked_array([pa.array(rows, kind) for rows in chunks], kind)})
+    found = []
+    for batch in ix.batches(table, size=size, ragged=True):
+        values, offsets = (part.tolist() for part in batch["x"])
+        found += [values[start:stop] for start, stop in pairwise(offsets)]
+
+    assert found == table["x"].to_pylist()
 
 
 def test_batches_are_views_of_what_pyarrow_has():

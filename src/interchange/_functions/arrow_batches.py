@@ -31,6 +31,7 @@ from interchange.abi.arrow import ArrowArray
 
 from .arrow_columns import IF_NEEDED, Import
 from .arrow_importing import make_request, raise_refusals
+from .arrow_ragged import Ragged
 from .arrow_tables import check_columns, import_table, naming, plan_table
 from .batch_buffers import Buffers, map_arrays
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from interchange._array import Array
     from interchange._core import ArrowOwner
+    from interchange._protocols.arrow.buffers import Node
     from interchange._protocols.arrow.producers import Taken
     from interchange._types.typing import AnyColumn, AnyDevice
 
@@ -166,6 +168,34 @@ class _Rows:
         return map_arrays(values, lambda array: array[start:stop])
 
 
+class _Ranges:
+    """Rows of record batches that were neither imported nor returned yet."""
+
+    __slots__ = ("_nodes", "rows")
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        self.rows = 0
+
+    def add(self, node: Node, rows: int) -> None:
+        """Add all rows of a record batch."""
+        self._nodes.append(node._replace(within=range(rows)))
+        self.rows += rows
+
+    def take(self, rows: int) -> list[Node]:
+        """Return the parts of the record batches that have the next rows, and forget them."""
+        found = []
+        self.rows -= rows
+        while rows:
+            node = self._nodes.pop(0)
+            within = node.within or range(0)
+            if len(within) > rows:
+                self._nodes.insert(0, node._replace(within=within[rows:]))
+            found.append(node._replace(within=within[:rows]))
+            rows -= len(within[:rows])
+        return found
+
+
 class _Source:
     """The record batches of a stream, or those of several tables in turn.
 
@@ -180,6 +210,7 @@ class _Source:
         self._plan: Any = None
         self._count = 0  # tables so far
         self._taken: Taken | None = None
+        self._last: Any = None  # the last one, whose chunks may be in use
         self._tables = None if _is_one_table(x) else iter(x)
         if self._tables is None:
             self._open(x)
@@ -202,6 +233,19 @@ class _Source:
             self._give_up(error, is_in_use=bool(job.in_use))
             raise
 
+    def add_to(self, ranges: _Ranges) -> bool:
+        """Take the next record batch that has rows, and return whether there is one."""
+        chunk = self._next_chunk()
+        if chunk is None:
+            return False
+        node = read_node(chunk, self._last.name)
+        ranges.add(node, max(ArrowArray.from_address(chunk.address).length, 1))
+        return True
+
+    def join(self, nodes: list[Node]) -> Any:
+        """Import rows of one record batch, or of several as one batch."""
+        return import_table(Import(self.x, self._last, self._request, _CALL), self._plan, nodes)
+
     def _next_chunk(self) -> ArrowOwner | None:
         """Take the next record batch that has rows."""
         while True:
@@ -213,7 +257,7 @@ class _Source:
                     raise
                 if chunk is not None:
                     return chunk
-                self.close()
+                self._end()
             if self._tables is None:
                 return None
             for table in self._tables:
@@ -224,7 +268,7 @@ class _Source:
 
     def _open(self, x: Any) -> None:
         """Take a table, whose columns have the types of those of the first."""
-        self._taken = take(x, _CALL)
+        self._taken = self._last = take(x, _CALL)
         request = self._request._replace(columns=self._names)
         try:
             plan = self._taken.read(lambda column: plan_table(column, request, _CALL))
@@ -241,11 +285,17 @@ class _Source:
     def _give_up(self, error: BaseException, *, is_in_use: bool = False) -> None:
         """Let an error keep what was taken, or release it."""
         taken, self._taken = self._taken, None
+        self._last = None
         if taken is not None and not taken.keep_for(error) and not is_in_use:
             taken.release()
 
     def close(self) -> None:
         """Release the stream."""
+        self._end()
+        self._last = None
+
+    def _end(self) -> None:
+        """Release a stream; parts of its record batches may still be joined to others."""
         taken, self._taken = self._taken, None
         if taken is not None:
             taken.release()
@@ -272,6 +322,9 @@ def _types_of(plan: Any) -> Any:
     """Return the types in a plan, to be compared."""
     if isinstance(plan, Elements):
         return [(level.title, level.parameters) for level in plan.levels]
+    if isinstance(plan, Ragged):
+        items = None if plan.items is None else _types_of(plan.items)
+        return [level.title for level in plan.levels], items
     return {name: _types_of(one) for name, one in plan.plans.items()}
 
 
@@ -316,6 +369,17 @@ def _by_size(
             rows = source.next_rows()
 
 
+def _by_ranges(source: _Source, size: int, *, drop_last: bool) -> Iterator[Any]:
+    """Yield the values of a number of rows at a time, whose lists may have different lengths."""
+    ranges = _Ranges()
+    while True:
+        while ranges.rows < size and source.add_to(ranges):
+            pass
+        if not ranges.rows or (ranges.rows < size and drop_last):
+            return
+        yield source.join(ranges.take(min(size, ranges.rows)))
+
+
 _NO_COPY: Final = "omit `copy=False`, or omit `size=` for the record batches as they are"
 
 
@@ -341,6 +405,7 @@ def batches(  # noqa: PLR0913 - the options of an import
     columns: Sequence[str] | Literal[True] | None = None,
     size: int | None = None,
     nulls: str | float = "refuse",
+    ragged: bool = False,
     storage: bool = False,
     copy: bool | None = None,
     device: AnyDevice | None = None,
@@ -367,6 +432,9 @@ def batches(  # noqa: PLR0913 - the options of an import
         to its Arrays, to their views, or to arrays that other libraries made of them.
     nulls : {"refuse", "separate", "mask"} or number
         As for `from_arrow`.
+    ragged : bool, default False
+        As for `from_arrow`.  With `size`, the record batches of a batch are held until it is
+        complete, and joined by a copy to new memory.
     storage : bool, default False
         As for `from_arrow`.
     copy : bool, optional
@@ -424,9 +492,19 @@ def batches(  # noqa: PLR0913 - the options of an import
     if pinned and copy is False:
         what = "copy=False and pinned=True, which copies"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "omit one of them")
+    if pinned and ragged:
+        what = "pinned=True and ragged=True"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "omit one of them")
     names = True if columns is None else check_columns(columns, None, None, _CALL)
     request = make_request(
-        _CALL, columns=names, nulls=nulls, storage=storage, device=device, copy=copy, stream=stream
+        _CALL,
+        columns=names,
+        nulls=nulls,
+        ragged=ragged,
+        storage=storage,
+        device=device,
+        copy=copy,
+        stream=stream,
     )
     if attribute(x, "__arrow_c_stream__") is None and attribute(x, "collect_batches") is not None:
         x = x.collect_batches()  # type: ignore[union-attr] # a lazy query of Polars
@@ -440,6 +518,9 @@ def _batches(
 ) -> Batches:
     """Return the iterator of `batches`, whose arguments are checked."""
     copy, device, is_cut = request.copy, request.device, size is not None or pinned
+    if request.ragged and size is not None:
+        request = request._replace(copy=IF_NEEDED if copy is None else copy)
+        return Batches(source := _Source(x, request), _by_ranges(source, size, drop_last=drop_last))
     if is_cut:  # the values are copied, and moved to the device, by batches
         request = request._replace(device=None, copy=IF_NEEDED if copy is True else copy)
     locked = _pinned_for(device) if pinned else None
