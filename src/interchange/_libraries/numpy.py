@@ -189,7 +189,7 @@ _DEVIATIONS: Final = (
     Deviation(
         "numpy",
         "2.2 to 2.4",
-        "from_dlpack() raises RuntimeError where BufferError is due",
+        "from_dlpack() raises RuntimeError instead of BufferError",
         "DLP-DEV-5",
         "none needed: convert() asks only for what NumPy can take",
         "https://github.com/numpy/numpy/pull/31000",

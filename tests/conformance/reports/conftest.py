@@ -40,7 +40,7 @@ LIBRARIES = (
 CUDA_AREAS = {"streams", "devices", "cai", "exchange-api"}
 ON_CUDA = {"cuda-core", "numba-cuda", "torch", "tvm-ffi", "interchange"}
 KNOWN = (
-    ("NumPy", "DLP-RO-1", "It raises RuntimeError where BufferError is due.", ">=2.1,<2.5"),
+    ("NumPy", "DLP-RO-1", "It raises RuntimeError instead of BufferError.", ">=2.1,<2.5"),
     ("tvm-ffi", "DLP-VER-3", "It accepts capsules of major version 2.", "<0.2"),
     ("tvm-ffi", "DLP-COPY-2", "It ignores copy=True without max_version.", "<0.2"),
     ("cuda.core", "DLP-VER-3", "It accepts capsules of major version 2.", "<1.3"),
