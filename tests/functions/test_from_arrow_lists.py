@@ -136,3 +136,52 @@ def test_chunks_have_one_length():
 
     assert ix.from_arrow(source, copy=True).tolist() == [[0, 1], [2, 3], [0, 1]]
     assert "in different chunks" in refusal(other, copy=True).what
+
+
+# ---------------------------------------------------------------- null lists without elements
+
+
+def with_gaps(**keywords):
+    """Return lists of two numbers; list 1 is null, and has no elements."""
+    return ragged((2, 0, 2), nulls=[1], **keywords)
+
+
+@pytest.mark.parametrize("kind", ["+l", "+L"])
+def test_null_lists_have_elements_in_a_copy(kind):
+    """They are 0 beside a mask, or the number for nulls."""
+    data, mask = ix.from_arrow(with_gaps(kind=kind), nulls="separate")
+
+    assert data.tolist() == [[0, 1], [0, 0], [2, 3]]
+    assert mask.tolist() == [[True] * 2, [False] * 2, [True] * 2]
+    assert data.readonly is False
+    assert ix.from_arrow(with_gaps(kind=kind), nulls=9).tolist() == [[0, 1], [9, 9], [2, 3]]
+
+
+def test_null_lists_of_a_chunk_have_the_length_of_others():
+    """Also if all lists of the chunk are null."""
+    source = arrow.chunked(with_gaps(), ragged((0,), nulls=[0])).as_stream()
+
+    assert ix.from_arrow(source, nulls=9, copy="if_needed").tolist()[2:] == [[2, 3], [9, 9]]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (lambda: ragged((2, 0, 3), nulls=[1]), "of different lengths"),
+        (lambda: ragged((1, 0), arrow.bools([1]), nulls=[1]), "lists of bools"),
+        (lambda: ragged((1, 0), numbers(length=1, nulls=[0]), nulls=[1]), "that are null"),
+        (lambda: ragged((2, 0), ragged((1, 0), nulls=[1]), nulls=[1]), "at two levels"),
+    ],
+)
+def test_null_lists_beside_what_is_not_copied_are_refused(source, words):
+    """The error names the import as values and offsets."""
+    error = refusal(source(), nulls="separate")
+
+    assert (error.rule, words in error.what) == ("ARROW-TYPE-1", True)
+
+
+def test_null_lists_need_the_copy():
+    """`copy` False refuses it."""
+    error = refusal(with_gaps(), ix.CopyNeededError, nulls="separate", copy=False)
+
+    assert error.rule == "ARROW-NULL-3"

@@ -215,3 +215,19 @@ def test_lists_of_arrays_go_out_and_come_back():
     assert [one.tolist() for one in ix.from_arrow(column, ragged="arrays")] == [
         row.tolist() for row in rows
     ]
+
+
+@settings(deadline=None)
+@given(data=st.data(), kind=st.sampled_from([pa.list_, pa.large_list]), width=st.integers(1, 3))
+def test_null_lists_are_rows_of_the_array(data, kind, width):
+    """Null lists without elements are rows of an array: masked, or filled."""
+    row = st.lists(st.integers(-9, 9), min_size=width, max_size=width)
+    rows = data.draw(st.lists(st.one_of(st.none(), row), max_size=20))
+    start = data.draw(st.integers(0, len(rows)))
+    column = pa.array(rows, kind(pa.int16()))[start:]
+    found, mask = ix.from_arrow(column, nulls="separate")
+    width = width if any(rows[start:]) else 0
+
+    assert ix.from_arrow(column, nulls=7).tolist() == [one or [7] * width for one in rows[start:]]
+    assert mask.tolist() == [[one is not None] * width for one in rows[start:]]
+    assert found.shape == mask.shape

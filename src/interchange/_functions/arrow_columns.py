@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
@@ -33,7 +34,7 @@ from interchange._types.layout import Layout
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
-from .arrow_copies import Values, check_out, item_of
+from .arrow_copies import Values, check_out, item_of, step_of_others, with_gaps
 
 if TYPE_CHECKING:
     from interchange._core import ArrowOwner
@@ -151,30 +152,65 @@ class Column(Values):
         chunks = [chunk_views.read_chunk(node, elements, self.measure) for node in nodes]
         super().__init__(elements, chunks, job.on_host, job.call)
         self.elements = self.with_steps()
+        self.chunks = [self.without_gaps(chunk) if chunk.leaf.gaps else chunk for chunk in chunks]
 
     # ------------------------------------------------------------ lists
 
     def measure(self, level: Level, column: ColumnType) -> Lists:
         """Return the lists of a level of a chunk; refuse them if their lengths differ."""
         lists = read_lists(level, column, self.job.on_host)
-        if lists.step < 0:
-            self.refuse_nulls_of(level, column)
+        if lists.step > 0:
+            return lists
+        bitmap, step, zeros, request = own_validity(level), None, 0, self.job.request
+        if bitmap is not None and bitmap.nulls != 0 and column.format.kind == "list":
+            address, _keep = self.job.bitmap(level.node, bitmap)
+            step = step_of_others(lists, bitmap, address)
+            zeros = nulls.count_zeros(bitmap, address)
+        if lists.step == 0:
+            is_open = bitmap is not None and zeros == bitmap.length and not request.refuses_nulls
+            return lists._replace(gaps=bitmap) if is_open else lists
+        if bitmap is None or step is None:
             raise self.uneven(f"lists of different lengths, of type {column.title}")
-        return lists
-
-    def refuse_nulls_of(self, level: Level, column: ColumnType) -> None:
-        """Refuse null lists, which are the likely reason for different lengths."""
-        bitmap = own_validity(level)
-        if bitmap is None or bitmap.nulls == 0 or not self.job.request.refuses_nulls:
-            return
-        zeros = nulls.count_zeros(bitmap, self.job.bitmap(level.node, bitmap)[0])
-        if zeros:
+        if request.refuses_nulls:
             what = f"the column has nulls: {zeros} in {bitmap.length} elements of {column.title}"
             raise ExchangeError(self.call, what, "ARROW-NULL-2")
+        if request.copy is False:
+            what = "the column has null lists, whose elements are added in a copy"
+            raise CopyNeededError(self.call, what, "ARROW-NULL-3", "pass `copy=None`")
+        return lists._replace(step=step, gaps=bitmap)
+
+    def without_gaps(self, chunk: Chunk) -> Chunk:
+        """Return a chunk with values of its null lists, which are 0; others are copied."""
+        leaf, size = chunk.leaf, self.elements.dtype.itemsize
+        total = leaf.rows * prod(self.elements.shape)
+        if not total or self.job.request.copy is False:
+            return chunk
+        if len(leaf.gaps) > 1:
+            raise self.uneven("lists of different lengths, of which some are null at two levels")
+        place = [one.address for one in leaf.validities].index(leaf.gaps[0].address)
+        above = tuple(
+            one._replace(each=total // one.length) for one in leaf.validities[: place + 1]
+        )
+        own, below = above[-1], leaf.validities[place + 1 :]
+        has_nulls = any(
+            one.nulls != 0 and nulls.count_zeros(one, self.job.bitmap(chunk, one)[0])
+            for one in below
+        )
+        if self.elements.is_bits or self.elements.dtype is _BOOL or has_nulls:
+            what = "bools" if not has_nulls else "elements that are null"
+            raise self.uneven(f"lists of {what}, beside null lists without elements")
+        start, stop = leaf.first * size, (leaf.first + leaf.length) * size
+        address, _keep = self.on_host(chunk, leaf.ptr, start, stop)
+        bitmap, _owner = self.job.bitmap(chunk, own)
+        self.bools[chunk.owner] = with_gaps(address + start, own, bitmap, size)
+        whole = leaf._replace(ptr=0, first=0, length=total, validities=above)
+        return chunk._replace(leaf=whole)
 
     def with_steps(self) -> Elements:
         """Return the element type with the lengths of lists, which all chunks have in common."""
         found = {chunk.leaf.steps for chunk in self.chunks if chunk.leaf.rows}
+        if len(found) > 1:  # lists of which all are null have the length of others
+            found = {one.leaf.steps for one in self.chunks if one.leaf.length or not one.leaf.gaps}
         if len(found) > 1:
             raise self.uneven("lists of different lengths in different chunks")
         unknown = (0,) * sum(extent < 0 for extent in self.elements.shape)

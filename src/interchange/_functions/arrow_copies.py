@@ -5,6 +5,7 @@ Source: Arrow columnar format, Physical memory layout; Validity bitmaps.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -18,12 +19,14 @@ from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
 from interchange._types.errors import ArgumentError, show
 from interchange._types.layout import c_strides
+from interchange._types.numpy_dtypes import load_numpy
 from interchange.abi import buffer_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from interchange._core import ArrowOwner
+    from interchange._protocols.arrow.buffers import Lists, Validity
     from interchange._protocols.arrow.chunk_views import Chunk
     from interchange._protocols.arrow.elements import Elements
     from interchange._types.layout import Layout
@@ -158,6 +161,45 @@ class Values:
             cls=Array,
             call=self.call,
         )
+
+
+# ---------------------------------------------------------------- null lists without elements
+
+
+def step_of_others(lists: Lists, validity: Validity, bitmap: int) -> int | None:
+    """Return the length of all lists but null ones, which have none; None if they differ.
+
+    `bitmap`: the address of the bitmap of the lists on the host.
+    """
+    np = load_numpy()
+    first, count = lists.level.elements.start, len(lists.level.elements)
+    flags, offsets = bytearray(count), lists.offsets_at + first * lists.width
+    _core.spread_bits(bitmap, validity.first, count, buffer_address(memoryview(flags)))
+    block = (ctypes.c_char * ((count + 1) * lists.width)).from_address(offsets)
+    lengths = np.diff(np.frombuffer(block, f"=i{lists.width}"))
+    valid = np.frombuffer(flags, bool)
+    step = int(lengths.max(initial=0))
+    return step if (lengths == valid * step).all() else None
+
+
+def with_gaps(address: int, validity: Validity, bitmap: int, size: int) -> bytearray:
+    """Return the values of all lists, zeros for null ones, whose values are not in the source.
+
+    `address`: of the values of other lists, one after the other.
+    `bitmap`: the address of the bitmap of the lists; all are on the host.
+    `size`: of a value [bytes].
+    """
+    each, count = validity.each * size, validity.length
+    flags, found = bytearray(count), bytearray(count * each)
+    _core.spread_bits(bitmap, validity.first, count, buffer_address(memoryview(flags)))
+    target, start = buffer_address(memoryview(found)), 0
+    while (start := flags.find(1, start)) >= 0:
+        stop = flags.find(0, start)
+        stop = count if stop < 0 else stop
+        ctypes.memmove(target + start * each, address, (stop - start) * each)
+        address += (stop - start) * each
+        start = stop
+    return found
 
 
 # ---------------------------------------------------------------- in memory of the caller

@@ -222,7 +222,9 @@ def _check_one_field(column: ColumnType, call: str) -> None:
     names = field_names(column)
     if len(names) > 1:
         what = f"a table of {len(names)} columns: {said_names(names)}"
-        hint = f"pass `column={show(names[0])}` for one of them, or `columns=` with a list of names"
+        hint = (
+            f"pass `column={show(names[0])}` for one of them, or `columns=True` for a dict of all"
+        )
         if call == "asarray()":
             hint = f"pass one of them, `interchange.from_arrow(x, column={show(names[0])})`"
         raise UnsupportedDTypeError(call, what, "ARROW-TYPE-1", hint)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .arrow_columns import Import
 
-_RULE: Final = "ARROW-TENSOR-2"
+_SHAPES_RULE: Final = "ARROW-TENSOR-2"
 _FIX: Final = "pass `ragged=True` for values, shapes and offsets, or `ragged='arrays'`"
 
 
@@ -53,17 +53,17 @@ def plan_tensors(levels: tuple[ColumnType, ...], *, storage: bool, call: str) ->
     fields = {read_type(child).name: place for place, child in enumerate(struct.children)}
     if struct.format.kind != "struct" or set(fields) != {"data", "shape"} or len(fields) != 2:
         what = f"the storage is {struct.format.name} with the fields {show(sorted(fields))}"
-        raise BrokenRule(_RULE, what)
+        raise BrokenRule(_SHAPES_RULE, what)
     places = fields["data"], fields["shape"]
     data, shape = (read_type(struct.children[place]) for place in places)
     if data.format.kind not in LISTS or shape.format.kind != "fixed_size_list":
         what = f"data is {data.format.name}, and shape {shape.format.name}"
-        raise BrokenRule(_RULE, what)
+        raise BrokenRule(_SHAPES_RULE, what)
     elements = read_elements(data, storage=storage, call=call)
     extents = read_elements(shape, storage=False, call=call)
     if elements.shape != (-1,) or extents.dtype.name != "int32" or len(extents.shape) != 1:
         what = f"data has elements of shape {elements.shape[1:]}, and shape is {extents.dtype}"
-        raise BrokenRule(_RULE, what)
+        raise BrokenRule(_SHAPES_RULE, what)
     items = read_elements(read_type(data.children[0]), storage=storage, call=call)
     order, uniform = _parameters(struct, extents.shape[0])
     return Tensors(levels, places, Ragged((data,), items), elements, extents, order, uniform)
@@ -76,7 +76,7 @@ def _parameters(struct: ColumnType, axes: int) -> tuple[tuple[int, ...], tuple[i
         order = said.get("permutation")
         uniform = said.get("uniform_shape")
     except (ValueError, AttributeError, RecursionError) as error:
-        raise BrokenRule(_RULE, f"the metadata are {show(struct.parameters)}") from error
+        raise BrokenRule(_SHAPES_RULE, f"the metadata are {show(struct.parameters)}") from error
     order = list(range(axes)) if order is None else order
     uniform = [None] * axes if uniform is None else uniform
     is_order = isinstance(order, list) and all(type(one) is int for one in order)
@@ -84,7 +84,9 @@ def _parameters(struct: ColumnType, axes: int) -> tuple[tuple[int, ...], tuple[i
     known = [one for one in uniform if one is not None] if is_uniform else []
     is_uniform = is_uniform and all(type(one) is int and one >= 0 for one in known)
     if not (is_order and is_uniform and sorted(order) == list(range(axes))):
-        raise BrokenRule(_RULE, f"the metadata are {show(struct.parameters)} for {axes} axes")
+        raise BrokenRule(
+            _SHAPES_RULE, f"the metadata are {show(struct.parameters)} for {axes} axes"
+        )
     return tuple(order), tuple(uniform)
 
 
@@ -158,7 +160,7 @@ def _check_shape(plan: Tensors, shape: tuple[int, ...], count: int, place: int) 
         what = f"tensor {place} of {count} elements has the shape {shape}"
         if not is_uniform:
             what += f", and the uniform shape is {plan.uniform}"
-        raise BrokenRule(_RULE, what)
+        raise BrokenRule(_SHAPES_RULE, what)
 
 
 def _tensors(values: Array, plan: Tensors, rows: list[Any]) -> list[Array | None]:

@@ -76,6 +76,7 @@ class Lists(NamedTuple):
     offsets_at: int = 0
     sizes_at: int = 0
     keep: Any = None
+    gaps: Validity | None = None  # the bitmap, if null lists have no elements and others `step`
 
     @property
     def rows(self) -> int:
@@ -95,6 +96,8 @@ class Leaf(NamedTuple):
     validities: tuple[Validity, ...]
     dictionary: int  # address of the struct of the values that these are indices of; 0 for none
     steps: tuple[int, ...] = ()  # lengths of lists that are not in the type [elements]
+    # The bitmaps of lists whose null ones have no values; `length` values are of the others.
+    gaps: tuple[Validity, ...] = ()
 
 
 def read_level(node: Node, column: ColumnType) -> Level:
@@ -156,7 +159,7 @@ def read_leaf(node: Node, levels: tuple[ColumnType, ...], measure: Measure) -> L
 
     Raises BrokenRule: as `read_level`; or a buffer of values is missing (ARROW-BUFFER-1).
     """
-    rows, steps = None, []
+    rows, steps, gaps = None, [], []
     for column in levels:
         level = read_level(node, column)
         rows = len(level.elements) if rows is None else rows
@@ -164,6 +167,7 @@ def read_leaf(node: Node, levels: tuple[ColumnType, ...], measure: Measure) -> L
         if column.format.kind in LISTS:
             lists = measure(level, column)
             steps.append(lists.step)
+            gaps += [lists.gaps] if lists.gaps is not None else []
             node = items_of(lists)._replace(validities=widened(level.validities, lists.step))
             continue
         if level.children:
@@ -175,7 +179,7 @@ def read_leaf(node: Node, levels: tuple[ColumnType, ...], measure: Measure) -> L
         ptr = _numbers(level.array, column, stop - start)
         values = ctypes.cast(level.array.dictionary, ctypes.c_void_p).value or 0
         bitmaps = widened(level.validities, size)
-        return Leaf(rows, ptr, start, stop - start, bitmaps, values, tuple(steps))
+        return Leaf(rows, ptr, start, stop - start, bitmaps, values, tuple(steps), tuple(gaps))
     raise BrokenRule("ARROW-FORMAT-2", "a list has no child")  # impossible: `read_type` checked it
 
 

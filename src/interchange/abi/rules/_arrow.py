@@ -294,7 +294,7 @@ _OURS: Final = (
     Rule(
         "ARROW-VIEW-1",
         "the text of string and binary views is in several places, and joining it needs a copy",
-        "omit `copy=False`, or cast the column to strings or binary with offsets",
+        "pass `copy=None`, or cast the column to strings or binary with offsets",
         "interchange",
     ),
     Rule(
