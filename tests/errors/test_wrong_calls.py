@@ -92,7 +92,8 @@ def meet(row):
     try:
         error = error_tables.meet(row)
     except Exception as error:  # noqa: BLE001 - of Python, or of the computing library
-        return OtherError(type(error).__name__, str(error), str(error).partition("; ")[2])
+        text = str(error)
+        return OtherError(type(error).__name__, text, text.partition("; ")[2] or text)
     return OtherError(error.call, str(error), error.hint)
 
 
@@ -170,6 +171,20 @@ def test_the_tables_are_large_enough():
     assert len({*sources}) == len(sources)
     assert len([row for row in wrong if row.fix != "~"]) >= 0.9 * len(wrong)
     assert len(executed) >= 0.6 * len(wrong)
+
+
+def test_each_family_has_the_figures_of_its_heading():
+    """A heading counts the programs below it, those that work here, and the errors not good."""
+    text = Path(__file__).with_name("issues.txt").read_text(encoding="utf-8")
+    heading = r"^# .+: (\d+) programs, (\d+) work here, (\d+) errors not good\n((?:[^#].*\n)+)"
+    found = re.findall(heading, text, re.MULTILINE)
+
+    for count, works, fair, lines in found:
+        columns = [line.split(" | ") for line in lines.splitlines()]
+        assert len(columns) == int(count)
+        assert sum(len(row) < 4 for row in columns) == int(works)
+        assert sum(row[-1] == "~" for row in columns) == int(fair)
+    assert sum(int(count) for count, *_ in found) == len(ISSUES)
 
 
 def test_a_program_is_judged_by_its_own_error():
