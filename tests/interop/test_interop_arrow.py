@@ -337,7 +337,7 @@ needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the ctypes c
 @given(ndarrays())
 def test_columns_go_out_and_come_back(x):
     """Exported columns are not copied, pass pyarrow's full validation, and have equal elements."""
-    array = pa.array(ix.to_arrow(x))
+    array = pa.array(ix.to_arrow(x, bools="bytes"))
 
     array.validate(full=True)
     leaf = leaf_of(array.storage if hasattr(array, "storage") else array)
@@ -357,7 +357,7 @@ def test_tensors_go_out_and_come_back(x, data):
     order = data.draw(st.permutations(range(x.ndim - 1)))
     x = x.transpose(0, *(axis + 1 for axis in order))
 
-    array = pa.array(ix.to_arrow(x, kind="tensor"))
+    array = pa.array(ix.to_arrow(x, kind="tensor", bools="bytes"))
 
     array.validate(full=True)
     back = ix.from_arrow(array)
@@ -375,7 +375,7 @@ def test_tables_go_out_and_come_back(arrays):
     length = min(x.shape[0] for x in arrays)
     columns = {str(place): x[:length] for place, x in enumerate(arrays)}
 
-    table = pa.table(ix.to_arrow(columns))
+    table = pa.table(ix.to_arrow(columns, bools="bytes"))
 
     table.validate(full=True)
     assert table.column_names == list(columns)
