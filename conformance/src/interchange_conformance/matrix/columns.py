@@ -428,7 +428,7 @@ _SHAPES: Final = (
     Shape("rows", lambda x: x.reshape(-1, WIDTH)),
     Shape("rows of rows", lambda x: x.reshape(-1, *NESTED)),
     Shape("tensors", lambda x: x.reshape(-1, *NESTED), _TENSOR),
-    Shape("bools"),
+    Shape("bools", options=(("bools", "bytes"),)),
 )
 _STRIDED: Final = (
     Shape("permuted tensors", lambda x: x.reshape(-1, *NESTED).swapaxes(1, 2), _TENSOR),
