@@ -89,6 +89,9 @@ def _tell_schema_only(report: Report, x: Any) -> None:
     report._say("chunks", "not read: they can be read once", chunks=None)
 
 
+_IF_EQUAL: Final = ", if all lists have one length"
+
+
 def _tell_taken(report: Report, taken: Taken) -> None:
     """Describe the type and the chunks of what was taken."""
     column = taken.read(lambda column: column)
@@ -98,8 +101,9 @@ def _tell_taken(report: Report, taken: Taken) -> None:
     except InterchangeError as error:
         report._say("array", f"none: {error.rule}", array=None)
     else:
-        axes = "".join(f", {elements.shape[place]}" for place in elements.order)
-        said = f"{elements.dtype} (n{axes or ','})"
+        extents = ["?" if extent < 0 else str(extent) for extent in elements.shape]
+        axes = "".join(f", {extents[place]}" for place in elements.order)
+        said = f"{elements.dtype} (n{axes or ','})" + (_IF_EQUAL if "?" in extents else "")
         report._say("array", said, array=said)
     taken.fill(None)
     arrays = [ArrowArray.from_address(chunk.address) for chunk in taken.chunks]

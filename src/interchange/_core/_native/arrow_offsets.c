@@ -97,6 +97,24 @@ DEFINE(64)
             PyEval_RestoreThread(unlocked);                                                       \
     } while (0)
 
+static Lists scan(const char *offsets, Py_ssize_t count, int width)
+{
+    Lists found;
+
+    READ(count * width, found = width == 4 ? scan_offsets32(offsets, count)
+                                           : scan_offsets64(offsets, count));
+    return found;
+}
+
+int64_t list_length(const char *offsets, Py_ssize_t count, int width, int64_t *low, int64_t *high)
+{
+    Lists found = scan(offsets, count, width);
+
+    *low = found.low;
+    *high = found.high;
+    return found.bad < 0 ? found.step : -1;
+}
+
 static PyObject *result_of(Lists found)
 {
     return Py_BuildValue("LLLn", (long long)found.low, (long long)found.high,
@@ -109,15 +127,11 @@ static PyObject *scan_offsets(PyObject *module, PyObject *args)
     Py_ssize_t count;
     unsigned long long offsets;
     int width;
-    Lists found;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "Kni:scan_offsets", &offsets, &count, &width))
         return NULL;
-    READ(count * width,
-         found = width == 4 ? scan_offsets32((const char *)(uintptr_t)offsets, count)
-                            : scan_offsets64((const char *)(uintptr_t)offsets, count));
-    return result_of(found);
+    return result_of(scan((const char *)(uintptr_t)offsets, count, width));
 }
 
 /* scan_views(offsets, sizes, count, width) */

@@ -4,6 +4,10 @@
 
 #include "state.h"
 
+/* The length of each of 1 or more lists, and the bounds of their elements; -1 if lengths differ,
+ * or an offset is invalid.  `width` is the size of an offset [bytes]; buffers may be unaligned. */
+HIDDEN int64_t list_length(const char *offsets, Py_ssize_t count, int width, int64_t *low,
+                           int64_t *high);
 extern HIDDEN PyMethodDef arrow_offsets_functions[];
 
 #endif

@@ -2,13 +2,14 @@
  *
  * Source: The Arrow C data, stream and device interfaces; PyCapsule interface; Arrow columnar
  * format, Fixed-Size List Layout; canonical extension types.  Plain is: without nulls, without a
- * dictionary, not empty, aligned, of registered elements, in fixed-size lists or tensors or none.
+ * dictionary, not empty, aligned, of registered elements, in lists of one length, tensors or none.
  * All else is imported by _functions/arrow_importing.py, to which what was taken is handed over: a
  * producer is asked once.  Errors are raised there. */
 #include "arrow_read.h"
 
 #include "array.h"
 #include "arrow.h"
+#include "arrow_offsets.h"
 #include "elements.h"
 #include "errors.h"
 #include "known_types.h"
@@ -39,7 +40,9 @@ typedef struct {
     DLDataType element;
     int is_bool8;               /* whether its bytes have to be 0 and 1 */
     int levels;                 /* of lists */
-    int64_t sizes[MOST_LEVELS]; /* of a list of each level [elements] */
+    int64_t sizes[MOST_LEVELS]; /* of a list of each level; 0 where offsets say it [elements] */
+    int widths[MOST_LEVELS];    /* of these offsets [bytes] */
+    int32_t places[MOST_LEVELS]; /* of the axes whose extents they say */
     int32_t axes;               /* of one element of the column */
     int64_t extents[MOST_AXES]; /* of these axes, in memory order [elements] */
     int32_t order[MOST_AXES];   /* the place in memory of the first axis of the array, ... */
@@ -195,6 +198,22 @@ static Verdict read_list(int64_t size, const Text *extension, const Text *parame
     return verdict;
 }
 
+/* Add the axis of lists whose length offsets say: format is "+l" or "+L". */
+static Verdict read_variable_list(const char *format, const Text *extension, ColumnType *out)
+{
+    int width = strcmp(format, "+l") == 0 ? 4 : strcmp(format, "+L") == 0 ? 8 : 0;
+
+    if (!width || extension->text != NULL || out->levels == MOST_LEVELS ||
+        out->axes + 1 >= MOST_AXES)
+        return NOT_PLAIN;
+    out->sizes[out->levels] = 0;
+    out->widths[out->levels] = width;
+    out->places[out->levels++] = out->axes;
+    out->order[out->axes] = out->axes;
+    out->axes++;
+    return PLAIN;
+}
+
 static Verdict read_type(const struct ArrowSchema *schema, ColumnType *out)
 {
     memset(out, 0, offsetof(ColumnType, sizes));
@@ -219,10 +238,10 @@ static Verdict read_type(const struct ArrowSchema *schema, ColumnType *out)
             return schema->n_children == 0 ? PLAIN : NOT_PLAIN;
         }
         size = list_size(schema->format);
-        if (size < 0 || schema->n_children != 1 || schema->children == NULL ||
-            schema->children[0] == NULL)
+        if (schema->n_children != 1 || schema->children == NULL || schema->children[0] == NULL)
             return NOT_PLAIN;
-        verdict = read_list(size, &name, &parameters, out);
+        verdict = size < 0 ? read_variable_list(schema->format, &name, out)
+                           : read_list(size, &name, &parameters, out);
         if (verdict != PLAIN)
             return verdict;
         schema = schema->children[0];
@@ -265,16 +284,33 @@ static int are_bools(const char *bytes, int64_t count)
     return others == 0;
 }
 
+/* Replace a range of lists by that of their elements; 0 where they have several lengths. */
+static int read_offsets(const struct ArrowArray *node, ColumnType *type, int level, int64_t *start,
+                        int64_t *stop)
+{
+    uintptr_t base = (uintptr_t)node->buffers[1], last;
+    int width = type->widths[level];
+    int64_t end, size;
+
+    if (base == 0 || *start >= *stop || *stop > INT64_MAX - 1 ||
+        __builtin_mul_overflow(*stop + 1, width, &end) ||
+        __builtin_add_overflow(base, end - 1, &last))
+        return 0;
+    size = list_length((const char *)base + *start * width, *stop - *start, width, start, stop);
+    type->extents[type->places[level]] = size;
+    return size > 0;
+}
+
 /* 0 where the chunk is not plain. */
-static int read_values(const struct ArrowArray *node, const ColumnType *type, int64_t itemsize,
+static int read_values(const struct ArrowArray *node, ColumnType *type, int64_t itemsize,
                        Values *out)
 {
     int64_t start = 0, stop = 0, end;
     uintptr_t base, last;
 
     for (int level = 0;; level++) {
-        int is_list = level < type->levels;
-        if (!is_valid(node, is_list ? 1 : 2, is_list))
+        int is_list = level < type->levels, has_offsets = is_list && type->sizes[level] == 0;
+        if (!is_valid(node, is_list && !has_offsets ? 1 : 2, is_list))
             return 0;
         if (level == 0)
             out->rows = stop = node->length;
@@ -284,8 +320,9 @@ static int read_values(const struct ArrowArray *node, const ColumnType *type, in
         stop += node->offset;
         if (!is_list)
             break;
-        if (__builtin_mul_overflow(start, type->sizes[level], &start) ||
-            __builtin_mul_overflow(stop, type->sizes[level], &stop))
+        if (has_offsets ? !read_offsets(node, type, level, &start, &stop)
+                        : __builtin_mul_overflow(start, type->sizes[level], &start) ||
+                              __builtin_mul_overflow(stop, type->sizes[level], &stop))
             return 0;
         node = node->children[0];
     }
@@ -330,7 +367,7 @@ typedef struct {
 } Taken;
 
 /* An Array of a plain chunk, which it owns; NULL without an exception: it is not plain. */
-static Array *array_of(PyObject *x, Taken *taken, const ColumnType *type)
+static Array *array_of(PyObject *x, Taken *taken, ColumnType *type)
 {
     AnyArrow *chunk = &taken->chunks[0];
     int32_t itemsize = 0;
