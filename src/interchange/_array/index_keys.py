@@ -129,7 +129,7 @@ def pick(array: ArrayBase, library: tuple[Backend, Any], parts: tuple[Any, ...],
     try:
         return native[key]
     except IndexError as error:
-        raise OutOfBoundsError(call, str(error), "IX-INDEX-1", _WITHIN) from None
+        raise _refusal(error, array, parts, call) from None
 
 
 def put(
@@ -148,7 +148,18 @@ def put(
     try:
         backend._put(native, key, elements)
     except IndexError as error:
-        raise OutOfBoundsError(call, str(error), "IX-INDEX-1", _WITHIN) from None
+        raise _refusal(error, array, parts, call) from None
+
+
+def _refusal(
+    error: IndexError, array: ArrayBase, parts: tuple[Any, ...], call: str
+) -> OutOfBoundsError:
+    """Return the error to raise for one of the computing library about a key."""
+    for part in parts:
+        if type(part) is type(array) and part.dtype.category not in _SELECTING:
+            what = f"an index has elements of {part.dtype}"
+            return OutOfBoundsError(call, what, "IX-INDEX-1", CAST_INDEX)
+    return OutOfBoundsError(call, str(error), "IX-INDEX-1", _WITHIN)
 
 
 def _native_key(
@@ -156,10 +167,6 @@ def _native_key(
 ) -> tuple[Any, ...]:
     """Return the key in the form that the library takes."""
     cls = type(array)
-    for part in parts:
-        if type(part) is cls and part.dtype.category not in _SELECTING:
-            what = f"an index has elements of {part.dtype}"
-            raise OutOfBoundsError(call, what, "IX-INDEX-1", CAST_INDEX)
     axes = sum(type(part) is slice or type(part) is int for part in parts)
     if axes <= len(array.shape):  # else the library's own error is reported
         for part in parts:
