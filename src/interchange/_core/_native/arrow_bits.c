@@ -213,13 +213,16 @@ static PyObject *count_bits(PyObject *module, PyObject *args)
 static PyObject *fill_zeros(PyObject *module, PyObject *args)
 {
     unsigned long long address, first, number, into, each;
+    PyObject *given;
     const char *item;
     Py_ssize_t size;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "KKKKKy#:fill_zeros", &address, &first, &number, &into, &each,
-                          &item, &size))
+    if (!PyArg_ParseTuple(args, "KKKKKS:fill_zeros", &address, &first, &number, &into, &each,
+                          &given))
         return NULL;
+    item = PyBytes_AsString(given);
+    size = PyBytes_Size(given);
     if (each == 0 || size == 0)
         return Py_NewRef(Py_None);
     if (number < RELEASES_GIL / each / (size_t)size) {
@@ -250,14 +253,15 @@ static uint64_t join(const char *blocks, size_t number, uint8_t *into)
 static PyObject *join_blocks(PyObject *module, PyObject *args)
 {
     unsigned long long into;
+    PyObject *given;
     const char *blocks;
-    Py_ssize_t size;
     size_t number;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "y#K:join_blocks", &blocks, &size, &into))
+    if (!PyArg_ParseTuple(args, "SK:join_blocks", &given, &into))
         return NULL;
-    number = (size_t)size / (2 * sizeof(uint64_t));
+    blocks = PyBytes_AsString(given);
+    number = (size_t)PyBytes_Size(given) / (2 * sizeof(uint64_t));
     if (join(blocks, number, NULL) < RELEASES_GIL) {
         join(blocks, number, (uint8_t *)(uintptr_t)into);
     } else {

@@ -222,16 +222,19 @@ static PyObject *measure_views(PyObject *module, PyObject *args)
 {
     unsigned long long views, bitmap, offsets;
     Py_ssize_t count, first, size, bad;
-    const char *sizes;
+    PyObject *sizes;
+    const void *given;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "KnKny#K:measure_views", &views, &count, &bitmap, &first, &sizes,
-                          &size, &offsets))
+    if (!PyArg_ParseTuple(args, "KnKnSK:measure_views", &views, &count, &bitmap, &first, &sizes,
+                          &offsets))
         return NULL;
+    given = PyBytes_AsString(sizes);
+    size = PyBytes_Size(sizes);
     READ(count * VIEW,
          bad = write_offsets((const char *)(uintptr_t)views, count,
                              (const unsigned char *)(uintptr_t)bitmap, first,
-                             (const int64_t *)(const void *)sizes, size / 8,
+                             given, size / 8,
                              (int64_t *)(uintptr_t)offsets));
     return PyLong_FromSsize_t(bad);
 }
@@ -240,16 +243,17 @@ static PyObject *measure_views(PyObject *module, PyObject *args)
 static PyObject *join_views(PyObject *module, PyObject *args)
 {
     unsigned long long views, offsets, target;
-    Py_ssize_t count, size;
-    const char *buffers;
+    Py_ssize_t count;
+    PyObject *buffers;
+    const void *given;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "Kny#KK:join_views", &views, &count, &buffers, &size, &offsets,
-                          &target))
+    if (!PyArg_ParseTuple(args, "KnSKK:join_views", &views, &count, &buffers, &offsets, &target))
         return NULL;
+    given = PyBytes_AsString(buffers);
     READ(count * VIEW,
          write_texts((const char *)(uintptr_t)views, count,
-                     (const uint64_t *)(const void *)buffers,
+                     given,
                      (const int64_t *)(uintptr_t)offsets, (char *)(uintptr_t)target));
     return Py_NewRef(Py_None);
 }
