@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from interchange._types.dtypes import DType
 
 _FORMATS: Final = {dtype: text for text, dtype in NUMBERS.items()}
+_BYTES_OF_BOOLS: Final = ArrowField(
+    "c", metadata=encode_metadata([(EXTENSION_NAME, BOOL8.encode()), (EXTENSION_METADATA, b"")])
+)
 _MOST: Final = 2**31 - 1  # elements of a fixed-size list
 
 
@@ -87,8 +90,7 @@ def check_memory(tensor: Tensor, call: str) -> None:
 def _element_of(dtype: DType, call: str) -> ArrowField:
     """Return the type of one value."""
     if str(dtype) == "bool":
-        pairs = [(EXTENSION_NAME, BOOL8.encode()), (EXTENSION_METADATA, b"")]
-        return ArrowField("c", metadata=encode_metadata(pairs))
+        return _BYTES_OF_BOOLS
     text = _FORMATS.get(str(dtype))
     if text is not None:
         return ArrowField(text)

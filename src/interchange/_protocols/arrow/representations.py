@@ -7,6 +7,7 @@ the host, from memory on the host.
 from __future__ import annotations
 
 import ctypes
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
@@ -70,7 +71,22 @@ def _address_of(block: bytes | bytearray) -> int:
 
 def _extension_of(field: ArrowField) -> bytes | None:
     """Return the name of an extension type, or None."""
-    return metadata_of(field).get(EXTENSION_NAME)
+    return None if field.metadata is None else _extension_in(field.metadata)
+
+
+@lru_cache(maxsize=64)
+def _extension_in(metadata: bytes) -> bytes | None:
+    """Return the name of an extension type in encoded metadata."""
+    return decode_metadata(_address_of(metadata)).get(EXTENSION_NAME)
+
+
+@lru_cache(maxsize=64)
+def _without_extension(metadata: bytes) -> bytes | None:
+    """Return encoded metadata without those of an extension type; None for none."""
+    pairs = decode_metadata(_address_of(metadata))
+    pairs.pop(EXTENSION_NAME, None)
+    pairs.pop(EXTENSION_METADATA, None)
+    return encode_metadata(pairs.items()) if pairs else None
 
 
 # ---------------------------------------------------------------- types
@@ -79,12 +95,12 @@ def _extension_of(field: ArrowField) -> bytes | None:
 def bits_of(field: ArrowField) -> ArrowField:
     """Return a type whose bools are bits, for one whose bools are bytes."""
     if field.children:
-        return field._replace(children=tuple(map(bits_of, field.children)))
-    if isinstance(field, KeptField) or _extension_of(field) != BOOL8.encode():
+        children = tuple(map(bits_of, field.children))
+        return field if children == field.children else field._replace(children=children)
+    metadata = field.metadata
+    if metadata is None or isinstance(field, KeptField) or _extension_of(field) != BOOL8.encode():
         return field
-    extension = {EXTENSION_NAME, EXTENSION_METADATA}
-    pairs = [pair for pair in metadata_of(field).items() if pair[0] not in extension]
-    return field._replace(format="b", metadata=encode_metadata(pairs) if pairs else None)
+    return field._replace(format="b", metadata=_without_extension(metadata))
 
 
 def negotiate(field: ArrowField, wanted: ArrowField, bools: str | None) -> ArrowField:
@@ -159,8 +175,9 @@ def convert(
         if field.format != target.format:  # bools
             block = bytearray((column.length + 7) >> 3)
             keep.append(block)
-            _core.pack_bits(column.buffers[1], column.length, _address_of(block))
-            column = column._replace(buffers=(column.buffers[0], _address_of(block)))
+            address = _address_of(block)
+            _core.pack_bits(column.buffers[1], column.length, address)
+            column = column._replace(buffers=(column.buffers[0], address))
         return target._replace(flags=flags), column
     below = [
         convert(*nodes, keep)
