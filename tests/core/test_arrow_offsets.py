@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from array import array
 
 import hypothesis.strategies as st
@@ -104,3 +105,57 @@ def test_many_offsets(core, width):
     assert core.scan_views(address, address, count, width) == (0, 2 * numbers[-2], -1, -1)
     assert core.shift_offsets(address, copy.address, UNLOCKED, width, 5)
     assert copy.read() == [value + 5 for value in numbers]
+
+
+# ---------------------------------------------------------------- text in views
+
+
+def view_of(text, buffer, start):
+    """Return the view of a text: inlined, or with its place in a buffer."""
+    if len(text) <= 12:
+        return struct.pack("=i12s", len(text), text)
+    return struct.pack("=i4sii", len(text), text[:4], buffer, start)
+
+
+@given(
+    texts=st.lists(st.one_of(st.none(), st.binary(max_size=30)), max_size=20),
+    first=st.integers(0, 9),
+)
+def test_text_in_views_is_joined(core, texts, first):
+    """Texts of two buffers are joined, and null ones are empty, whatever their views are."""
+    blocks, views = [b"", b""], []
+    for place, text in enumerate(texts):
+        if text is None:
+            views.append(struct.pack("=4i", -1, -1, -1, -1))
+            continue
+        views.append(view_of(text, place % 2, len(blocks[place % 2])))
+        blocks[place % 2] += text
+    bits = sum(1 << first + place for place, text in enumerate(texts) if text is not None)
+    kept = [ctypes.create_string_buffer(one) for one in (b"".join(views), *blocks)]
+    bitmap = ctypes.create_string_buffer(bits.to_bytes(8, "little"))
+    views_at, *places = (ctypes.addressof(one) for one in kept)
+    offsets, wanted = Block(8, [9] * (len(texts) + 1)), b"".join(text or b"" for text in texts)
+    target = ctypes.create_string_buffer(len(wanted) + 1)
+    given_sizes = struct.pack("=2q", *map(len, blocks))
+    bad = core.measure_views(
+        views_at, len(texts), ctypes.addressof(bitmap), first, given_sizes, offsets.address
+    )
+    addresses = struct.pack("=2Q", *places)
+    core.join_views(views_at, len(texts), addresses, offsets.address, ctypes.addressof(target))
+    ends = [len(b"".join(text or b"" for text in texts[:n])) for n in range(len(texts) + 1)]
+
+    assert (bad, offsets.read(), target.raw[:-1]) == (-1, ends, wanted)
+
+
+@pytest.mark.parametrize(
+    "view", [(-1, 0, 0, 0), (13, 0, 2, 0), (13, 0, -1, 0), (13, 0, 0, -1), (13, 0, 0, 8)]
+)
+def test_a_view_outside_of_its_buffer_is_found(core, view):
+    """Its index is returned, and no text is read."""
+    block, offsets = (
+        ctypes.create_string_buffer(struct.pack("=8i", *[0] * 4, *view)),
+        Block(8, [0] * 3),
+    )
+    sizes = struct.pack("=2q", 20, 20)
+
+    assert core.measure_views(ctypes.addressof(block), 2, 0, 0, sizes, offsets.address) == 1

@@ -165,7 +165,7 @@ def test_a_frame_of_one_column_is_that_column(pl):
     frame = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
 
     assert ix.from_arrow(frame.select("b")).ptr == address(frame["b"])
-    with pytest.raises(ix.UnsupportedDTypeError, match=r"such as `x\['a'\]`"):
+    with pytest.raises(ix.UnsupportedDTypeError, match=r"pass `column='a'`"):
         ix.from_arrow(frame)
 
 
