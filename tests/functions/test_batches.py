@@ -356,7 +356,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_tables_with_another_schema_are_refused(other):
-    """The error names the column."""
+    """The error names the column, and the rule: ARROW-BATCH-1 for tables one by one."""
     rule, make, columns = OTHERS[other]
     second = make(**{name: arrow.numbers(*given) for name, given in columns.items()})
     first = arrow.table(x=arrow.numbers("int32", 2))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 
 import pytest
 
 import interchange as ix
 from interchange_conformance.zoo import arrow
-from interchange_conformance.zoo.arrow.columns import numbers, ragged, texts
+from interchange_conformance.zoo.arrow.columns import _block, numbers, ragged, texts
 
 pytestmark = pytest.mark.usefixtures("arrow_zoo")
 
@@ -229,3 +230,17 @@ def test_unaligned_offsets_are_copied_on_request():
 
     assert refusal(source).rule == "ARROW-BUFFER-2"
     assert ix.from_arrow(source.but(), ragged=True, copy=True)[1].tolist() == [0, 1, 3]
+
+
+def test_text_in_views_is_not_joined_without_a_copy():
+    """Views of text are in several places: copy=False refuses to join them."""
+    words = [b"a", b"bcd"]
+    views = _block(b"".join(struct.pack("=i12s", len(word), word) for word in words))
+    chunk = arrow.Chunk(2, 0, 0, (None, views.address, None), memory=(views,))
+    source = arrow.ArraySource(arrow.Field("vu"), (chunk,), ("a", "bcd"))
+
+    with pytest.raises(ix.CopyNeededError) as caught:
+        ix.from_arrow(source, ragged=True, copy=False)
+
+    assert caught.value.rule == "ARROW-VIEW-1"
+    assert source.counts == source.due

@@ -167,7 +167,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("keywords", "rule", "words"), REFUSED.values(), ids=REFUSED)
 def test_what_a_table_does_not_have_is_refused(keywords, rule, words):
-    """The error says what was found, and the structs are released."""
+    """The error says what was found, such as ARROW-FIELD-2, and the structs are released."""
     source = table()
     error = refused(source, **keywords)
 

@@ -122,7 +122,7 @@ UTC = arrow.Field("tsu:UTC")
     ],
 )  # fmt: skip
 def test_what_is_not_the_storage_is_refused(x, kind, error, words):
-    """Another dtype, other axes, gaps, no categories: with the rule, and what is needed."""
+    """Another dtype, other axes, no categories (ARROW-OUT-10), gaps: with what is needed."""
     schema = arrow.numbers()._as(arrow.SchemaSource)
     schema.field = kind
 

@@ -65,7 +65,10 @@ every_case = pytest.mark.parametrize("name", RULE_OF)
 
 @every_case
 def test_a_lie_is_refused_by_its_rule(outcomes, core_env, name):
-    """The error has the class of its area, and names the call and the rule, as ARROW-TENSOR-1."""
+    """The error has the class of its area, and names the call and the rule, as ARROW-TENSOR-1.
+
+    So do ends of views that overflow (ARROW-OFFSET-3), or are elsewhere (ARROW-OFFSET-4).
+    """
     error, rule, message, *_ = outcomes(core_env)[name, WAY_OF.get(name, "object")]
 
     wanted = NUMBERS_ALONE.get(name, RULE_OF[name])

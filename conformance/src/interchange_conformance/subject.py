@@ -114,7 +114,9 @@ class Subject:
         Arrow's PyCapsule interface, such as ``__arrow_c_array__``: a column, or a table of one
         column.  `values` are numbers, bools or strings, lists of them, and None for nulls; `dtype`
         is ``"float32"`` or the like, ``"bool"``, ``"string"``, or one of these with the sizes of
-        lists appended, ``"float32[3]"`` and ``"int16[2][4]"``.  `start` values at the beginning are
+        lists appended, ``"float32[3]"`` and ``"int16[2][4]"``; ``"list(int32)"`` for lists of any
+        length; and ``"timestamp_us"``, ``"timestamp_us_utc"``, ``"date32"`` and ``"duration_us"``
+        for dates, datetimes and timedeltas of Python.  `start` values at the beginning are
         not in the column, but before it in the same memory, as for a slice; there are `chunks`
         chunks.  Raises `CannotMakeError` for unsupported arguments.  A function with a fifth
         parameter, which has a default, is also called with the handle of a stream for it, for a

@@ -7,6 +7,7 @@ that a mutant can replace one at a time (`changed`), and needs no library of Arr
 from __future__ import annotations
 
 import ctypes
+import struct
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,8 @@ _METHODS: Final = (
     ("__arrow_c_device_stream__", (ARROW_DEVICE_ARRAY_STREAM,)),
 )
 _HOST: Final = (1, 3, 11, 13)
+_LISTS: Final = {"+l": "i", "+L": "q", "+vl": "i", "+vL": "q"}
+"""Format of lists of any length -> format character of their offsets."""
 _END: Final = 2**63
 _Callback: Final = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _Words: Final = capsules.Prototype(ctypes.c_char_p, ctypes.c_void_p)
@@ -221,6 +224,7 @@ class ArrowConsumer:
         self.check_children(node, said.children)
         self.check_buffers(kind, node, said.buffers)
         self.check_lengths(node)
+        self.check_offsets(kind, node)
         size = said.size if said.kind == "fixed_size_list" else 1
         for child, below in zip(kind.children, node.children, strict=True):
             if child is None or below is None:
@@ -244,6 +248,27 @@ class ArrowConsumer:
             raise ValueError(f"the data of format {kind.text!r} are NULL")
         if node.null_count > 0 and due and node.buffers[0] is None:
             raise ValueError(f"{node.null_count} nulls, and no validity")
+
+    def check_offsets(self, kind: Type, node: Node) -> None:
+        """Refuse lists that are no ranges of the child (ARROW-OFFSET-1, ARROW-OFFSET-2)."""
+        letter = _LISTS.get(kind.text)
+        if letter is None or node.length <= 0 or None in node.buffers[1:]:
+            return
+        is_view, count = "v" in kind.text, node.offset + node.length
+        vectors = [
+            struct.unpack(
+                f"={size}{letter}", ctypes.string_at(address, size * struct.calcsize(letter))
+            )
+            for address, size in zip(node.buffers[1:], (count + (not is_view), count), strict=False)
+            if address is not None
+        ]
+        starts = vectors[0][node.offset :]
+        ends = [a + b for a, b in zip(*vectors, strict=True)] if is_view else vectors[0][1:]
+        pairs = list(zip(starts, ends[node.offset :], strict=False))
+        child = node.children[0] if node.children else None
+        most = 0 if child is None else child.length
+        if any(not 0 <= start <= end <= most for start, end in pairs):
+            raise ValueError(f"lists are at {pairs} in a child of {most} elements")
 
     def check_lengths(self, node: Node) -> None:
         """Refuse invalid lengths (ARROW-LENGTH-1)."""

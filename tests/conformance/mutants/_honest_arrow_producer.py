@@ -8,11 +8,12 @@ zoo creates the structs that it describes, with callbacks in C.
 from __future__ import annotations
 
 import ctypes
+import datetime as dt
 import re
 import struct
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.arrow_formats import NUMBERS
@@ -41,6 +42,14 @@ _SIZED: Final = re.compile(r"\[([0-9]+)\]")
 _BYTE: Final = (1, 8, 1)
 _CUDA: Final = 2
 _NO_TIMING: Final = 2
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_TIMES: Final = {
+    "timestamp_us": ("tsu:", "q"),
+    "timestamp_us_utc": ("tsu:UTC", "q"),
+    "date32": ("tdD", "i"),
+    "duration_us": ("tDu", "q"),
+}
+"""Element type of a column -> its format, and the format character of its numbers."""
 _events: Final[list[ctypes.c_void_p]] = []
 
 
@@ -55,6 +64,15 @@ def bits(flags: Sequence[object]) -> bytes:
     """Return packed bits, the first in the lowest position."""
     number = sum(1 << place for place, flag in enumerate(flags) if flag)
     return number.to_bytes(-(-len(flags) // 8), "little")
+
+
+def _units(value: dt.date | dt.timedelta) -> int:
+    """Return the days of a date, and the microseconds of a datetime or timedelta."""
+    if isinstance(value, dt.datetime):
+        value = value.replace(tzinfo=dt.timezone.utc) - _EPOCH
+    if isinstance(value, dt.timedelta):
+        return value // dt.timedelta(microseconds=1)
+    return (value - _EPOCH.date()).days
 
 
 def _chunk(values: Sequence[Any], buffers: Sequence[bytes], start: int, **more: Any) -> Chunk:
@@ -82,6 +100,18 @@ def encoded(values: Sequence[Any], dtype: str, start: int = 0) -> tuple[Field, C
         children = (replace(field, name="item"),)
         chunk = _chunk(values, [], start, children=(below,))
         return Field(f"+w:{size}", children=children), chunk
+    if name.startswith("list("):
+        field, below = encoded(list(chain.from_iterable(row or () for row in values)), name[5:-1])
+        ends = list(accumulate((len(row or ()) for row in values), initial=0))
+        offsets = struct.pack(f"={len(ends)}i", *ends)
+        children = (replace(field, name="item"),)
+        return Field("+l", children=children), _chunk(values, [offsets], start, children=(below,))
+    if name in _TIMES:
+        form, letter = _TIMES[name]
+        numbers = [0 if value is None else _units(value) for value in values]
+        return Field(form), _chunk(
+            values, [struct.pack(f"={len(numbers)}{letter}", *numbers)], start
+        )
     if name == "bool":
         return Field("b"), _chunk(values, [bits(values)], start)
     if name == "string":

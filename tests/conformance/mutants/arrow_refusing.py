@@ -105,6 +105,11 @@ def trusts_children(*_: object) -> None:
     """It does not compare the length of a child with what its parent needs."""
 
 
+@arrow_consumer_mutant("offsets_that_are_no_ranges_are_refused", step="check_offsets")
+def trusts_offsets(*_: object) -> None:
+    """It does not compare the offsets of lists."""
+
+
 @arrow_consumer_mutant(
     "arrays_without_memory_are_refused", step="elements", check_memory=lambda *_: None
 )

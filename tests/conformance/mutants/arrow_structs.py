@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from interchange_conformance.zoo.memory import Memory
 
 from ._honest_arrow_producer import chunk_mutant, column_mutant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interchange_conformance.zoo.arrow import Chunk
 
     from ._honest_arrow_producer import HonestColumn
+
+_BYTE = (1, 8, 1)
 
 
 @column_mutant("formats_are_of_the_grammar", formats="l")
@@ -24,6 +31,55 @@ def writes_dtypes_for_formats(x: HonestColumn) -> HonestColumn:
 def writes_signed_for_unsigned(x: HonestColumn) -> HonestColumn:
     """It writes the format of signed bytes for unsigned ones."""
     return x.but(format="c")
+
+
+@column_mutant("formats_are_of_the_grammar", formats=("tsu:",))
+def writes_another_unit(x: HonestColumn) -> HonestColumn:
+    """It writes milliseconds for microseconds."""
+    return x.but(format="tsm:")
+
+
+@column_mutant("formats_are_of_the_grammar", formats=("tsu:UTC",))
+def forgets_the_time_zone(x: HonestColumn) -> HonestColumn:
+    """It leaves out the time zone."""
+    return x.but(format="tsu:")
+
+
+@column_mutant("formats_are_of_the_grammar", formats="b")
+def writes_bools_as_plain_bytes(x: HonestColumn) -> HonestColumn:
+    """Its bools are bytes, without the extension that says so."""
+    block = Memory(0, _BYTE, lead=32)
+    chunks = tuple(
+        replace(one, buffers=(one.buffers[0], block.address), memory=(*one.memory, block))
+        for one in x.chunks
+    )
+    return type(x)(replace(x.field, format="c"), chunks, x.values)
+
+
+def _with_offsets(one: Chunk, change: Callable[[int], int]) -> Chunk:
+    """Return lists with other offsets."""
+    block: Any = one.memory[-1]
+    offsets = memoryview(block.view()).cast("i")
+    offsets[:] = array("i", map(change, offsets))
+    return one
+
+
+@chunk_mutant("offsets_do_not_decrease", formats=("+l",))
+def counts_offsets_in_bytes(one: Chunk) -> Chunk:
+    """Its offsets count bytes instead of elements."""
+    return _with_offsets(one, lambda end: 4 * end)
+
+
+@chunk_mutant("offsets_do_not_decrease", formats=("+l",))
+def writes_lengths_for_offsets(one: Chunk) -> Chunk:
+    """It writes the offsets from the last list to the first."""
+    return _with_offsets(one, lambda end: 1 if end == 0 else 0)
+
+
+@chunk_mutant("offsets_are_not_negative", formats=("+l",))
+def begins_before_the_child(one: Chunk) -> Chunk:
+    """Its offsets begin at -1."""
+    return _with_offsets(one, lambda end: end - 1)
 
 
 @column_mutant("formats_are_of_the_grammar")

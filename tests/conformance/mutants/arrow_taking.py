@@ -53,6 +53,24 @@ def takes_minus_one_for_no_nulls(_: ArrowConsumer, kind: Type, node: Node) -> li
 
 
 @arrow_consumer_mutant("columns_are_read_right", step="elements")
+def reads_another_unit(_: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
+    """It reads seconds as milliseconds."""
+    return elements(kind._replace(format=kind.format and kind.format.replace(b"tss", b"tsm")), node)
+
+
+@arrow_consumer_mutant("columns_are_read_right", step="elements")
+def drops_time_zones(_: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
+    """It reads timestamps of a zone as local ones."""
+    return elements(kind._replace(format=kind.format and kind.format.replace(b"UTC", b"")), node)
+
+
+@arrow_consumer_mutant("columns_are_read_right", step="elements")
+def reads_64_bits_as_32(_: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
+    """It reads the offsets of large lists as if they had 32 bits."""
+    return elements(kind._replace(format=b"+l") if kind.format == b"+L" else kind, node)
+
+
+@arrow_consumer_mutant("columns_are_read_right", step="elements")
 def ignores_dictionaries(_: ArrowConsumer, kind: Type, node: Node) -> list[Any]:
     """It reads the indices of a dictionary as elements."""
     return elements(kind._replace(dictionary=None), node)

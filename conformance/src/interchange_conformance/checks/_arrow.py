@@ -5,6 +5,7 @@ Source: the Arrow PyCapsule interface.
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance.findings import NotApplicable
@@ -60,6 +61,7 @@ _NUMBERS: Final = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64",
 )  # fmt: skip
+_MORNING: Final = dt.datetime(2026, 3, 1, 6, 30)  # noqa: DTZ001 - of no zone
 _ROWS: Final = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 
 COLUMNS: Final = {
@@ -87,6 +89,17 @@ COLUMNS: Final = {
         Column(_ROWS, "float32[3]", start=1),
         Column([[0, 1, 2], None, [3, None, 5]], "int64[3]"),
         Column([_ROWS[:2], _ROWS[2:]], "int16[2][3]"),
+    ),
+    "lists-of-any-length": (
+        Column([[0, 1], [], [2, 3, 4], [5]], "list(int32)"),
+        Column([[0, 1], [2], None, [3, 4]], "list(int32)", start=1),
+        Column([[0, 1], [2, 3]], "list(float64)"),
+    ),
+    "times": (
+        Column([_MORNING, _MORNING + dt.timedelta(microseconds=1)], "timestamp_us"),
+        Column([_MORNING.replace(tzinfo=dt.timezone.utc), None], "timestamp_us_utc"),
+        Column([_MORNING.date(), dt.date(1970, 1, 1)], "date32"),
+        Column([dt.timedelta(microseconds=1), dt.timedelta(days=-1)], "duration_us"),
     ),
     "chunks": (
         Column([0, 1, 2, 3, 4, 5], "int64", chunks=2),

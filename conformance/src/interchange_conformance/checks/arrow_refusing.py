@@ -144,6 +144,18 @@ def children_that_are_too_short_are_refused(
     _expect_refused(arrow_consumer, case)
 
 
+@check("ARROW-OFFSET-2", source="Arrow columnar format, Variable-size List Layout",
+       severity="QUIRK", cases={**_of("ARROW-OFFSET-2"), **_of("ARROW-OFFSET-1")})  # fmt: skip
+def offsets_that_are_no_ranges_are_refused(
+    arrow_consumer: ArrowConsumerUnderTest, case: arrow.ArrowCase
+) -> None:
+    """Lists whose offsets decrease, or are negative, are refused.
+
+    Compare each offset with the one before it, before you read elements.
+    """
+    _expect_refused(arrow_consumer, case)
+
+
 @check("ARROW-BUFFER-1", source=f"{DATA}, ArrowArray.buffers", severity="QUIRK",
        cases=_of("ARROW-BUFFER-1"))  # fmt: skip
 def arrays_without_memory_are_refused(

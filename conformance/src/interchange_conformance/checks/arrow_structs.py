@@ -6,12 +6,21 @@ format.
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import re
+import struct
 from typing import TYPE_CHECKING, Final
 
 from interchange.abi import BrokenRule
 from interchange.abi.arrow import ARROW_FLAG_NULLABLE
-from interchange.abi.arrow_formats import ANY, NUMBERS, decode_metadata, parse_format
+from interchange.abi.arrow_formats import (
+    ANY,
+    EXTENSION_NAME,
+    NUMBERS,
+    decode_metadata,
+    parse_format,
+)
 from interchange_conformance.findings import Found, expect
 from interchange_conformance.probes.arrow_structs import below_array, below_type, bit_at, pairs
 from interchange_conformance.registry import area
@@ -19,6 +28,8 @@ from interchange_conformance.registry import area
 from ._arrow import COLUMNS, DATA, exports
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from interchange_conformance.probes.arrow_structs import Node, Type
     from interchange_conformance.probes.under_test import ArrowProducerUnderTest
     from interchange_conformance.registry import Decorator
@@ -33,9 +44,15 @@ _FORMATS: Final = {
     **{name: {text} for text, name in NUMBERS.items()},
     "bool": {"b"},
     "string": {"u", "U", "vu"},
+    "timestamp_us": {"tsu:"},
+    "timestamp_us_utc": {"tsu:UTC", "tsu:Etc/UTC", "tsu:+00:00"},
+    "date32": {"tdD"},
+    "duration_us": {"tDu"},
 }
 """Requested element type -> its format strings."""
 _SIZED: Final = re.compile(r"\[([0-9]+)\]")
+_LISTS: Final = {"+l": "i", "+L": "q", "+vl": "i", "+vL": "q"}
+"""Format of lists of any length, and of their views -> format character of their offsets."""
 _BYTES: Final = {
     **dict.fromkeys("cC", 1),
     **dict.fromkeys("sSe", 2),
@@ -74,8 +91,16 @@ def _expect_type(kind: Type, dtype: str) -> None:
         expect(text == f"+w:{size}", f"lists of {size} are of the format {text!r}")
         one = one.children[0] if one is not None and one.children else None
     text = one.text if one is not None else ""
-    is_bytes_of_bool = name == "bool" and text == "c"  # the extension arrow.bool8
+    if name.startswith("list("):
+        expect(text in _LISTS, f"{name} is of the format {text!r}")
+        below = one.children[0] if one is not None and one.children else None
+        text, name = below.text if below is not None else "", name[5:-1]
+    is_bytes_of_bool = name == "bool" and text == "c"
     expect(text in _FORMATS[name] or is_bytes_of_bool, f"{name} is of the format {text!r}")
+    if is_bytes_of_bool and one is not None:
+        extension = decode_metadata(one.metadata or 0).get(EXTENSION_NAME)
+        words = f"bools are bytes, and the extension is {extension!r}, due: b'arrow.bool8'"
+        expect(extension == b"arrow.bool8", words)
 
 
 @check("ARROW-FORMAT-1", source=f"{DATA}, Structure definitions", cases=COLUMNS)
@@ -201,6 +226,63 @@ def _referred_to(kind: Type, node: Node) -> int:
     if said.kind == "struct":
         return node.length + node.offset
     return (node.length + node.offset) * said.size if said.kind == "fixed_size_list" else 0
+
+
+@check("ARROW-OFFSET-1", source="Arrow columnar format, Variable-size List Layout; ListView Layout",
+       cases=COLUMNS)  # fmt: skip
+def offsets_are_not_negative(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
+    """The offsets of lists, and the sizes of their views, are not negative.
+
+    Begin at 0, or at the elements before a slice.
+    """
+    for kind, one, vectors in _offsets(arrow_producer, case):
+        least = min((number for vector in vectors for number in vector), default=0)
+        words = f"of an array of format {kind.text!r} and {one.length} lists"
+        expect(least >= 0, f"{words}, an offset or a size is {least}")
+
+
+@check("ARROW-OFFSET-2", source="Arrow columnar format, Variable-size List Layout", cases=COLUMNS)
+def offsets_do_not_decrease(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
+    """Each list ends at its start or after it, and the last within the child.
+
+    Write one offset more than lists: the ends of all lists so far, in elements and not in bytes.
+    """
+    for kind, one, vectors in _offsets(arrow_producer, case):
+        words = f"an array of format {kind.text!r}"
+        count = one.children[0].length if one.children and one.children[0] is not None else 0
+        if len(vectors) == 1:
+            pairs_of = list(itertools.pairwise(vectors[0]))
+            expect(all(a <= b for a, b in pairs_of), f"{words} has the offsets {vectors[0]}")
+            last = max(vectors[0], default=0)
+        else:
+            last = max((start + size for start, size in zip(*vectors, strict=True)), default=0)
+        expect(last <= count, f"{words} refers to {last} elements of a child of {count}")
+
+
+def _offsets(
+    producer: ArrowProducerUnderTest, columns: Columns
+) -> Iterator[tuple[Type, Node, list[tuple[int, ...]]]]:
+    """Yield each array of lists of any length, and its offsets, with sizes for views."""
+    for _, opened in exports(producer, columns):
+        for node in opened.nodes:
+            for kind, one in pairs(opened.type, node):
+                letter = _LISTS.get(kind.text)
+                if letter is None or not one.length:
+                    continue
+                is_view = "v" in kind.text
+                count = one.length + (not is_view)
+                yield kind, one, [
+                    _integers(address, letter, one.offset, count)
+                    for address in one.buffers[1 : 3 if is_view else 2]
+                    if address is not None
+                ]  # fmt: skip
+
+
+def _integers(address: int, letter: str, first: int, count: int) -> tuple[int, ...]:
+    """Return some integers at an address."""
+    size = struct.calcsize(f"={letter}")
+    data = ctypes.string_at(address + first * size, count * size)
+    return struct.unpack(f"={count}{letter}", data)
 
 
 @check("ARROW-BUFFER-1", source=f"{DATA}, ArrowArray.buffers", cases=COLUMNS)

@@ -8,6 +8,7 @@ memory is accessed after a release.
 from __future__ import annotations
 
 import ctypes
+import datetime as dt
 import itertools
 import re
 import struct
@@ -17,7 +18,7 @@ from interchange.abi.arrow import ArrowArray, ArrowSchema
 from interchange_conformance.findings import Found, NotApplicable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _MOST: Final = 4096  # limit of children and buffers that are read, for corrupt counts
 _LETTERS: Final = {
@@ -26,6 +27,11 @@ _LETTERS: Final = {
 }  # fmt: skip
 """Format string of a number -> format character of ``struct``."""
 _LISTS: Final = {"+l": "i", "+L": "q"}
+_LIST_VIEWS: Final = {"+vl": "i", "+vL": "q"}
+_TIMES: Final = re.compile(r"(ts|tD)([smu])(?::(.*))?", re.DOTALL)
+_SHORT_TIMES: Final = {"tdD"}
+_UNITS: Final = {"s": "seconds", "m": "milliseconds", "u": "microseconds"}
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - of timestamps without a zone
 _TEXTS: Final = {"u": "i", "z": "i", "U": "q", "Z": "q"}
 _VIEWS: Final = {"vu", "vz"}
 _FIXED_LIST: Final = re.compile(r"\+w:([0-9]+)", re.ASCII)
@@ -212,11 +218,35 @@ def _stored(kind: Type, node: Node, first: int, count: int) -> list[Any]:
         return [bit_at(bits, first + place) for place in range(count)]
     if text in _LETTERS:
         return _numbers(_buffer(kind, node, 1), _LETTERS[text], first, count)
+    if stands_for := time_of(text):
+        letter = "i" if text in _SHORT_TIMES else "q"
+        return list(map(stands_for, _numbers(_buffer(kind, node, 1), letter, first, count)))
     if text in _TEXTS:
         return _texts(kind, node, first, count)
     if text in _VIEWS:
         return _viewed(kind, node, first, count)
     return _nested(kind, node, first, count)
+
+
+def time_of(text: str) -> Callable[[int], Any] | None:
+    """Return what a stored integer of a format stands for: a date, a timestamp or a duration.
+
+    Examples
+    --------
+    >>> time_of("tsm:UTC")(1500)
+    datetime.datetime(1970, 1, 1, 0, 0, 1, 500000, tzinfo=datetime.timezone.utc)
+    """
+    found = _TIMES.fullmatch(text)
+    if text == "tdD":
+        return lambda number: (_EPOCH + dt.timedelta(days=number)).date()
+    if found is None:
+        return None
+    unit = _UNITS[found[2]]
+    if found[1] == "tD":
+        return lambda number: dt.timedelta(**{unit: number})
+    zone = dt.timezone.utc if found[3] else None
+    start = _EPOCH.replace(tzinfo=zone)
+    return lambda number: start + dt.timedelta(**{unit: number})
 
 
 def _nested(kind: Type, node: Node, first: int, count: int) -> list[Any]:
@@ -232,6 +262,13 @@ def _nested(kind: Type, node: Node, first: int, count: int) -> list[Any]:
         return [
             elements(*below, ends[place], ends[place + 1] - ends[place]) for place in range(count)
         ]
+    if text in _LIST_VIEWS:
+        starts, sizes = (
+            _numbers(_buffer(kind, node, number), _LIST_VIEWS[text], first, count)
+            for number in (1, 2)
+        )
+        below = _child(kind, node)
+        return [elements(*below, *view) for view in zip(starts, sizes, strict=True)]
     if text == "+s":
         columns = {
             (child.name or b"").decode("utf-8", "replace"): elements(child, below, first, count)

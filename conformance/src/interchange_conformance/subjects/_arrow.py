@@ -17,7 +17,11 @@ _SIZED: Final = re.compile(r"\[([0-9]+)\]")
 
 
 def type_of(
-    dtype: str, names: Mapping[str, Any], list_of: Callable[[Any, int], Any], library: str
+    dtype: str,
+    names: Mapping[str, Any],
+    list_of: Callable[[Any, int], Any],
+    library: str,
+    any_list_of: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Return a library's type for a text such as ``"int16[2][4]"``.
 
@@ -25,12 +29,14 @@ def type_of(
     ----------
     dtype : str
         As `Subject.make_arrow` takes it.
-    Name of a type without lists -> type of the library.
+    names : mapping
         Name without lists -> type of the library.
     list_of : callable
         ``list_of(type, size)`` -> the type of lists of that size.
     library : str
         Name of the library, for errors.
+    any_list_of : callable, optional
+        ``any_list_of(type)`` -> the type of lists of any length.
 
     Examples
     --------
@@ -38,6 +44,8 @@ def type_of(
     '2 x 3 x i1'
     """
     name = dtype.partition("[")[0]
+    if name.startswith("list(") and any_list_of is not None:
+        names = {name: any_list_of(type_of(name[5:-1], names, list_of, library))}
     if name not in names:
         raise CannotMakeError(f"{library} has no {name}")
     found = names[name]

@@ -23,8 +23,10 @@ def pyarrow_type(dtype: str) -> Any:
     import pyarrow as pa
 
     names: dict[str, Any] = {name: getattr(pa, name)() for name in REAL}
-    names |= {"bool": pa.bool_(), "string": pa.string()}
-    return type_of(dtype, names, pa.list_, "pyarrow")
+    names |= {"bool": pa.bool_(), "string": pa.string(), "date32": pa.date32()}
+    names |= {"timestamp_us": pa.timestamp("us"), "timestamp_us_utc": pa.timestamp("us", "UTC")}
+    names |= {"duration_us": pa.duration("us")}
+    return type_of(dtype, names, pa.list_, "pyarrow", pa.list_)
 
 
 def chunked_array(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:

@@ -19,6 +19,7 @@ _NAMES: Final = {
     "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT",
     "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER", "uint64": "UBIGINT",
     "float32": "FLOAT", "float64": "DOUBLE", "bool": "BOOLEAN", "string": "VARCHAR",
+    "timestamp_us": "TIMESTAMP", "date32": "DATE",
 }  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> An
 
     import duckdb
 
-    kind = type_of(dtype, _NAMES, lambda one, size: f"{one}[{size}]", "DuckDB")
+    kind = type_of(dtype, _NAMES, lambda one, size: f"{one}[{size}]", "DuckDB", "{}[]".format)
     query = f"SELECT unnest(CAST(? AS {kind}[])) AS x"
     return duckdb.connect().sql(query, params=[list(values)])
 

@@ -26,8 +26,12 @@ def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> An
     """Return a series."""
     import polars as pl
 
-    names = {name: getattr(pl, there) for name, there in _NAMES.items() if hasattr(pl, there)}
-    kind = type_of(dtype, names, pl.Array, "polars")
+    names: dict[str, Any] = {
+        name: getattr(pl, there) for name, there in _NAMES.items() if hasattr(pl, there)
+    }
+    names |= {"timestamp_us": pl.Datetime("us"), "timestamp_us_utc": pl.Datetime("us", "UTC")}
+    names |= {"date32": pl.Date(), "duration_us": pl.Duration("us")}
+    kind = type_of(dtype, names, pl.Array, "polars", pl.List)
     parts = [pl.Series("x", part, kind) for part in parts_of(values, chunks)]
     found = pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
     if found.n_chunks() != len(parts):
