@@ -145,17 +145,23 @@ class HonestDeviceColumn(DeviceArraySource, DeviceStreamSource):
     """A column of bytes on a device: each export has an event after the work of its stream."""
 
     stream = 0
+    device = 0
 
     def _give(self, method: str, keywords: dict[str, Any], make: Any) -> Any:
         """Return structs with a separate event."""
-        self.place = Place(_CUDA, 0, ctypes.addressof(self.event()))
+        self.place = Place(_CUDA, self.device, ctypes.addressof(self.event()))
         return super()._give(method, keywords, make)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """Refuse: a struct for memory of the host does not state a device."""
+        raise BufferError("the memory is on a device")
 
     def event(self) -> ctypes.c_void_p:
         """Return a new, recorded event; it is kept, as the structs of the zoo are."""
         cuda, event = opened(), ctypes.c_void_p()
-        cuda("cuEventCreate", ctypes.byref(event), _NO_TIMING)
-        self.record(event)
+        with cuda.on_device(self.device):
+            cuda("cuEventCreate", ctypes.byref(event), _NO_TIMING)
+            self.record(event)
         _events.append(event)
         return event
 
@@ -168,7 +174,7 @@ def device_column_of(kind: type[HonestDeviceColumn], values: Sequence[Any], stre
     """Return a column of bytes in memory of the current device, used on a stream."""
     chunk = Chunk(len(values), 0, 0, (None, opened().memory(len(values))))
     found = kind(Field("C"), (chunk,), tuple(values))
-    found.stream = stream
+    found.stream, found.device = stream, opened().current_device
     return found
 
 

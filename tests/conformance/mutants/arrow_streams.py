@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,21 @@ def has_no_event(x: HonestDeviceColumn, method: str, keywords: Any, make: Any) -
     """It exports columns with pending work as if they were ready."""
     x.place = Place(2, 0)
     return super(HonestDeviceColumn, x)._give(method, keywords, make)
+
+
+@_device_mutant("columns_of_devices_say_where_they_are", step="_give")
+def says_the_current_device(x: HonestDeviceColumn, method: str, keywords: Any, make: Any) -> Any:
+    """It states the current device instead of that of the memory."""
+    x.place = Place(2, opened().current_device, ctypes.addressof(x.event()))
+    return super(HonestDeviceColumn, x)._give(method, keywords, make)
+
+
+@_device_mutant("memory_of_devices_is_not_exported_as_that_of_the_host", step="__arrow_c_array__")
+def exports_pointers_of_devices(x: HonestDeviceColumn, requested_schema: Any = None) -> Any:
+    """Its method for host memory exports the pointers of a device."""
+    return super(HonestDeviceColumn, x)._give(
+        "__arrow_c_array__", {"requested_schema": requested_schema}, lambda: x._pair(None)
+    )
 
 
 @_device_mutant("events_come_after_pending_work", step="record")

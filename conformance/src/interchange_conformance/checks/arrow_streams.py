@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import capsules
 from interchange.abi.arrow import ARROW_CHUNK, ARROW_SCHEMA, ARROW_STRUCTS, ArrowDeviceArray
 from interchange_conformance.driver.cuda import driver
-from interchange_conformance.findings import expect, note
+from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.probes.opened_arrow import (
     METHODS,
     Opened,
@@ -23,7 +23,7 @@ from interchange_conformance.probes.pending_work import PendingWork
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
-from ._arrow import COLUMNS, DEVICE, ON_DEVICES, PLAIN, STREAM, STREAMS, made
+from ._arrow import CAPSULE, COLUMNS, DEVICE, ON_DEVICES, PLAIN, STREAM, STREAMS, made
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ArrowProducerUnderTest
@@ -36,6 +36,7 @@ _Callback: Final = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.c_vo
 _HOST: Final = 1
 _CUDA: Final = 2
 _NBYTES: Final = 4096
+_FEW: Final = 16  # elements
 _MOST: Final = 100  # chunks
 _EXPORTS: Final = 8  # exports into reused memory, some of which may be clean by chance
 
@@ -168,6 +169,57 @@ def events_come_after_pending_work(arrow_producer: ArrowProducerUnderTest, case:
     seen = work.seen_on(consumer)
     what = "a wait for the event" if said.sync_event else "sync_event is NULL"
     expect(seen.is_ordered(), seen.evidence(f"work is pending on a column, and {what}"))
+
+
+@check("ARROW-DEVICE-1", source=f"{DEVICE}, ArrowDeviceArray", on="cuda",
+       cases={f"{kind}-{device}": (kind, device) for kind in ON_DEVICES for device in (0, 1)}
+       )  # fmt: skip
+def columns_of_devices_say_where_they_are(
+    arrow_producer: ArrowProducerUnderTest, case: tuple[str, int]
+) -> None:
+    """A column in CUDA memory has the type and the number of the device of its memory.
+
+    Set device_type to 2 and device_id to the number of the device that allocated the memory, and
+    not to that of the current one.
+    """
+    kind, device = case
+    cuda = driver()
+    if device:
+        cuda.need_second_device()
+    cuda.make_current(device)
+    x = arrow_producer.make([0] * _FEW, "uint8", stream=cuda.stream())
+    cuda.make_current(0)
+    opened = arrow_producer.open(x, kind)
+    for chunk, node in zip(opened.chunks, opened.nodes, strict=True):
+        said = ArrowDeviceArray.from_address(chunk)
+        place = (said.device_type, said.device_id)
+        expect(place == (_CUDA, device), f"memory of device {device} is said to be on {place}")
+        _, there = cuda.kind((node.buffers[1] or 0) + node.offset)
+        expect(there == device, f"memory of device {device} is at an address of device {there}")
+
+
+@check("ARROW-DEVICE-1", source=f"{CAPSULE}, Device Support", on="cuda",
+       cases={kind: kind for kind in METHODS if kind not in ON_DEVICES})  # fmt: skip
+def memory_of_devices_is_not_exported_as_that_of_the_host(
+    arrow_producer: ArrowProducerUnderTest, case: str
+) -> None:
+    """The methods for host memory raise for a column on a device, or export a copy on the host.
+
+    Raise in __arrow_c_array__ and __arrow_c_stream__, or leave them out: their structs cannot state
+    a device, and consumers dereference the pointers.
+    """
+    cuda = driver()
+    cuda.make_current(0)
+    x = arrow_producer.make([0] * _FEW, "uint8", stream=cuda.stream())
+    try:
+        found = arrow_producer.export(x, case)
+    except NotApplicable:
+        raise
+    except Exception:  # noqa: BLE001 - any exception is a refusal
+        return
+    for node in Opened(found, case).nodes:
+        kind, _ = cuda.kind((node.buffers[1] or 0) + node.offset)
+        expect(kind != "cuda", "a struct for memory of the host points at that of a device")
 
 
 def _leave_junk() -> None:
