@@ -75,6 +75,8 @@ def host() -> dict[str, Any]:
         "version": (1, 3),
         "asarray": ix.asarray,
         "from_dlpack": ix.from_dlpack,
+        "from_arrow": ix.from_arrow,
+        "to_arrow": ix.to_arrow,
         "ours": ix.from_dlpack(x),
         "few": few,
         "small": ix.from_dlpack(few),

@@ -57,6 +57,7 @@ KINDS = (
     Kind("export", "ours.__dlpack__(max_version=version)"),
     Kind("export before 1.0", "ours.__dlpack__()"),
     Kind("export to NumPy", "np.from_dlpack(ours)"),
+    Kind("import of an Arrow column", "from_arrow(to_arrow(x))"),
     Kind("200 borrowed DLTensors", "loops.dltensors(ours, LOOPS)", "c", loops=_FEWER_IN_C),
     Kind("200 times seven getters", "loops.getters(ours, LOOPS)", "c", loops=_FEWER_IN_C),
     Kind("200 views of an ndarray", "loops.views(x, LOOPS)", "c", loops=_FEWER_IN_C),
