@@ -2,10 +2,10 @@
 
 The programs of the guide read one Parquet file, each in a process of its own whose private writable
 memory the kernel limits (setrlimit(2), RLIMIT_DATA); so does a program that reads the whole table,
-which fails.  Then many batches of a stream are read, and the growth of the process is measured
-(``VmRSS``).  ``--rows`` and ``--limit`` set the size of the file and the limit [bytes], and
-``--count`` the number of batches; ``--markdown FILE`` writes the tables in the docs.  If a library
-is missing, it prints this and exits with 2.
+which fails.  With ``--batches`` many batches of a stream are read instead, and the growth of the
+process is measured (``VmRSS``).  ``--rows`` and ``--limit`` set the size of the file and the limit
+[bytes], and ``--count`` the number of batches; ``--markdown FILE`` writes the table in the docs.
+If a library is missing, it prints this and exits with 2.
 """
 
 from __future__ import annotations
@@ -143,34 +143,46 @@ def table(found: dict[str, dict[str, Any]], rows: int) -> str:
     return "\n".join(text)
 
 
-def conditions(size: int, rows: int, limit: int) -> str:
-    """Return what was measured, where and when."""
+def conditions() -> str:
+    """Return where and when this was measured."""
     known = releases(("jax", "numpy", "pyarrow", "torch"))
     versions = ", ".join(f"{name} {version}" for name, version in known.items())
     return (
-        f"A file of {size / MEGABYTE:,.0f} MB, of {rows:,} rows, and a limit of "
-        f"{limit / MEGABYTE:,.0f} MB of private memory. Measured on {today()} at commit "
-        f"{commit()}, on {machine()}, with {versions}, while "
+        f"Measured on {today()} at commit {commit()}, on {machine()}, with {versions}, while "
         f"{os.getloadavg()[1]:.1f} processes wanted to run:"
+    )
+
+
+def trained(rows: int, limit: int) -> str:
+    """Return the table of training, with the size of the file and the limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.parquet")
+        write_table(path, rows)
+        size = path.stat().st_size
+        found = measure(path, limit)
+    return (
+        f"A file of {size / MEGABYTE:,.0f} MB, of {rows:,} rows, and a limit of "
+        f"{limit / MEGABYTE:,.0f} MB of private memory. {conditions()}\n\n{table(found, rows)}\n"
     )
 
 
 def often(count: int) -> str:
     """Return the table of many batches."""
     text = ["| Batches | Rows of each | CPU time of each [us] | Growth of the process [KiB] |"]
-    text.append("|--:|---|--:|--:|")
+    text = [conditions(), "", *text, "|--:|---|--:|--:|"]
     for rows, size in SIZES.items():
         one = child("--often", str(size or 0), "--count", str(count))
         text.append(f"| {one['count']:,} | {rows} | {one['each']:.0f} | {one['grown']:,} |")
-    return "\n".join(text)
+    return "\n".join(text) + "\n"
 
 
 def main() -> int:
     """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=30_000_000)
-    parser.add_argument("--limit", type=int, default=1500 * MEGABYTE)
+    parser.add_argument("--limit", type=int, default=2000 * MEGABYTE)
     parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--batches", action="store_true")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
     parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--often", type=int, help=argparse.SUPPRESS)
@@ -184,13 +196,7 @@ def main() -> int:
     if options.often is not None:
         print(json.dumps(run_often(options.count, options.often or None)))
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "table.parquet")
-        write_table(path, options.rows)
-        size = path.stat().st_size
-        found = measure(path, options.limit)
-    text = f"{conditions(size, options.rows, options.limit)}\n\n{table(found, options.rows)}\n\n"
-    text += f"Many batches of one stream:\n\n{often(options.count)}\n"
+    text = often(options.count) if options.batches else trained(options.rows, options.limit)
     print(text)
     if options.markdown:
         options.markdown.write_text(text, encoding="utf-8")
