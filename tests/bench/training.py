@@ -119,8 +119,8 @@ def child(*arguments: str) -> dict[str, Any]:
 
 
 def write_table(path: Path, rows: int) -> None:
-    """Write the file, and the small one."""
-    for name, count in ((path, rows), (f"{path}.first", 20_000)):
+    """Write the file, and a small one of two parts."""
+    for name, count in ((path, rows), (f"{path}.first", 2**17)):
         subprocess.run([sys.executable, PROGRAMS / "make_table.py", name, str(count)], check=True)
 
 
