@@ -67,6 +67,7 @@ def columns():
     exported = []
     if ix.core_name == "native":
         exported = [ix.to_arrow(pointer()), ix.to_arrow({"x": pointer(), "y": pointer()})]
+        exported += [ix.to_arrow_stream(batches()), stream_of_batches()]
     if not arrow_given.IS_BUILT:
         return exported
     block = (ctypes.c_float * 6)()
@@ -74,6 +75,18 @@ def columns():
     taken = [_core.take_arrow(each, capsules.capsule_name(each)) for each in other]
     imported = ix.from_arrow(arrow_given.stream(block, Owner()))
     return [*exported, *lent, *taken, imported, imported[1:], np.asarray(imported)]
+
+
+def batches():
+    """An iterator whose frame owns memory."""
+    array = pointer()
+    while True:
+        yield array
+
+
+def stream_of_batches():
+    """The capsule of a stream whose iterator has begun."""
+    return ix.to_arrow_stream(batches()).__arrow_c_stream__()
 
 
 # ---------------------------------------------------------------- ways to end
@@ -181,6 +194,9 @@ def after_the_interpreter():
     if arrow_given.IS_BUILT:
         for capsule in arrow_given.all_kinds((ctypes.c_float * 6)(), Owner):
             address, release = arrow_given.taken_by_c(capsule)
+            libc.__cxa_atexit(release, address, None)
+        if ix.core_name == "native":
+            address, release = arrow_given.taken_by_c(stream_of_batches())
             libc.__cxa_atexit(release, address, None)
             capsules.increase_reference(arrow_given.kept)  # structs are there when Python is gone
 
