@@ -1,10 +1,11 @@
 """The cost of importing a column of embeddings into torch: ``python tests/bench/columns.py``.
 
-A column of Polars becomes a tensor, with interchange and with common code without it.  Times are
-CPU times of all threads, in rounds that alternate in one process for each kind of column; memory is
-the growth of the peak of a separate process (getrusage(2), ``ru_maxrss``).  ``--rows`` sets the
-length of the column, ``--markdown FILE`` writes the table in the docs, ``--quick`` only tests that
-it runs.  If a library is missing, it prints this and exits with 2.
+A column of Polars becomes a tensor, with interchange and with common code without it.  Each
+measurement is made in a fresh process: the CPU time of all threads for the first call, for which
+the kernel has to supply the pages of a copy, and for later ones, and the growth of the peak of its
+memory by the first one (getrusage(2), ``ru_maxrss``).  ``--rows`` sets the length of the column,
+``--markdown FILE`` writes the table in the docs, ``--quick`` only tests that it runs.  If a library
+is missing, it prints this and exits with 2.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import platform
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -25,7 +27,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 from import_time import commit, machine, releases, today
-from paired import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,7 @@ SPARED = 2 << 30  # memory that is left to the machine [bytes]
 CHUNKS = 4
 LEAST = 2 * CHUNKS  # rows of a column, and what their number is a multiple of
 EVERY = 1000  # of how many rows one is null
+LATER = 5  # calls after the first
 
 
 class Way(NamedTuple):
@@ -52,7 +54,7 @@ class Kind(NamedTuple):
 
     name: str  # its name in the table
     make: Callable[[int], Any]  # number of rows -> column
-    ours: Way  # with interchange
+    ours: tuple[Way, ...]  # with interchange
     others: tuple[Way, ...]  # without it
 
 
@@ -106,12 +108,16 @@ _BY_NUMPY = (
 )
 _NAN = "nulls are NaN"
 KINDS = (
-    Kind("one chunk", whole, Way("torch.from_dlpack(ix.from_arrow(column))"), _BY_NUMPY),
+    Kind("one chunk", whole, (Way("torch.from_dlpack(ix.from_arrow(column))"),), _BY_NUMPY),
     Kind(
         f"one row of {EVERY:,} is null",
         with_nulls,
-        Way(
-            'tuple(map(torch.from_dlpack, ix.from_arrow(column, nulls="separate")))', "with a mask"
+        (
+            Way(
+                'tuple(map(torch.from_dlpack, ix.from_arrow(column, nulls="separate")))',
+                "with a mask",
+            ),
+            Way('torch.from_dlpack(ix.from_arrow(column, nulls=float("nan")))', _NAN),
         ),
         (
             Way("torch.from_numpy(column.to_numpy())", _NAN),
@@ -122,7 +128,10 @@ KINDS = (
     Kind(
         f"{CHUNKS} chunks",
         in_chunks,
-        Way("torch.from_dlpack(ix.from_arrow(column, copy=True))"),
+        (
+            Way('torch.from_dlpack(ix.from_arrow(column, copy="if_needed"))'),
+            Way("torch.from_dlpack(ix.from_arrow(column, out=buffer))", "memory that is in use"),
+        ),
         _BY_NUMPY,
     ),
 )
@@ -130,47 +139,60 @@ KINDS = (
 
 def names_of(column: Any) -> dict[str, Any]:
     """Return the names that the code uses."""
+    import numpy as np
     import torch
 
     import interchange as ix
 
-    return {"column": column, "torch": torch, "ix": ix}
+    return {"column": column, "torch": torch, "ix": ix, "np": np}
 
 
 # ---------------------------------------------------------------- in children
 
 
-def run_way(code: str, column: Any) -> Any:
+def run_way(code: str, names: dict[str, Any]) -> Any:
     """Return the tensor created by the code."""
-    found = eval(code, names_of(column))  # noqa: S307 - ours
+    found = eval(code, names)  # noqa: S307 - ours
     return found[0] if isinstance(found, tuple) else found
 
 
-def growth(kind: Kind, code: str, rows: int) -> int:
-    """Return the growth of the peak memory of this process by the code [bytes]."""
-    run_way(code, kind.make(LEAST))  # imports the libraries
-    column = kind.make(rows)
+class Figures(NamedTuple):
+    """What a fresh process measured: CPU times [ns], and memory [bytes]."""
+
+    first: float
+    later: float  # the median
+    memory: int
+
+
+def figures(kind: Kind, code: str, rows: int) -> Figures:
+    """Return the cost of the code in this process, in which it did not run before."""
+    small = names_of(kind.make(LEAST))
+    small["buffer"] = values_of(LEAST)
+    run_way(code, small)  # imports the libraries
+    names = names_of(kind.make(rows))
+    if "buffer" in code:
+        names["buffer"] = values_of(rows)
     before = _peak()
-    tensor = run_way(code, column)
-    after = _peak()
+    first, tensor = _timed(code, names)
+    memory = _peak() - before
     last = tensor[-1].tolist()
     if tuple(tensor.shape) != (rows, WIDTH) or last != [float((rows - 1) % 4096)] * WIDTH:
         raise ValueError(f"{code} made another tensor of the column")
-    return after - before
+    del tensor  # its memory can be used again
+    later = [_timed(code, names)[0] for _ in range(LATER)]
+    return Figures(first, statistics.median(later), memory)
+
+
+def _timed(code: str, names: dict[str, Any]) -> tuple[int, Any]:
+    """Return the CPU time of all threads for the code [ns], and its result."""
+    start = time.process_time_ns()
+    found = run_way(code, names)
+    return time.process_time_ns() - start, found
 
 
 def _peak() -> int:
     """Return how much memory this process had at most so far [bytes]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def timed(kind: Kind, rows: int, rounds: int) -> list[tuple[float, float, float]]:
-    """Return ratio, time and time of ours [ns] for all other code."""
-    names = names_of(kind.make(rows))
-    return [
-        compare(way.code, kind.ours.code, names, rounds=rounds, count=1, clock=time.process_time_ns)
-        for way in kind.others
-    ]
 
 
 def in_child(*words: str) -> Any:
@@ -197,27 +219,26 @@ def fitting(rows: int, memory: int) -> int:
 
 
 class Line(NamedTuple):
-    """A row of the table: code for a column, its time [ns], and its memory [bytes]."""
+    """A row of the table: code for a column, and what it costs."""
 
     kind: str
     way: Way
-    time: float
-    ratio: float
-    memory: int | None  # None: not measured
+    found: Figures
 
 
-def measure(rows: int, rounds: int, *, only_ours: bool = False) -> list[Line]:
-    """Measure all code, ours first of its kind; memory of all, or of ours alone."""
+def measure(rows: int, rounds: int) -> list[Line]:
+    """Measure all code, ours first of its kind, in so many processes each; in one for all if 0."""
     lines = []
     for place, kind in enumerate(KINDS):
-        size = f"--rows={rows}"
-        found = in_child("--times", str(place), size, f"--rounds={rounds}")
-        spent = [(1.0, sorted(one[2] for one in found)[len(found) // 2])]
-        spent += [(one[0], one[1]) for one in found]
-        for way, (ratio, taken) in zip((kind.ours, *kind.others), spent, strict=True):
-            skips = only_ours and way is not kind.ours
-            memory = None if skips else in_child("--memory", str(place), way.code, size)
-            lines.append(Line(kind.name, way, taken, ratio, memory))
+        ways = (*kind.ours, *kind.others)
+        words = (f"--rows={rows}", f"--kind={place}", "--code")
+        if rounds:
+            runs = [[in_child(*words, way.code)[0] for way in ways] for _ in range(rounds)]
+        else:
+            runs = [in_child(*words, *(way.code for way in ways))]
+        for way, *found in zip(ways, *runs, strict=True):
+            medians = map(statistics.median, zip(*found, strict=True))
+            lines.append(Line(kind.name, way, Figures(*medians)))  # type: ignore[arg-type]
     return lines
 
 
@@ -229,7 +250,7 @@ def conditions(rows: int, asked: int, rounds: int) -> str:
         f"A column of {rows:,} x {WIDTH} float32 ({rows * ROW / 1e9:.2f} GB){fewer}. "
         f"Measured on {today()} at commit {commit()}, on {machine()}, with "
         f"{', '.join(f'{name} {release}' for name, release in found.items())} and CPython "
-        f"{platform.python_version()}; medians of {rounds} rounds, while"
+        f"{platform.python_version()}; medians of {rounds} fresh processes, while"
         f" {os.getloadavg()[0]:.1f} processes wanted to run:"
     )
 
@@ -242,14 +263,14 @@ def digits(number: float) -> str:
 def table(lines: list[Line]) -> str:
     """Return the figures as a Markdown table."""
     text = [
-        "| Column | Code | CPU time [ms] | Times as long | More memory [GB] |",
+        "| Column | Code | First call [ms] | Later calls [ms] | More memory [GB] |",
         "|---|---|--:|--:|--:|",
     ]
     for line in lines:
         note = f" ({line.way.note})" if line.way.note else ""
-        memory = "-" if line.memory is None else f"{line.memory / 1e9:.2f}"
-        cells = (f"`{line.way.code}`{note}", digits(line.time / 1e6), digits(line.ratio), memory)
-        text.append(f"| {line.kind} | {' | '.join(cells)} |")
+        first, later, memory = line.found
+        cells = (f"`{line.way.code}`{note}", digits(first / 1e6), digits(later / 1e6))
+        text.append(f"| {line.kind} | {' | '.join(cells)} | {memory / 1e9:.2f} |")
     return "\n".join(text)
 
 
@@ -257,26 +278,23 @@ def main() -> int:
     """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
-    parser.add_argument("--times", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--kind", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--code", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of torch, which the table lists
-    if options.times is not None:
-        print(json.dumps(timed(KINDS[options.times], options.rows, options.rounds)))
-        return 0
-    if options.memory:
-        place, code = options.memory
-        print(growth(KINDS[int(place)], code, options.rows))
+    if options.code:
+        kind = KINDS[options.kind]
+        print(json.dumps([figures(kind, code, options.rows) for code in options.code]))
         return 0
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         print(f"nothing can be measured here without {', '.join(missing)}")
         return 2
-    asked, rounds = (1000, 3) if options.quick else (options.rows, options.rounds)
+    asked, rounds = (1000, 0) if options.quick else (options.rows, options.rounds)
     rows = fitting(asked, available())
-    lines = measure(rows, rounds, only_ours=options.quick)
+    lines = measure(rows, rounds)
     text = f"{conditions(rows, asked, rounds)}\n\n{table(lines)}\n"
     print(text)
     if options.markdown:
