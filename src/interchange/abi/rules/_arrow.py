@@ -217,7 +217,8 @@ _ON_DEVICES: Final = (
 _OURS: Final = (
     Rule(
         "ARROW-NULL-2",
-        "an array cannot represent nulls, and they are neither dropped nor replaced by numbers",
+        "an array cannot represent nulls, and they are neither dropped nor replaced by numbers"
+        " unless requested",
         'pass `nulls="separate"` for the data and a mask, or fill the nulls first',
         "interchange",
     ),
