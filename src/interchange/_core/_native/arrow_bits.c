@@ -10,17 +10,6 @@
 #define RELEASES_GIL 65536 /* of how many bytes a loop reads or writes */
 #define WORD 64            /* [bits] */
 
-#define BIT(n, i) ((n) >> (i)) & 1
-#define ROW1(n)                                                                                    \
-    {                                                                                              \
-        BIT(n, 0), BIT(n, 1), BIT(n, 2), BIT(n, 3), BIT(n, 4), BIT(n, 5), BIT(n, 6), BIT(n, 7)     \
-    }
-#define ROW4(n) ROW1(n), ROW1((n) + 1), ROW1((n) + 2), ROW1((n) + 3)
-#define ROW16(n) ROW4(n), ROW4((n) + 4), ROW4((n) + 8), ROW4((n) + 12)
-#define ROW64(n) ROW16(n), ROW16((n) + 16), ROW16((n) + 32), ROW16((n) + 48)
-
-static const uint8_t spread_byte[256][8] = {ROW64(0), ROW64(64), ROW64(128), ROW64(192)};
-
 /* Bits of a bitmap, the first the lowest; `count` is at most WORD, and nothing beyond is read. */
 static inline uint64_t read_bits(const uint8_t *bitmap, uint64_t first, uint64_t count)
 {
@@ -47,9 +36,67 @@ static inline void spread_some(uint64_t bits, uint64_t count, uint8_t *into)
         into[i] = bits >> i & 1;
 }
 
+#if defined __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define HAS_VECTORS
+#endif
+#endif
+
+#ifdef HAS_VECTORS
+typedef uint8_t Bytes __attribute__((vector_size(16))); /* of the compiler, on any machine */
+
+/* Each byte of the first or second half, twice. */
+#define TWICE_LOW(v) __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
+#define TWICE_HIGH(v)                                                                              \
+    __builtin_shufflevector(v, v, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15)
+
+/* Write the bits of two bytes, each of which is repeated eight times. */
+static inline void put_bits(Bytes repeated, uint8_t *into)
+{
+    const Bytes bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    Bytes found = (Bytes)((repeated & bit) == bit) & 1;
+
+    memcpy(into, &found, sizeof found);
+}
+
+/* Write the bits of eight bytes, each of which is repeated twice. */
+static inline void put_eight(Bytes repeated, uint8_t *into)
+{
+    Bytes low = TWICE_LOW(repeated), high = TWICE_HIGH(repeated);
+
+    put_bits(TWICE_LOW(low), into);
+    put_bits(TWICE_HIGH(low), into + 16);
+    put_bits(TWICE_LOW(high), into + 32);
+    put_bits(TWICE_HIGH(high), into + 48);
+}
+
+/* Spread 16 bytes at a time, and return how many bits that were. */
+static uint64_t spread_blocks(const uint8_t *at, uint64_t count, uint8_t *into)
+{
+    uint64_t blocks = count / 128;
+
+    for (uint64_t i = 0; i < blocks; i++, at += 16, into += 128) {
+        Bytes bytes;
+        memcpy(&bytes, at, sizeof bytes);
+        put_eight(TWICE_LOW(bytes), into);
+        put_eight(TWICE_HIGH(bytes), into + 64);
+    }
+    return 128 * blocks;
+}
+#else
+static uint64_t spread_blocks(const uint8_t *at, uint64_t count, uint8_t *into)
+{
+    uint64_t bytes = count / 8;
+
+    for (uint64_t i = 0; i < bytes; i++)
+        spread_some(at[i], 8, into + 8 * i);
+    return 8 * bytes;
+}
+#endif
+
 static void spread(const uint8_t *bitmap, uint64_t first, uint64_t count, uint8_t *into)
 {
-    uint64_t head = -first & 7; /* the bits before the first whole byte */
+    uint64_t head = -first & 7, done; /* the bits before the first whole byte */
     const uint8_t *at;
 
     if (head > count)
@@ -57,11 +104,12 @@ static void spread(const uint8_t *bitmap, uint64_t first, uint64_t count, uint8_
     if (head > 0)
         spread_some(read_bits(bitmap, first, head), head, into);
     at = bitmap + ((first + head) >> 3);
-    into += head;
-    for (count -= head; count >= 8; count -= 8, into += 8)
-        memcpy(into, spread_byte[*at++], 8);
-    if (count > 0)
-        spread_some(*at, count, into);
+    done = spread_blocks(at, count - head, into + head);
+    at += done >> 3;
+    for (done += head; done + 8 <= count; done += 8)
+        spread_some(*at++, 8, into + done);
+    if (done < count)
+        spread_some(*at, count - done, into + done);
 }
 
 /* ---------------------------------------------------------------- counting */
