@@ -159,3 +159,17 @@ def test_a_released_schema_is_not_read():
     """A released schema is refused, whatever its other fields are."""
     with pytest.raises(BrokenRule, match="ARROW-RELEASE-3"):
         level(arrow.numbers().but(field={"release": False, "format": None}))
+
+
+def test_names_of_capsules_and_words_of_streams_are_clipped():
+    """So are other texts of a producer."""
+    for source in (
+        arrow.numbers().but(array_name=b"y" * 10**5),
+        arrow.numbers().as_stream().but(next_error=5, message=b"x" * 10**5),
+        arrow.table(**{"n" * 10**5: arrow.texts()}),
+        arrow.tensors(parameters="s" * 10**5),
+    ):
+        with pytest.raises(ix.ExchangeError) as caught:
+            ix.from_arrow(source)
+
+        assert len(str(caught.value)) < 900

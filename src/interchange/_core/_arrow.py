@@ -127,7 +127,7 @@ def refuse_arrow(capsule: object, name: bytes) -> BrokenRule:
     found = capsules.capsule_name(capsule)
     if found != name:
         said = None if found is None else found.decode("latin-1")
-        return BrokenRule("ARROW-CAP-1", f"the capsule is named {said!r}, not {wanted!r}")
+        return BrokenRule("ARROW-CAP-1", f"the capsule is named {show(said)}, not {wanted!r}")
     return BrokenRule("ARROW-RELEASE-3", f"release is NULL in a capsule {wanted!r}")
 
 
