@@ -55,11 +55,24 @@ def test_a_program_that_fails_is_shown_as_such():
 
 
 def test_the_guide_shows_what_was_measured():
-    """A million batches, without growth."""
+    """A file larger than the limit, models that learned, and a million batches without growth."""
     page = (DOCS / "guides" / "training-from-tables.md").read_text(encoding="utf-8")
-    batches = (DOCS / "_generated" / "batches.md").read_text(encoding="utf-8")
+    trained, batches = (
+        (DOCS / "_generated" / name).read_text(encoding="utf-8")
+        for name in ("training.md", "batches.md")
+    )
+    size, limit = (int(found.replace(",", "")) for found in re.findall(r"([\d,]+) MB", trained)[:2])
+    losses = re.findall(r"\| ([\d.]+) to ([\d.]+) \|$", trained, re.MULTILINE)
+    peaks = re.findall(r"\| [\d,]+ \| ([\d,]+) \|", trained)
     grown = re.findall(r"^\| 1,000,00\d .* ([\d,]+) \|$", batches, re.MULTILINE)
 
+    assert "{include} ../_generated/training.md" in page
     assert "{include} ../_generated/batches.md" in page
+    assert limit < size / 2
+    assert size > 4000
+    assert len(losses) == len(peaks) == 2
+    assert all(float(last) < float(first) / 3 for first, last in losses)
+    assert all(int(peak.replace(",", "")) < limit / 2 for peak in peaks)
+    assert re.search(r"read_table\(file\)` \| \w*MemoryError", trained)
     assert len(grown) == 2
     assert all(int(one) < 1000 for one in grown)
