@@ -245,12 +245,13 @@ def measure(rows: int, rounds: int) -> list[Line]:
 def conditions(rows: int, asked: int, rounds: int) -> str:
     """Return the results, with the date and the machine."""
     found = releases(("polars", "torch", "numpy"))
+    among = f"medians of {rounds} fresh processes" if rounds > 1 else "one fresh process each"
     fewer = "" if rows == asked else f", as many of {asked:,} as its memory has room for"
     return (
         f"A column of {rows:,} x {WIDTH} float32 ({rows * ROW / 1e9:.2f} GB){fewer}. "
         f"Measured on {today()} at commit {commit()}, on {machine()}, with "
         f"{', '.join(f'{name} {release}' for name, release in found.items())} and CPython "
-        f"{platform.python_version()}; medians of {rounds} fresh processes, while"
+        f"{platform.python_version()}; {among}, while"
         f" {os.getloadavg()[0]:.1f} processes wanted to run:"
     )
 
