@@ -2,9 +2,10 @@
 
 Source: `interchange`; the causes are in docs/examples/errors.  Needs neither Sphinx nor docutils.
 
-Code in a fix is between backticks.  It is executed by one of two rules: a keyword, such as
-``copy=True``, is added to the call that failed; an expression after "pass", "copy", "move", "fill"
-or "give" replaces `x` in that call, and any other replaces the call.
+Code in a fix is between backticks.  It is executed by one of these rules: a keyword, such as
+``copy=True``, is added to the call that failed, and after "omit" removed from it; an expression
+after "pass", "copy", "move", "fill" or "give" replaces `x` in that call, and any other replaces the
+call.
 """
 
 from __future__ import annotations
@@ -34,7 +35,20 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 _SHOWN: Final = 3  # lines of a program that makes `x`, at most
 _COMMAND: Final = "python -m "
 _PASSING: Final = frozenset({"pass", "copy", "move", "fill", "give"})
-_OTHERS: Final = ("use", "take", "ask", "index", "write", "have", "make", "read", "name", "look")
+_OMITTING: Final = "omit"
+_OTHERS: Final = (
+    _OMITTING,
+    "use",
+    "take",
+    "ask",
+    "index",
+    "write",
+    "have",
+    "make",
+    "read",
+    "name",
+    "look",
+)
 _VERBS: Final = re.compile(rf"\b({'|'.join([*sorted(_PASSING), *_OTHERS])})\b")
 
 
@@ -43,6 +57,7 @@ class Advice(NamedTuple):
 
     code: str
     is_passed: bool
+    is_omitted: bool = False
 
 
 def load() -> ModuleType:
@@ -104,8 +119,8 @@ def advice_of(hint: str) -> list[Advice]:
         if match[1].startswith(_COMMAND):
             continue
         verbs = _VERBS.findall(CODE.sub("", hint[: match.start()]))
-        passes = not _PASSING.isdisjoint(verbs[-1:])
-        found.append(Advice(match[1], passes and not NAME.fullmatch(match[1])))
+        passes = not _PASSING.isdisjoint(verbs[-1:]) and not NAME.fullmatch(match[1])
+        found.append(Advice(match[1], passes, verbs[-1:] == [_OMITTING]))
     return found
 
 
@@ -113,6 +128,9 @@ def follow(case: Any, advice: Advice) -> None:
     """Apply a fix to the statement that failed; its errors are raised."""
     try:
         space = prepared(case)
+        if advice.is_omitted:
+            _run(_with_keyword(case.call, advice.code.partition("=")[0]), space)
+            return
         keyword = _KEYWORD.fullmatch(advice.code)
         if keyword is not None:
             _run(_with_keyword(case.call, keyword[1], keyword[2]), space)
@@ -142,14 +160,15 @@ def _refusal(case: Any, space: dict[str, Any]) -> interchange.InterchangeError |
     return None
 
 
-def _with_keyword(call: str, name: str, value: str) -> str:
-    """Return a statement with a keyword of its call set."""
+def _with_keyword(call: str, name: str, value: str = "") -> str:
+    """Return a statement with a keyword of its call set, or without it if there is no value."""
     tree = ast.parse(call)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     named = [node for node in calls if any(one.arg == name for one in node.keywords)]
     target = (named or calls)[0]
     target.keywords = [one for one in target.keywords if one.arg != name]
-    target.keywords.append(ast.keyword(name, ast.parse(value, mode="eval").body))
+    if value:
+        target.keywords.append(ast.keyword(name, ast.parse(value, mode="eval").body))
     return ast.unparse(ast.fix_missing_locations(tree))
 
 

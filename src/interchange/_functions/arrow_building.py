@@ -168,7 +168,8 @@ class Builder:
             part = self.masked(part, valid, None, found.shape, found.order)
             if part.memory.null_count and not meaning.nullable:
                 what = f"{part.memory.null_count} elements are null, and the type is not nullable"
-                raise ExchangeError(CALL, what, "ARROW-OUT-5")
+                hint = "fill the nulls first, or pass a meaning whose type is nullable"
+                raise ExchangeError(CALL, what, "ARROW-OUT-5", hint)
         if array.device is not CPU:  # where lists keep one length
             is_bits = array._spec.dtype is _BOOL and not meaning.extension
             return self.bits(part, array) if is_bits else part
@@ -221,8 +222,8 @@ class Builder:
     def ragged(self, x: tuple[Any, ...], mask: Any, meaning: Any = None) -> Part:
         """Return the column of lists of any length: of values and offsets, or views with sizes."""
         if len(x) not in {_PAIR, _PAIR + 1}:
-            what = f"a tuple of {len(x)} items"
-            raise ArgumentError(CALL, what, "IX-ARGUMENT-1", "pass `(values, offsets)`")
+            what, hint = f"a tuple of {len(x)} items", "pass a tuple (values, offsets)"
+            raise ArgumentError(CALL, what, "IX-ARGUMENT-1", hint)
         has_two = isinstance(mask, tuple) and len(mask) == _PAIR
         of_values, of_rows = mask if has_two else (None, mask)
         child = self.part(x[0], Options("item", of_values, meaning=meaning), nested=True)
@@ -248,7 +249,7 @@ class Builder:
             raise UnsupportedDTypeError(CALL, what, "ARROW-OUT-6")
         if not array._spec.layout.is_c_contiguous:
             what = f"offsets have a stride of {array.strides[0]}"
-            raise CopyNeededError(CALL, what, "ARROW-OUT-2")
+            raise CopyNeededError(CALL, what, "ARROW-OUT-2", "pass contiguous offsets")
         return array
 
     def listed(self, x: list[Any], mask: Any) -> Part:
@@ -526,8 +527,8 @@ def _check_offsets(bounds: list[Array], rows: int, length: int) -> None:
 def _check_items(arrays: list[Array], kind: str) -> None:
     """Refuse arrays that are not elements of one column."""
     if not arrays:
-        what, hint = "a list of no arrays has no type", "pass an array without rows"
-        raise ArgumentError(CALL, what, "ARROW-OUT-7", hint)
+        what = "a list of no arrays has no type"
+        raise ArgumentError(CALL, what, "ARROW-OUT-7", "pass an array without rows")
     for name in ("dtype", "ndim"):
         found = list(dict.fromkeys(str(getattr(array, name)) for array in arrays))
         if len(found) > 1:

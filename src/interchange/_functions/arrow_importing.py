@@ -123,11 +123,11 @@ def check_copy(copy: Any, call: str) -> None:
 def _check_out(out: Array, device: Device | None, copy: Any, call: str) -> None:
     """Refuse a device or a ``copy`` that contradicts the memory for the result."""
     if copy is False:
-        what, hint = "copy=False with out=, which is filled by a copy", "omit `copy=False`"
-        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
+        what = "copy=False with out=, which is filled by a copy"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", "omit `copy=False`")
     if device is not None and device is not out.device:
-        what, hint = f"device={device} with out= on {out.device}", "omit `device=`"
-        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
+        what = f"device={device} with out= on {out.device}"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", "omit `device=`")
 
 
 def _owning(error: InterchangeError, taken: Any) -> InterchangeError:

@@ -227,12 +227,12 @@ def from_arrow(  # noqa: PLR0913 - the options of an import
         (4, 3)
     """
     if meaning is True and axis is not None:
-        hint = "request a dict: each column has a meaning of its own"
-        raise ArgumentError(_CALL, f"meaning=True and axis={axis}", "IX-ARGUMENT-1", hint)
+        what = f"meaning=True and axis={axis}, and each column has a meaning of its own"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "omit `axis=`, for a dict")
     if (ragged is True or ragged == ARRAYS) and (out is not None or axis is not None):
         word = "out" if out is not None else "axis"
-        what, hint = f"ragged={ragged!r} and {word}=, which is for one array", f"omit `{word}=`"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
+        what = f"ragged={ragged!r} and {word}=, which is for one array"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"omit `{word}=`")
     names = check_columns(columns, column, axis, _CALL)
     return import_arrow(
         x,

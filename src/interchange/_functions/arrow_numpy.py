@@ -82,8 +82,8 @@ def _times(x: NDArray[Any], call: str) -> Elements:
         days = x.view("i8") if valid is None else np.where(valid, x.view("i8"), 0)
         if days.size and not -_DAYS <= days.min() <= days.max() < _DAYS:
             what = f"the times of {x.dtype} have up to {abs(days).max()} days"
-            hint = "pass `x.astype('datetime64[s]')`"
-            raise UnsupportedDTypeError(call, f"{what}, beyond date32", "ARROW-OUT-1", hint)
+            seconds = "pass `x.astype('datetime64[s]')`"
+            raise UnsupportedDTypeError(call, f"{what}, beyond date32", "ARROW-OUT-1", seconds)
         return Elements(days.astype("i4"), ArrowField("tdD"), valid)
     if unit not in _UNITS or count:
         finer = "s" if unit in {"Y", "M", "W", "D", "h", "m"} or not unit else "ns"

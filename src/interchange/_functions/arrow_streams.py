@@ -308,8 +308,8 @@ def to_arrow_stream(batches: Iterable[Any], /, schema: Any = None) -> ArrowStrea
     """
     refuse_without_native()
     if is_mapping(batches) or isinstance(batches, (str, bytes)):
-        what, hint = f"{show(batches)} is one batch", "pass `[x]`"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
+        what = f"{show(batches)} is one batch"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass `[x]`")
     try:
         iterator = iter(batches)
     except TypeError:

@@ -82,16 +82,18 @@ def check_columns(columns: Any, column: Any, axis: Any, call: str) -> tuple[str,
         else:
             what, hint = f"column={show(column)}", "pass the name of a field, a str"
         raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
-    if axis is not None and (type(axis) is not int or axis not in {0, 1} or columns is None):
-        what = f"axis={show(axis)}" + (" without columns=" if columns is None else "")
-        hint = "pass `columns=[...]` or `columns=True`, and `axis=1` for an array (rows, columns)"
-        raise ArgumentError(call, what, "IX-ARGUMENT-1", hint)
+    if axis is not None and (type(axis) is not int or axis not in {0, 1}):
+        axes = "pass `axis=1` for an array (rows, columns), or `axis=0`"
+        raise ArgumentError(call, f"axis={show(axis)}", "IX-ARGUMENT-1", axes)
+    if axis is not None and columns is None:
+        which = "pass `columns=True`, or a list of names"
+        raise ArgumentError(call, f"axis={axis} without columns=", "IX-ARGUMENT-1", which)
     if columns is None or columns is True:
         return columns is True
     names = tuple(columns) if isinstance(columns, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) for name in names):
-        hint = "pass a list of names, such as `columns=['a', 'b']`, or True for all fields"
-        raise ArgumentError(call, f"columns={show(columns)}", "IX-ARGUMENT-1", hint)
+        several = "pass a list of names, or `columns=True` for all fields"
+        raise ArgumentError(call, f"columns={show(columns)}", "IX-ARGUMENT-1", several)
     return names
 
 
@@ -108,7 +110,7 @@ def plan_table(column: ColumnType, request: Request, call: str) -> Any:
     """
     if not request.columns:
         if column.format.kind == "struct" and column.extension is None:
-            _check_one_field(column, call)
+            _check_one_field(column, request, call)
         return plan_value(column, request, call, tables=request.tables, fields=False)
     if column.format.kind != "struct":
         what, hint = f"the elements are {column.title}", "omit `columns=`"
@@ -217,17 +219,32 @@ def said_names(names: Sequence[str]) -> str:
     return ", ".join(map(show, names[:_MOST_NAMED])) + more
 
 
-def _check_one_field(column: ColumnType, call: str) -> None:
+def _check_one_field(column: ColumnType, request: Request, call: str) -> None:
     """Refuse a table of several fields if none is requested."""
     names = field_names(column)
-    if len(names) > 1:
-        what = f"a table of {len(names)} columns: {said_names(names)}"
-        hint = (
-            f"pass `column={show(names[0])}` for one of them, or `columns=True` for a dict of all"
-        )
-        if call == "asarray()":
-            hint = f"pass one of them, `interchange.from_arrow(x, column={show(names[0])})`"
-        raise UnsupportedDTypeError(call, what, "ARROW-TYPE-1", hint)
+    if len(names) < 2:
+        return
+    what = f"a table of {len(names)} columns: {said_names(names)}"
+    name = next((one for one in names if _is_importable(one, column, request, call)), None)
+    if name is None:
+        raise UnsupportedDTypeError(call, what, "ARROW-TYPE-1", "pass one of them")
+    keyword = f"column={show(name)}"
+    hint = f"pass `{keyword}` for one of them, or `columns=True` for a dict of all"
+    if call != "from_arrow()":
+        hint = f"use one of them, `interchange.from_arrow(x, {keyword})`"
+    raise UnsupportedDTypeError(call, what, "ARROW-TYPE-1", hint)
+
+
+def _is_importable(name: str, column: ColumnType, request: Request, call: str) -> bool:
+    """Whether a field can be requested by its name, as far as the types say."""
+    names = field_names(column)
+    if names.count(name) > 1:
+        return False
+    try:
+        plan_value(read_type(column.children[names.index(name)]), request, call)
+    except (BrokenRule, InterchangeError):
+        return False
+    return True
 
 
 def _check_alike(plan: Fields, call: str) -> None:
@@ -274,8 +291,8 @@ def import_table(job: Import, plan: Any, nodes: list[Node]) -> Any:
     if request.out is not None and isinstance(plan, Fields):
         one = next(iter(plan.plans.values()), plan) if request.is_single else plan
         if isinstance(one, Fields):
-            what, hint = f"out= for {len(one.places)} columns", "pass `axis=1` for one array"
-            raise ArgumentError(job.call, what, "IX-ARGUMENT-1", hint)
+            what = f"out= for {len(one.places)} columns"
+            raise ArgumentError(job.call, what, "IX-ARGUMENT-1", "pass `axis=1` for one array")
     value = import_value(job, plan, nodes)
     return next(iter(value.values())) if request.is_single else value
 

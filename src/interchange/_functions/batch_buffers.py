@@ -66,7 +66,7 @@ class Buffers:
 
         Memory of a device is not used again, since streams may read it after that.
         """
-        lease = _Lease(memory, self)
+        returned = _Returned(memory, self)
         flags = 0 if self._is_writable else READ_ONLY
 
         def lend(array: Array) -> Array:
@@ -75,7 +75,7 @@ class Buffers:
                 return part
             spec = part._spec
             spec = Spec(spec.dtype, CPU, spec.layout)
-            return _core.describe(part.ptr, spec, flags, part._owner, lease, Array)
+            return _core.describe(part.ptr, spec, flags, part._owner, returned, Array)
 
         return map_arrays(memory, lend)
 
@@ -85,7 +85,7 @@ class Buffers:
             self._free.append(memory)
 
 
-class _Lease:
+class _Returned:
     """The owner of the memory of a batch: returns it to its buffers at the end."""
 
     __slots__ = ("_buffers", "_memory")

@@ -289,7 +289,7 @@ _OURS: Final = (
     Rule(
         "ARROW-BATCH-2",
         "batches are read once, by one thread at a time",
-        "call `batches()` again for each loop over the data, with a new stream if `x` is one",
+        "call `batches` again for each loop over the data, with a new stream if `x` is one",
         "interchange; Python data model, Iterator Types",
     ),
     Rule(
