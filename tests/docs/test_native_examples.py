@@ -15,7 +15,7 @@ NEEDED = ("cuda.bindings.driver", "duckdb", "nanoarrow", "polars", "pyarrow")
 
 def test_there_are_such_pages():
     """The guides on the C API, on columns and on read-only memory, the symptoms, and recipes."""
-    names = ["c-api.md", "columns-and-tensors.md", "faq.md", "media.md"]
+    names = ["arrays-as-columns.md", "c-api.md", "columns-and-tensors.md", "faq.md", "media.md"]
     names += ["read-only.md", "tables.md"]
 
     assert sorted(path.name for path in GUIDES) == names

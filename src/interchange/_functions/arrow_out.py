@@ -314,7 +314,7 @@ def to_arrow(
     Of NumPy, ``datetime64`` and ``timedelta64`` become timestamps and durations, NaT a null; days
     are copied to ``date32``.  Bytes of fixed width ("S") become fixed-size binary, with their
     padding.  Records become structs, each field of which is copied.  bfloat16 and the types of
-    float8 become fixed-size binary in an extension type, such as ``interchange.bfloat16``.
+    float8 become fixed-size binary in an extension type of their name.
 
     Examples
     --------

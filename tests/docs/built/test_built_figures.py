@@ -10,6 +10,7 @@ WITH_FIGURES = (
     "index",
     "how-it-works",
     "overhead",
+    "guides/arrays-as-columns",
     "guides/columns-and-tensors",
     "guides/gpu-arrays",
 )

@@ -153,7 +153,7 @@ class Meaning:
 
     @property
     def scale(self) -> int | None:
-        """The number of decimals: the stored integer is x * 10**scale."""
+        """The number of decimals; the stored integer is x * 10**scale."""
         numbers = self._decimal()
         return numbers[1] if numbers else None
 
