@@ -326,6 +326,20 @@ def test_a_batch_that_is_refused_is_kept_with_those_that_follow():
     assert source.counts == source.due
 
 
+@pytest.mark.parametrize("copy", [None, True])
+def test_no_row_is_lost_where_a_record_batch_is_refused(copy):
+    """The rows before it are returned first, as a batch of fewer rows."""
+    source = stream(2, 2, 2, nulls=1)
+    found, seen = ix.batches(Once(source), size=3, copy=copy), []
+    error = refused(lambda: [seen.append(batch["x"].tolist()) for batch in found])
+    rest = [batch["x"].tolist() for batch in ix.batches(error.taken, nulls=-1, size=3)]
+
+    assert (seen, rest) == ([[0, 1]], [[-1, 3, 4], [5]])
+    del error
+    gc.collect()
+    assert source.counts == source.due
+
+
 def test_a_batch_that_is_refused_is_released_if_it_can_be_had_again():
     """Batches that were returned before remain valid."""
     source = arrow.chunked(*(stream(2).as_array(), stream(2).as_array().at((0,), length=1)))
@@ -412,10 +426,12 @@ def test_what_is_no_table_is_refused(x):
 
 
 def test_a_column_is_no_table():
-    """Batches have names."""
+    """Batches have names; the error says what to pass instead."""
     source = arrow.numbers()
+    error = refused(lambda: ix.batches(source))
 
-    assert refused(lambda: ix.batches(source)).rule == "ARROW-FIELD-1"
+    assert error.rule == "ARROW-FIELD-1"
+    assert "pass a table, or use `from_arrow(x)` for a column" in str(error)
     assert source.counts == source.due
 
 

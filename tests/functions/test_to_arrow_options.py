@@ -140,6 +140,16 @@ def test_a_table_has_options_by_column():
     assert nulls_of(exported) == [0, 1]
 
 
+def test_a_flag_for_a_table_is_that_of_all_columns():
+    """``nullable=False`` for a table refuses nulls in any column, and no field has the flag."""
+    x = {"a": np.ones(6), "b": np.ones(6)}
+    field = field_of(ix.to_arrow(x, nullable=False))
+
+    assert [child.flags for child in field.children] == [0, 0]
+    with pytest.raises(ix.ExchangeError, match="ARROW-OUT-5"):
+        ix.to_arrow(x, mask={"b": MASK}, nullable=False)
+
+
 @pytest.mark.parametrize(
     "keywords",
     [

@@ -24,9 +24,10 @@ from interchange._types.errors import (
     CopyNeededError,
     DriverUnavailableError,
     ExchangeError,
+    InterchangeError,
     show,
 )
-from interchange.abi import PyCapsule
+from interchange.abi import BrokenRule, PyCapsule
 from interchange.abi.arrow import ArrowArray
 
 from .arrow_columns import IF_NEEDED, Import
@@ -36,7 +37,7 @@ from .arrow_tables import check_columns, import_table, naming, plan_table
 from .batch_buffers import Buffers, map_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
     from typing import Literal
 
@@ -342,14 +343,39 @@ def _by_size(
 ) -> Iterator[Any]:
     """Yield the values of a number of rows at a time.
 
+    An error of a record batch is raised after the rows before it, which are a batch of fewer rows.
+
     `copy`: True: all batches are copied; False: none is.
     """
-    rows = source.next_rows()
+    errors: list[Exception] = []
+
+    def next_rows() -> _Rows | None:
+        try:
+            return None if errors else source.next_rows()
+        except (BrokenRule, InterchangeError) as error:
+            errors.append(error)
+            return None
+
+    yield from _cut(next_rows, size, buffers, copy, drop_last=drop_last)
+    if errors:
+        raise errors.pop()
+
+
+def _cut(
+    next_rows: Callable[[], _Rows | None],
+    size: int,
+    buffers: Buffers,
+    copy: Any,
+    *,
+    drop_last: bool,
+) -> Iterator[Any]:
+    """Yield the rows of record batches again, a number at a time, as `_by_size`."""
+    rows = next_rows()
     while rows is not None:
         if copy is not True and rows.left >= size:
             yield rows.take(size)
         else:
-            following = source.next_rows() if rows.left < size else rows
+            following = next_rows() if rows.left < size else rows
             if copy is not True and following is None:  # the last, of this record batch alone
                 if not drop_last:
                     yield rows.take()
@@ -361,12 +387,12 @@ def _by_size(
             rows = following
             while batch.room and rows is not None:
                 _fill(batch, rows)
-                rows = rows if rows.left or not batch.room else source.next_rows()
+                rows = rows if rows.left or not batch.room else next_rows()
             if batch.room and drop_last:
                 return
             yield batch.finish()
         if rows is not None and not rows.left:
-            rows = source.next_rows()
+            rows = next_rows()
 
 
 def _by_ranges(source: _Source, size: int, *, drop_last: bool) -> Iterator[Any]:
@@ -405,9 +431,9 @@ def batches(  # noqa: PLR0913 - the options of an import
     columns: Sequence[str] | Literal[True] | None = None,
     size: int | None = None,
     nulls: str | float = "refuse",
-    ragged: bool = False,
+    ragged: bool | Literal["arrays"] = False,
     storage: bool = False,
-    copy: bool | None = None,
+    copy: bool | Literal["if_needed"] | None = None,
     device: AnyDevice | None = None,
     drop_last: bool = False,
     pinned: bool = False,
@@ -432,14 +458,14 @@ def batches(  # noqa: PLR0913 - the options of an import
         to its Arrays, to their views, or to arrays that other libraries made of them.
     nulls : {"refuse", "separate", "mask"} or number
         As for `from_arrow`.
-    ragged : bool, default False
+    ragged : bool or "arrays", default False
         As for `from_arrow`.  With `size`, the record batches of a batch are held until it is
         complete, and joined by a copy to new memory.
     storage : bool, default False
         As for `from_arrow`.
-    copy : bool, optional
+    copy : bool or "if_needed", optional
         True: copy every batch, to writable memory.  False: refuse batches that cannot be shared.
-        None: copy only if needed.
+        None: copy only if needed.  ``"if_needed"``: also to align elements.
     device : Device, str, tuple[int, int] or a library's device, optional
         The device of the batches; by default the current one.
     drop_last : bool, default False
@@ -467,9 +493,10 @@ def batches(  # noqa: PLR0913 - the options of an import
 
     Notes
     -----
-    Source: The Arrow C stream interface.  Errors of a stream are raised where they occur, and what
-    was taken is released.  If a batch is refused, and its stream cannot be exported again,
-    ``error.taken`` has its record batch and those that follow: pass it in place of `x`.
+    Source: The Arrow C stream interface.  Errors of a stream are raised where they occur, with
+    `size` after a batch of the rows before them, and what was taken is released.  If a record batch
+    is refused, and its stream cannot be exported again, ``error.taken`` has it and those that
+    follow: pass it in place of `x`.
 
     Examples
     --------

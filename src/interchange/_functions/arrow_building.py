@@ -90,6 +90,8 @@ class Builder:
 
     def build(self, x: Any, options: Options) -> Part:
         """Return the column of what the user passed; errors keep what can be read once."""
+        if is_mapping(x) and isinstance(options.nullable, bool):  # of all columns of a table
+            options = options._replace(nullable=dict.fromkeys(x, options.nullable))
         try:
             return self.part(x, options)
         except InterchangeError as error:

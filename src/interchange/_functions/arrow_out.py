@@ -266,7 +266,8 @@ def to_arrow(
         which makes nulls in lists, unless it repeats that of a row with strides of 0.  A dict by
         column for a table; ``(mask of values, mask of rows)`` for lists of any length.
     nullable : bool or dict of bools, optional
-        Whether the field may have nulls, True by default; False refuses nulls.
+        Whether the field may have nulls, True by default; False refuses nulls.  A bool for a table
+        holds for all its columns.
     metadata : dict, optional
         Metadata of the field, with keys and values of str or bytes; for a table, values that are
         dicts belong to the column of that name.

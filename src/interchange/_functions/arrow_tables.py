@@ -100,6 +100,9 @@ def check_columns(columns: Any, column: Any, axis: Any, call: str) -> tuple[str,
 # ---------------------------------------------------------------- plans
 
 
+_NO_TABLE: Final = "pass a table, or use `from_arrow(x)` for a column"
+
+
 def plan_table(column: ColumnType, request: Request, call: str) -> Any:
     """Return the plan for what was taken: for the requested fields of a table, or for a column.
 
@@ -113,8 +116,8 @@ def plan_table(column: ColumnType, request: Request, call: str) -> Any:
             _check_one_field(column, request, call)
         return plan_value(column, request, call, tables=request.tables, fields=False)
     if column.format.kind != "struct":
-        what, hint = f"the elements are {column.title}", "omit `columns=`"
-        raise ExchangeError(call, what, "ARROW-FIELD-1", hint)
+        hint = "omit `columns=`" if call == "from_arrow()" else _NO_TABLE
+        raise ExchangeError(call, f"the elements are {column.title}", "ARROW-FIELD-1", hint)
     plan = _plan_fields(column, request, call)
     if request.axis is not None:
         _check_alike(plan, call)
