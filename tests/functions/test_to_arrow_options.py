@@ -112,6 +112,15 @@ def test_nulls_need_a_nullable_field(x, keywords):
     assert caught.value.rule == "ARROW-OUT-5"
 
 
+def test_a_mask_of_lists_of_one_element_is_that_of_the_elements():
+    """Only a stride of 0 makes it that of the rows, as in the masks of `from_arrow`."""
+    x, mask = np.ones((6, 1)), MASK.reshape(6, 1)
+
+    assert nulls_of(ix.to_arrow(x, mask=mask)) == [0, 3]
+    repeated = np.lib.stride_tricks.as_strided(MASK, (6, 1), (1, 0))
+    assert nulls_of(ix.to_arrow(x, mask=repeated)) == [3, 0]
+
+
 # ---------------------------------------------------------------- names
 
 

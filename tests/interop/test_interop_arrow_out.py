@@ -126,6 +126,17 @@ def test_other_data_are_not_made(requested):
     assert column_of(ix.to_arrow(np.arange(3)), requested).type == pa.int64()
 
 
+@pytest.mark.parametrize("shape", [(3, 2), (3, 2, 1)])
+def test_fixed_size_lists_keep_their_size(shape):
+    """A request for another size has other data: the natural type is exported."""
+    exported = ix.to_arrow(np.ones(shape))
+    requested = pa.float64()
+    for size in (*shape[:1:-1], 3):
+        requested = pa.list_(requested, size)
+
+    assert column_of(exported, requested).equals(column_of(exported))
+
+
 def test_a_table_takes_names_flags_and_representations_by_name():
     """Fields are found by name, in any order; the names of a table stay."""
     table = {"a": np.ones((2, 3)), "b": np.array([True, False]), "c": np.arange(2)}

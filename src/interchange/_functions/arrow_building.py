@@ -314,8 +314,7 @@ class Builder:
         if array.shape not in {shape, shape[:1]}:
             what = f"the mask has shape {array.shape}, for shape {shape}"
             raise ViewError(CALL, what, "ARROW-OUT-4", f"pass bools of shape {shape[:1]}")
-        axes = zip(array.shape[1:], array.strides[1:], strict=True)
-        if array.ndim > 1 and array.size and all(extent == 1 or not step for extent, step in axes):
+        if array.ndim > 1 and array.size and not any(array.strides[1:]):
             key: Any = (slice(None), *[0] * (array.ndim - 1))
             return array[key]
         return array

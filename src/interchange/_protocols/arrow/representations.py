@@ -129,7 +129,8 @@ def _negotiated(field: ArrowField, wanted: ArrowField, bools: str | None) -> Arr
     elif field.format == "+s" == wanted.format:
         found = _struct(field, wanted, bools)
     elif _is_list(field) and _is_list(wanted):
-        if extension is not None and field.format != wanted.format:
+        has_sizes = field.format not in LIST_WIDTHS and wanted.format not in LIST_WIDTHS
+        if field.format != wanted.format and (extension is not None or has_sizes):
             return None
         child = _negotiated(field.children[0], wanted.children[0], bools)
         found = child and field._replace(format=wanted.format, children=(child,))
