@@ -523,6 +523,8 @@ FROM_ARROW = (
          "ix.from_arrow(x, columns=True, axis=1)", "ARROW-FIELD-2"),
     Case("a table without fields as one array", f"{_PA}x = pa.table({{}})",
          "ix.from_arrow(x, columns=True, axis=1)", "ARROW-FIELD-2"),
+    Case("batches of a column", f"{_PA}x = pa.array([1, 2])",
+         "for _ in ix.batches(x): pass", "ARROW-FIELD-1"),
     Case("batches across record batches, and no copy",
          f"{_PA}{_TABLE}\nx = pa.concat_tables([x, x])",
          "for _ in ix.batches(x, size=3, copy=False): pass", "ARROW-CHUNK-1"),
