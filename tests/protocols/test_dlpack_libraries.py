@@ -193,7 +193,7 @@ def test_pyarrow_with_nulls_is_refused(need):
     need("pyarrow")
     pa = pytest.importorskip("pyarrow")
 
-    told = r"1 of the elements are null.*pass `asarray\(x, copy=True\)`"
+    told = r"1 of the elements are null.*pass `interchange.asarray\(x, copy=True\)`"
     with pytest.raises(ix.ExchangeError, match=told) as caught:
         ix.from_dlpack(pa.array([1.0, None]))
 
