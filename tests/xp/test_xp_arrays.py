@@ -368,6 +368,23 @@ def test_numbers_that_no_element_holds_are_refused(create):
         create()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: xp.squeeze(x, axis=7),
+        lambda x: xp.concat([x, x], axis=7),
+        lambda x: xp.stack([x, x], axis=7),
+        lambda x: xp.broadcast_arrays(x, xp.zeros(2)),
+    ],
+)
+def test_an_error_of_the_library_is_not_its_own_cause(call):
+    """An error without a clearer text is raised as it is: a cycle would keep the operands alive."""
+    with pytest.raises((ValueError, IndexError)) as caught:
+        call(xp.zeros(3))
+
+    assert caught.value.__cause__ is not caught.value
+
+
 def test_a_capsule_is_taken_once():
     """A capsule is consumed once, also if a copy of elements of the right type is requested."""
     capsule = np.arange(3.0).__dlpack__()

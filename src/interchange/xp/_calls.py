@@ -103,7 +103,10 @@ def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     except (ValueError, IndexError, RuntimeError) as error:
         from ._refusals import explained  # for an error only
 
-        raise explained(error, name, x, keywords) from error
+        clearer = explained(error, name, x, keywords)
+        if clearer is None:
+            raise
+        raise clearer from error
     found: Array = finish(name, result, backend, x)
     return found
 
@@ -122,7 +125,10 @@ def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> 
     except (ValueError, IndexError, RuntimeError) as error:
         from ._refusals import explained  # for an error only
 
-        raise explained(error, name, xs[0], keywords) from error
+        clearer = explained(error, name, xs[0], keywords)
+        if clearer is None:
+            raise
+        raise clearer from error
     if name not in VIEWS:
         return tuple(wrap(result, backend, Array) for result in results)
     likes = xs if len(xs) > 1 else [*xs] * len(results)

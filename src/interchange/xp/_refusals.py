@@ -21,8 +21,8 @@ _MADE_COLUMN: Final = "make a column first, `x[:, None]`"
 _MADE_AXIS: Final = "give it an axis first, `x[None]`"
 
 
-def explained(error: Exception, name: str, x: Array, keywords: dict[str, Any]) -> Exception:
-    """Return the error to raise for an error that a function of the library raised for `x`."""
+def explained(error: Exception, name: str, x: Array, keywords: dict[str, Any]) -> Exception | None:
+    """Return a clearer error for one that the library raised for `x`; None if there is none."""
     call, shape, axis = f"xp.{name}()", x.shape, keywords.get("axis")
     if name in _WITHOUT_IDENTITY and _is_empty(shape, axis):
         what = f"axis={show(axis)} of an array of shape {shape}, which has no elements there"
@@ -39,7 +39,7 @@ def explained(error: Exception, name: str, x: Array, keywords: dict[str, Any]) -
     if name == "reshape" and keywords.get("copy") is False:
         what = f"shape {shape} with strides {x.strides} needs a copy for another shape"
         return CopyNeededError(call, what, "DLP-COPY-1")
-    return error
+    return None
 
 
 def _is_empty(shape: tuple[int, ...], axis: Any) -> bool:
@@ -57,25 +57,25 @@ def _with_elements(shape: tuple[int, ...]) -> str:
     return "check `x.size` first"
 
 
-def joined(error: Exception, name: str, arrays: Sequence[Array]) -> Exception:
-    """Return the error to raise for one of joining arrays."""
+def joined(error: Exception, name: str, arrays: Sequence[Array]) -> Exception | None:
+    """Return a clearer error for one of joining arrays; None if there is none."""
     shapes = [x.shape for x in arrays]
     if isinstance(error, IndexError) or len({*shapes}) == 1:
-        return error  # of the axis, or of the element types
+        return None  # of the axis, or of the element types
     if name == "stack":
         return ViewError("xp.stack()", _shapes(shapes), "IX-XP-7", "pass arrays of one shape")
     hint = "pass arrays of one shape, but for the joined axis"
     return ViewError("xp.concat()", _shapes(shapes), "IX-XP-7", hint)
 
 
-def ragged(error: Exception, obj: Any) -> Exception:
-    """Return the error to raise for nested sequences that make no array."""
+def ragged(error: Exception, obj: Any) -> Exception | None:
+    """Return a clearer error for nested sequences that make no array; None if there is none."""
     shapes = [getattr(x, "shape", None) for x in obj] if isinstance(obj, (list, tuple)) else []
     if None not in shapes and len({*shapes}) > 1:
         hint = "pass arrays of one shape, or join them, `xp.concat(x)`"
         return ViewError("xp.asarray()", _shapes(shapes), "IX-XP-7", hint)
     if "inhomogeneous" not in str(error):
-        return error
+        return None
     what = f"{show(obj)} has rows of different lengths"
     return ViewError("xp.asarray()", what, "IX-XP-7", "pass rows of one length")
 

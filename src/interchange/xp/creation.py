@@ -112,7 +112,10 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
     except ValueError as error:
         from ._refusals import ragged  # for an error only
 
-        raise ragged(error, obj) from error
+        clearer = ragged(error, obj)
+        if clearer is None:
+            raise
+        raise clearer from error
     try:
         backend._dtype_of(native.dtype)
     except UnsupportedDTypeError:

@@ -74,12 +74,15 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     try:
         found = backend.function("concat")(natives, axis=plain(axis))
     except _REFUSALS as error:
-        raise _unequal(error, "concat", arrays) from error
+        clearer = _unequal(error, "concat", arrays)
+        if clearer is None:
+            raise
+        raise clearer from error
     return wrap(found, backend, Array)
 
 
-def _unequal(error: Exception, name: str, arrays: Sequence[Array]) -> Exception:
-    """Return the error to raise for one of joining arrays."""
+def _unequal(error: Exception, name: str, arrays: Sequence[Array]) -> Exception | None:
+    """Return a clearer error for one of joining arrays; None if there is none."""
     from ._refusals import joined  # for an error only
 
     return joined(error, name, arrays)
@@ -145,7 +148,10 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     try:
         found = backend.function("stack")(natives, axis=plain(axis))
     except _REFUSALS as error:
-        raise _unequal(error, "stack", arrays) from error
+        clearer = _unequal(error, "stack", arrays)
+        if clearer is None:
+            raise
+        raise clearer from error
     return wrap(found, backend, Array)
 
 
