@@ -14,7 +14,7 @@ import pytest
 import interchange as ix
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries that the programs use
-_NEEDED = ("interchange", "numpy", "pytest", "kernels")
+_NEEDED = ("interchange", "numpy", "pytest", "launched_wrongly")
 
 
 class Row(NamedTuple):
