@@ -155,7 +155,7 @@ SURFACE = {
     "the C exchange table on `ix.Array`": (
         r"interchange\.Array\.__(c_dlpack|dlpack_c)_exchange_api__ \w+"
     ),
-    "`ix.to_arrow(x)`": r"Exports to Arrow: .*",
+    "`ix.to_arrow(x)`": r"Exports to Arrow: .*|Arrow columns: tensors of several shapes",
 }
 """Row of the table -> the aspects of ``surface.py`` that it explains."""
 
