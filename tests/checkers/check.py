@@ -121,7 +121,8 @@ def stand_in(folder):
 
 def run(command, stubs):
     """Return the output of a checker; it raises an error if the checker cannot run."""
-    paths = [os.environ.get("PYTHONPATH"), str(stubs)]
+    sources = [ROOT / "src", ROOT / "conformance" / "src"]  # pyright reads no editable install
+    paths = [os.environ.get("PYTHONPATH"), *map(str, sources), str(stubs)]
     env = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "MYPYPATH": str(stubs),
@@ -165,6 +166,8 @@ def said_by_pyright(programs, stubs):
 def incomplete(package, stubs):
     """Return the public names of a package of which pyright would have to guess the type."""
     found = pyright("--verifytypes", package, "--ignoreexternal", stubs=stubs)["typeCompleteness"]
+    if not found["symbols"]:
+        return [f"{package}: pyright does not find it"]
     print(f"{package}: {found['completenessScore']:.2%} of the public names have a known type")
     return [
         f"{symbol['name']}: its type is not known"

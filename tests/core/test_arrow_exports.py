@@ -11,7 +11,7 @@ import weakref
 
 import pytest
 
-from interchange import BackendUnavailableError, asarray
+from interchange import BackendUnavailableError, asarray, core_name
 from interchange.abi import capsules
 from interchange.abi.arrow import (
     ARROW_ARRAY,
@@ -491,6 +491,7 @@ print(sys.getrefcount(keep) - before)
 # ---------------------------------------------------------------- plain columns
 
 
+@pytest.mark.skipif(core_name != "native", reason="takes Arrays of the native core")
 def test_a_plain_column_is_exported_from_its_array_alone(native, cores):
     """The structs are those that the field and the column of the same array give."""
     block = bytearray(48)
@@ -520,6 +521,7 @@ def fields_of(schema):
     return text, [fields_of(schema.children[i].contents) for i in range(schema.n_children)]
 
 
+@pytest.mark.skipif(core_name != "native", reason="takes Arrays of the native core")
 def test_a_plain_device_array_is_on_the_host_without_an_event(native):
     """As `make_arrow` writes plain host memory; the memory outlives the Array."""
     array = asarray(bytes(3))
@@ -534,6 +536,7 @@ def test_a_plain_device_array_is_on_the_host_without_an_event(native):
     assert (struct.array.length, struct.array.buffers[1]) == (3, ptr)
 
 
+@pytest.mark.skipif(core_name != "native", reason="takes Arrays of the native core")
 def test_other_arrays_are_left_to_python(native):
     """Bools, complex numbers, gaps and arrays without an axis have no key."""
     numbers = asarray(memoryview(bytes(16)).cast("i", (2, 2)))

@@ -55,6 +55,7 @@ class ArrowOwner(ManagedTensorOwner):
     _name: bytes  # of the capsules of these structs
     _struct: ctypes.Structure
     address: int  # address of the struct, which lives as long as the owner
+    __del__: Callable[[], object]
 
     def release(self, _nothing: Any = NOTHING) -> None:
         """Call the release callback now, even if there are other references to the owner."""

@@ -176,7 +176,7 @@ class _Ranges:
 
     def __init__(self) -> None:
         self._nodes: list[Node] = []
-        self.rows = 0
+        self.rows: int = 0
 
     def add(self, node: Node, rows: int) -> None:
         """Add all rows of a record batch."""

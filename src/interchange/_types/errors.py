@@ -87,7 +87,7 @@ class InterchangeError(Exception):
 
     def _reword(self) -> None:
         """Format the message again, after a part of it changed."""
-        self.args = (explain(self.call, self.what, self.rule, self.hint),)
+        self.args: tuple[object, ...] = (explain(self.call, self.what, self.rule, self.hint),)
 
     def _for_call(self, call: str) -> Self:
         """Return the same error for another call: the one that the user made."""

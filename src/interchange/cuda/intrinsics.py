@@ -99,8 +99,12 @@ class Intrinsic:
         reference: Callable[..., Any] | None = None,
     ) -> None:
         self.name, self.__doc__ = name, doc
-        self.parameters, self.result = parameters, result
-        self.ptx, self.host, self.is_pure, self.reference = ptx, host, is_pure, reference
+        self.parameters = parameters
+        self.result = result
+        self.ptx = ptx
+        self.host = host
+        self.is_pure = is_pure
+        self.reference = reference
 
     def __repr__(self) -> str:
         return f"cuda.{self.name}"

@@ -33,9 +33,11 @@ _sources: Final[WeakValueDictionary[int, Source]] = WeakValueDictionary()
 class Source:
     """The source of a function; the text of a file is kept for the functions that it calls."""
 
-    function: Callable[..., Any]  # the function itself; `code` is its code object when it was read
+    function: Callable[..., Any]  # the function itself
+    code: Any  # its code object when it was read
     name: str
-    tree: ast.FunctionDef  # its definition; `lines` is its text
+    tree: ast.FunctionDef  # its definition
+    lines: list[str]  # the text of the definition
     first_line: int  # where its text begins in `file`
     text: list[str]  # the lines of that file
 

@@ -75,7 +75,7 @@ class _UnderTest:
     """The common part of the roles."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject = without_panics(subject)
+        self.subject: Any = without_panics(subject)
         self._exported: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def _need(self, name: str) -> Any:

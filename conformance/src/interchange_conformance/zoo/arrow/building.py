@@ -178,10 +178,14 @@ class Loan:
         function = None if destructor is None else _function(destructor)
         return capsules.new_capsule(self.address, name, function)
 
-    releases = _count("How often its release callback has run, also after the struct was moved.")
-    without_gil = _count("How often it was released by a thread that did not hold the GIL.")
-    in_flight = _count("How often it was released while an exception was set.")
-    order = _count("Position of its first release among those of all structs; 0 if not released.")
+    releases: _count = _count(
+        "How often its release callback has run, also after the struct was moved."
+    )
+    without_gil: _count = _count("How often it was released by a thread that did not hold the GIL.")
+    in_flight: _count = _count("How often it was released while an exception was set.")
+    order: _count = _count(
+        "Position of its first release among those of all structs; 0 if not released."
+    )
 
     @property
     def alive(self) -> bool:
@@ -344,10 +348,10 @@ class StreamLoan(Loan):
         schemas = self._schemas[: ledger.schemas_given]
         return (*schemas, *self._chunks[: ledger.chunks_given])
 
-    schema_calls = _count("How often ``get_schema`` was called.", of="_made")
-    next_calls = _count("How often ``get_next`` was called.", of="_made")
-    error_calls = _count("How often ``get_last_error`` was called.", of="_made")
-    stray_calls = _count(
+    schema_calls: _count = _count("How often ``get_schema`` was called.", of="_made")
+    next_calls: _count = _count("How often ``get_next`` was called.", of="_made")
+    error_calls: _count = _count("How often ``get_last_error`` was called.", of="_made")
+    stray_calls: _count = _count(
         "Number of forbidden calls of callbacks: after release, or without an error.", of="_made"
     )
 
