@@ -98,7 +98,7 @@ int move_arrow(ArrowKind kind, void *from, void *to)
     return claim_release(place, release);
 }
 
-int is_released_arrow(ArrowKind kind, void *arrow)
+static int is_released(ArrowKind kind, void *arrow)
 {
     return LOAD(*release_of(kind, arrow)) == NULL;
 }
@@ -107,7 +107,7 @@ void release_arrow(ArrowKind kind, void *arrow)
 {
     AnyArrow *any = arrow;
 
-    if (is_released_arrow(kind, arrow))
+    if (is_released(kind, arrow))
         return;
     switch (kind) {
     case ARROW_SCHEMA:
@@ -267,6 +267,43 @@ int make_arrow_owner_type(PyObject *module)
 
 /* ---------------------------------------------------------------- taking */
 
+void *arrow_in(PyObject *capsule, ArrowKind kind)
+{
+    void *found;
+
+    if (Py_TYPE(capsule) != core.capsule_type || !PyCapsule_IsValid(capsule, arrow_name(kind)))
+        return NULL;
+    found = PyCapsule_GetPointer(capsule, arrow_name(kind));
+    return found != NULL && !is_released(kind, found) ? found : NULL;
+}
+
+int take_from_capsule(PyObject *capsule, ArrowKind kind, AnyArrow *out)
+{
+    void *found;
+    int is_taken = 0;
+
+    BEGIN_LOCKED(capsule);
+    found = arrow_in(capsule, kind);
+    if (found != NULL)
+        is_taken = move_arrow(kind, found, out);
+    END_LOCKED();
+    if (!is_taken)
+        memset(out, 0, sizeof *out); /* the struct belongs to another thread's owner */
+    return is_taken;
+}
+
+int is_plain_node(const struct ArrowArray *node, int64_t buffers, int has_child)
+{
+    if (node->release == NULL || node->dictionary != NULL || node->length < 0 ||
+        node->offset < 0 || node->length > INT64_MAX - node->offset)
+        return 0;
+    if (node->n_buffers != buffers || node->buffers == NULL || node->n_children != has_child)
+        return 0;
+    if (has_child && (node->children == NULL || node->children[0] == NULL))
+        return 0;
+    return node->null_count == 0 || (node->null_count == -1 && node->buffers[0] == NULL);
+}
+
 /* The kind of a capsule name; ARROW_KINDS with an exception. */
 static ArrowKind kind_named(PyObject *name)
 {
@@ -284,8 +321,6 @@ static PyObject *take_arrow(PyObject *module, PyObject *args)
     PyObject *capsule, *name;
     ArrowOwner *self;
     ArrowKind kind;
-    void *found;
-    int is_taken = 0;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OO:take_arrow", &capsule, &name))
@@ -294,17 +329,8 @@ static PyObject *take_arrow(PyObject *module, PyObject *args)
     self = kind == ARROW_KINDS ? NULL : new_owner(kind);
     if (self == NULL)
         return NULL;
-    if (Py_TYPE(capsule) == core.capsule_type) {
-        BEGIN_LOCKED(capsule);
-        found = PyCapsule_GetPointer(capsule, kinds[kind].name);
-        if (found != NULL)
-            is_taken = move_arrow(kind, found, &self->block->arrow);
-        END_LOCKED();
-    }
-    if (is_taken)
+    if (take_from_capsule(capsule, kind, &self->block->arrow))
         return (PyObject *)self;
-    PyErr_Clear();
-    memset(&self->block->arrow, 0, sizeof(AnyArrow)); /* it belongs to another thread's owner */
     Py_DECREF(self);
     raise_from(core.refuse_arrow, capsule, name);
     return NULL;

@@ -27,7 +27,13 @@ HIDDEN size_t arrow_size(ArrowKind kind);      /* of the struct, [bytes] */
 HIDDEN ArrowKind arrow_kind(const char *name); /* ARROW_KINDS where no kind has that name */
 /* Move a struct, and mark `from` as released; 0 where it was already released. */
 HIDDEN int move_arrow(ArrowKind kind, void *from, void *to);
-HIDDEN int is_released_arrow(ArrowKind kind, void *arrow);
+/* The struct in a capsule of a kind, unless it is released; NULL without an exception. */
+HIDDEN void *arrow_in(PyObject *capsule, ArrowKind kind);
+/* Move a struct out of a capsule; 0 without an exception where there is none, or none any more. */
+HIDDEN int take_from_capsule(PyObject *capsule, ArrowKind kind, AnyArrow *out);
+/* Whether a struct is valid, has one child or none, and no nulls; a count of 0 is trusted
+ * (ARROW-NULL-1). */
+HIDDEN int is_plain_node(const struct ArrowArray *node, int64_t buffers, int has_child);
 HIDDEN void release_arrow(ArrowKind kind, void *arrow); /* unless it is released */
 /* What an Array owns by OWNS_ARROW, into which a struct is moved; NULL with a MemoryError. */
 HIDDEN void *new_arrow_block(ArrowKind kind, const void *arrow);

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define RELEASES_GIL 65536 /* of how many bytes a loop reads or writes */
 #define WORD 64            /* [bits] */
 
 /* Bits of a bitmap, the first the lowest; `count` is at most WORD, and nothing beyond is read. */
@@ -231,13 +230,8 @@ static PyObject *spread_bits(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "KKKK:spread_bits", &address, &first, &number, &into))
         return NULL;
-    if (number < RELEASES_GIL) {
-        spread((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        spread((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into);
-        Py_END_ALLOW_THREADS
-    }
+    RUN_UNLOCKED(number >= LONG_LOOP, spread((const uint8_t *)(uintptr_t)address, first, number,
+                                             (uint8_t *)(uintptr_t)into));
     return Py_NewRef(Py_None);
 }
 
@@ -248,13 +242,8 @@ static PyObject *count_bits(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "KKK:count_bits", &address, &first, &number))
         return NULL;
-    if (number < 8 * RELEASES_GIL) {
-        found = count_ones((const uint8_t *)(uintptr_t)address, first, number);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        found = count_ones((const uint8_t *)(uintptr_t)address, first, number);
-        Py_END_ALLOW_THREADS
-    }
+    RUN_UNLOCKED(number >= 8 * LONG_LOOP,
+                 found = count_ones((const uint8_t *)(uintptr_t)address, first, number));
     return PyLong_FromUnsignedLongLong(found);
 }
 
@@ -273,15 +262,9 @@ static PyObject *fill_zeros(PyObject *module, PyObject *args)
     size = PyBytes_Size(given);
     if (each == 0 || size == 0)
         return Py_NewRef(Py_None);
-    if (number < RELEASES_GIL / each / (size_t)size) {
-        fill((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into, each,
-             (const uint8_t *)item, (size_t)size);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        fill((const uint8_t *)(uintptr_t)address, first, number, (uint8_t *)(uintptr_t)into, each,
-             (const uint8_t *)item, (size_t)size);
-        Py_END_ALLOW_THREADS
-    }
+    RUN_UNLOCKED(number >= LONG_LOOP / each / (size_t)size,
+                 fill((const uint8_t *)(uintptr_t)address, first, number,
+                      (uint8_t *)(uintptr_t)into, each, (const uint8_t *)item, (size_t)size));
     return Py_NewRef(Py_None);
 }
 
@@ -310,13 +293,8 @@ static PyObject *join_blocks(PyObject *module, PyObject *args)
         return NULL;
     blocks = PyBytes_AsString(given);
     number = (size_t)PyBytes_Size(given) / (2 * sizeof(uint64_t));
-    if (join(blocks, number, NULL) < RELEASES_GIL) {
-        join(blocks, number, (uint8_t *)(uintptr_t)into);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        join(blocks, number, (uint8_t *)(uintptr_t)into);
-        Py_END_ALLOW_THREADS
-    }
+    RUN_UNLOCKED(join(blocks, number, NULL) >= LONG_LOOP,
+                 join(blocks, number, (uint8_t *)(uintptr_t)into));
     return Py_NewRef(Py_None);
 }
 

@@ -1,13 +1,13 @@
-/* Plain chunks of a column, which are joined: on the host, without nulls, and not in variable lists.
+/* Plain chunks of a column, which are joined: on the host, without nulls or variable lists.
  *
  * Source: The Arrow C data interface, ArrowArray; Arrow columnar format, Physical memory layout.
  * Other chunks, and invalid ones, are read in Python, which raises the errors. */
 #include "arrow_chunks.h"
 
 #include "arrow.h"
+#include "dlpack_abi.h"
 
 #define MOST_LEVELS 64
-#define CPU 1 /* kDLCPU, ARROW_DEVICE_CPU */
 
 /* The type of a column: of each level, how many elements of the next one its element has. */
 typedef struct {
@@ -33,20 +33,7 @@ static const struct ArrowArray *array_on_host(PyObject *owner)
     if (arrow == NULL)
         return NULL;
     device = &arrow->device_array;
-    return device->device_type == CPU && device->sync_event == NULL ? &device->array : NULL;
-}
-
-/* Whether a struct is valid and has no nulls; a count of 0 is trusted (ARROW-NULL-1). */
-static int is_plain(const struct ArrowArray *node, int has_child)
-{
-    if (node->release == NULL || node->length < 0 || node->offset < 0 ||
-        node->length > INT64_MAX - node->offset || node->dictionary != NULL)
-        return 0;
-    if (node->n_buffers != (has_child ? 1 : 2) || node->buffers == NULL ||
-        node->n_children != has_child || (has_child && node->children == NULL) ||
-        (has_child && node->children[0] == NULL))
-        return 0;
-    return node->null_count == 0 || (node->null_count == -1 && node->buffers[0] == NULL);
+    return device->device_type == DL_CPU && device->sync_event == NULL ? &device->array : NULL;
 }
 
 /* Find the values of a chunk; 0 where it is not plain. */
@@ -58,7 +45,7 @@ static int find_values(const struct ArrowArray *node, const Type *type, int64_t 
     *rows = node->length;
     for (int level = 0;; level++) {
         int has_child = level + 1 < type->levels;
-        if (!is_plain(node, has_child) || stop > node->length ||
+        if (!is_plain_node(node, has_child ? 1 : 2, has_child) || stop > node->length ||
             __builtin_mul_overflow(start + node->offset, type->each[level], &start) ||
             __builtin_mul_overflow(stop + node->offset, type->each[level], &stop))
             return 0;

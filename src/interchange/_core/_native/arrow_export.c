@@ -15,7 +15,7 @@
 
 /* ---------------------------------------------------------------- schemas */
 
-/* The block of a schema; its strings follow the children, and the dictionary is the last of them. */
+/* The block of a schema; its strings follow the children, and the dictionary is the last child. */
 typedef struct {
     size_t metadata_size; /* [bytes] */
     size_t structs;       /* the number of the children, and of the dictionary */

@@ -1,13 +1,11 @@
 /* Offsets of Arrow lists: checked in one pass, and shifted when chunks are joined.
  *
  * Source: Arrow columnar format, Variable-size List Layout; ListView Layout; Variable-size Binary
- * View Layout.  Buffers of lists may be unaligned.  The loops have no branches, so that compilers vectorize them; the index of an error
- * is found by a second pass. */
+ * View Layout.  Buffers of lists may be unaligned.  The loops have no branches, so that compilers
+ * vectorize them; the index of an error is found by a second pass. */
 #include "arrow_offsets.h"
 
 #include <string.h>
-
-#define UNLOCKED_FROM 65536 /* buffers from this size on are read without the GIL [bytes] */
 
 typedef struct {
     int64_t low, high; /* bounds of the elements that the lists refer to; numbers of a bad list */
@@ -88,21 +86,13 @@ typedef struct {
 DEFINE(32)
 DEFINE(64)
 
-/* Run a statement, without the GIL if it reads much. */
-#define READ(bytes, statement)                                                                    \
-    do {                                                                                          \
-        PyThreadState *unlocked = (bytes) >= UNLOCKED_FROM ? PyEval_SaveThread() : NULL;          \
-        statement;                                                                                \
-        if (unlocked != NULL)                                                                     \
-            PyEval_RestoreThread(unlocked);                                                       \
-    } while (0)
-
 static Lists scan(const char *offsets, Py_ssize_t count, int width)
 {
     Lists found;
 
-    READ(count * width, found = width == 4 ? scan_offsets32(offsets, count)
-                                           : scan_offsets64(offsets, count));
+    RUN_UNLOCKED(count * width >= LONG_LOOP,
+                 found = width == 4 ? scan_offsets32(offsets, count)
+                                    : scan_offsets64(offsets, count));
     return found;
 }
 
@@ -148,8 +138,9 @@ static PyObject *scan_views(PyObject *module, PyObject *args)
         return NULL;
     offsets = (const char *)(uintptr_t)given[0];
     sizes = (const char *)(uintptr_t)given[1];
-    READ(count * width, found = width == 4 ? scan_views32(offsets, sizes, count)
-                                           : scan_views64(offsets, sizes, count));
+    RUN_UNLOCKED(count * width >= LONG_LOOP,
+                 found = width == 4 ? scan_views32(offsets, sizes, count)
+                                    : scan_views64(offsets, sizes, count));
     return result_of(found);
 }
 
@@ -168,8 +159,9 @@ static PyObject *shift_offsets(PyObject *module, PyObject *args)
         return NULL;
     from = (const char *)(uintptr_t)given[0];
     to = (char *)(uintptr_t)given[1];
-    READ(count * width, fits = width == 4 ? shift_offsets32(from, to, count, by)
-                                          : shift_offsets64(from, to, count, by));
+    RUN_UNLOCKED(count * width >= LONG_LOOP,
+                 fits = width == 4 ? shift_offsets32(from, to, count, by)
+                                   : shift_offsets64(from, to, count, by));
     return PyBool_FromLong(fits);
 }
 
@@ -231,11 +223,10 @@ static PyObject *measure_views(PyObject *module, PyObject *args)
         return NULL;
     given = PyBytes_AsString(sizes);
     size = PyBytes_Size(sizes);
-    READ(count * VIEW,
-         bad = write_offsets((const char *)(uintptr_t)views, count,
-                             (const unsigned char *)(uintptr_t)bitmap, first,
-                             given, size / 8,
-                             (int64_t *)(uintptr_t)offsets));
+    RUN_UNLOCKED(count * VIEW >= LONG_LOOP,
+                 bad = write_offsets((const char *)(uintptr_t)views, count,
+                                     (const unsigned char *)(uintptr_t)bitmap, first, given,
+                                     size / 8, (int64_t *)(uintptr_t)offsets));
     return PyLong_FromSsize_t(bad);
 }
 
@@ -251,10 +242,9 @@ static PyObject *join_views(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "KnSKK:join_views", &views, &count, &buffers, &offsets, &target))
         return NULL;
     given = PyBytes_AsString(buffers);
-    READ(count * VIEW,
-         write_texts((const char *)(uintptr_t)views, count,
-                     given,
-                     (const int64_t *)(uintptr_t)offsets, (char *)(uintptr_t)target));
+    RUN_UNLOCKED(count * VIEW >= LONG_LOOP,
+                 write_texts((const char *)(uintptr_t)views, count, given,
+                             (const int64_t *)(uintptr_t)offsets, (char *)(uintptr_t)target));
     return Py_NewRef(Py_None);
 }
 

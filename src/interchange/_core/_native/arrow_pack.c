@@ -9,8 +9,6 @@
 #include <emmintrin.h>
 #endif
 
-#define MOST_WITH_GIL (1 << 16) /* [bytes] */
-
 /* ---------------------------------------------------------------- bits */
 
 static int64_t pack_bytes(const uint8_t *source, int64_t count, uint8_t *out)
@@ -42,7 +40,6 @@ static int64_t pack_bytes(const uint8_t *source, int64_t count, uint8_t *out)
 /* pack_bits(source, count, out) */
 static PyObject *pack_bits(PyObject *module, PyObject *args)
 {
-    PyThreadState *state = NULL;
     const void *from;
     PyObject *source, *out;
     long long count, ones;
@@ -55,11 +52,7 @@ static PyObject *pack_bits(PyObject *module, PyObject *args)
     to = PyLong_AsVoidPtr(out);
     if (PyErr_Occurred())
         return NULL;
-    if (count > MOST_WITH_GIL)
-        state = PyEval_SaveThread();
-    ones = pack_bytes(from, count, to);
-    if (state != NULL)
-        PyEval_RestoreThread(state);
+    RUN_UNLOCKED(count >= LONG_LOOP, ones = pack_bytes(from, count, to));
     return PyLong_FromLongLong(ones);
 }
 
@@ -86,7 +79,6 @@ static void fill_offsets(void *out, int width, int64_t count, const void *source
 /* write_offsets(out, width, count, source, step) */
 static PyObject *write_offsets(PyObject *module, PyObject *args)
 {
-    PyThreadState *state = NULL;
     PyObject *out, *source;
     long long count, step;
     const void *from;
@@ -100,11 +92,7 @@ static PyObject *write_offsets(PyObject *module, PyObject *args)
     from = PyLong_AsVoidPtr(source);
     if (PyErr_Occurred())
         return NULL;
-    if (count * width > MOST_WITH_GIL)
-        state = PyEval_SaveThread();
-    fill_offsets(to, width, count, from, step);
-    if (state != NULL)
-        PyEval_RestoreThread(state);
+    RUN_UNLOCKED(count * width >= LONG_LOOP, fill_offsets(to, width, count, from, step));
     return Py_NewRef(Py_None);
 }
 

@@ -257,30 +257,22 @@ typedef struct {
     int64_t size; /* of all [bytes] */
 } Values;
 
-/* Whether a struct is valid, and has no nulls. */
-static int is_valid(const struct ArrowArray *node, int64_t buffers, int64_t children)
+/* The bits of bytes but the lowest of each. */
+static int other_bits(const char *bytes, int64_t count)
 {
-    if (node->release == NULL || node->dictionary != NULL || node->length < 0 ||
-        node->offset < 0 || node->length > INT64_MAX - node->offset)
-        return 0;
-    if (node->n_buffers != buffers || node->buffers == NULL || node->n_children != children)
-        return 0;
-    if (children && (node->children == NULL || node->children[0] == NULL))
-        return 0;
-    /* A bitmap whose zeros the producer counted is not read (ARROW-NULL-1). */
-    return node->null_count == 0 || (node->null_count == -1 && node->buffers[0] == NULL);
+    unsigned char others = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        others |= (unsigned char)bytes[i] & 0xFE;
+    return others;
 }
 
 /* Whether bytes are 0 and 1 only. */
 static int are_bools(const char *bytes, int64_t count)
 {
-    PyThreadState *state = count > 65536 ? PyEval_SaveThread() : NULL;
-    unsigned char others = 0;
+    int others;
 
-    for (int64_t i = 0; i < count; i++)
-        others |= (unsigned char)bytes[i] & 0xFE;
-    if (state != NULL)
-        PyEval_RestoreThread(state);
+    RUN_UNLOCKED(count >= LONG_LOOP, others = other_bits(bytes, count));
     return others == 0;
 }
 
@@ -310,7 +302,7 @@ static int read_values(const struct ArrowArray *node, ColumnType *type, int64_t 
 
     for (int level = 0;; level++) {
         int is_list = level < type->levels, has_offsets = is_list && type->sizes[level] == 0;
-        if (!is_valid(node, is_list && !has_offsets ? 1 : 2, is_list))
+        if (!is_plain_node(node, is_list && !has_offsets ? 1 : 2, is_list))
             return 0;
         if (level == 0)
             out->rows = stop = node->length;
@@ -452,49 +444,22 @@ static PyObject *hand_over(PyObject *x, int is_shared, Taken *taken)
 
 /* ---------------------------------------------------------------- capsules */
 
-/* The struct in a capsule of a kind, unless it is released; NULL without an exception. */
-static void *struct_in(PyObject *capsule, ArrowKind kind)
-{
-    void *found;
-
-    if (Py_TYPE(capsule) != core.capsule_type || !PyCapsule_IsValid(capsule, arrow_name(kind)))
-        return NULL;
-    found = PyCapsule_GetPointer(capsule, arrow_name(kind));
-    return found != NULL && !is_released_arrow(kind, found) ? found : NULL;
-}
-
-/* Move a struct out of a capsule; 0 where another thread did. */
-static int take_from(PyObject *capsule, ArrowKind kind, AnyArrow *out)
-{
-    void *found;
-    int is_taken = 0;
-
-    BEGIN_LOCKED(capsule);
-    found = struct_in(capsule, kind);
-    if (found != NULL)
-        is_taken = move_arrow(kind, found, out);
-    END_LOCKED();
-    if (!is_taken)
-        memset(out, 0, sizeof *out);
-    return is_taken;
-}
-
 /* Move the structs out of what a method returned; 0: nothing was taken, ask Python. */
 static int take_all(PyObject *given, Taken *taken)
 {
     PyObject *schema, *chunk;
 
     if (taken->of_stream != ARROW_KINDS)
-        return take_from(given, taken->of_stream, &taken->stream);
+        return take_from_capsule(given, taken->of_stream, &taken->stream);
     if (!PyTuple_Check(given) || PyTuple_Size(given) != 2)
         return 0;
     schema = PyTuple_GetItem(given, 0);
     chunk = PyTuple_GetItem(given, 1);
-    if (struct_in(schema, ARROW_SCHEMA) == NULL || struct_in(chunk, taken->kind) == NULL ||
-        !take_from(schema, ARROW_SCHEMA, &taken->schema))
+    if (arrow_in(schema, ARROW_SCHEMA) == NULL || arrow_in(chunk, taken->kind) == NULL ||
+        !take_from_capsule(schema, ARROW_SCHEMA, &taken->schema))
         return 0;
     taken->count = 1;
-    if (take_from(chunk, taken->kind, &taken->chunks[0]))
+    if (take_from_capsule(chunk, taken->kind, &taken->chunks[0]))
         return 1;
     taken->count = 0; /* another thread has it: Python says so of the schema */
     release_arrow(ARROW_SCHEMA, &taken->schema);

@@ -112,4 +112,17 @@ typedef char Guard;
 #define is_shared(object) (Py_REFCNT(object) > 1)
 
 #endif
+/* ---------------------------------------------------------------- long loops */
+
+#define LONG_LOOP 65536 /* that many bytes, or more, are read or written without the GIL */
+
+/* Run a statement that uses no object, without the GIL where it takes long. */
+#define RUN_UNLOCKED(is_long, statement)                                                          \
+    do {                                                                                          \
+        PyThreadState *unlocked = (is_long) ? PyEval_SaveThread() : NULL;                         \
+        statement;                                                                                \
+        if (unlocked != NULL)                                                                     \
+            PyEval_RestoreThread(unlocked);                                                       \
+    } while (0)
+
 #endif
