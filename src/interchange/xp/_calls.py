@@ -101,12 +101,10 @@ def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     try:
         result = backend.function(name)(native, *args, **keywords)
     except (ValueError, IndexError, RuntimeError) as error:
-        from ._refusals import explained  # for an error only
+        from ._refusals import explain  # for an error only
 
-        clearer = explained(error, name, x, keywords)
-        if clearer is None:
-            raise
-        raise clearer from error
+        explain(error, name, x, keywords)
+        raise
     found: Array = finish(name, result, backend, x)
     return found
 
@@ -123,12 +121,10 @@ def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> 
     try:
         results = backend.function(name)(*natives, *args, **keywords)
     except (ValueError, IndexError, RuntimeError) as error:
-        from ._refusals import explained  # for an error only
+        from ._refusals import explain  # for an error only
 
-        clearer = explained(error, name, xs[0], keywords)
-        if clearer is None:
-            raise
-        raise clearer from error
+        explain(error, name, xs[0], keywords)
+        raise
     if name not in VIEWS:
         return tuple(wrap(result, backend, Array) for result in results)
     likes = xs if len(xs) > 1 else [*xs] * len(results)

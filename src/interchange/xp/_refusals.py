@@ -21,25 +21,26 @@ _MADE_COLUMN: Final = "make a column first, `x[:, None]`"
 _MADE_AXIS: Final = "give it an axis first, `x[None]`"
 
 
-def explained(error: Exception, name: str, x: Array, keywords: dict[str, Any]) -> Exception | None:
-    """Return a clearer error for one that the library raised for `x`; None if there is none."""
+def explain(error: Exception, name: str, x: Array, keywords: dict[str, Any]) -> None:
+    """Raise a clearer error for one that the library raised for `x`, if there is one."""
     call, shape, axis = f"xp.{name}()", x.shape, keywords.get("axis")
     if name in _WITHOUT_IDENTITY and _is_empty(shape, axis):
         what = f"axis={show(axis)} of an array of shape {shape}, which has no elements there"
-        return ViewError(call, what, "IX-XP-7", _with_elements(shape))
+        raise ViewError(call, what, "IX-XP-7", _with_elements(shape)) from error
     if name == "matrix_transpose" and len(shape) < _TWO_AXES:
         hint = _MADE_COLUMN if shape else "leave it out: one element has no transpose"
-        return AxesError(call, f"an array of shape {shape}", "IX-AXES-1", hint)
+        raise AxesError(call, f"an array of shape {shape}", "IX-AXES-1", hint) from error
     if name == "unstack" and not shape:
-        return ViewError(call, f"an array of shape {shape}", "IX-XP-7", _MADE_AXIS)
+        raise ViewError(call, f"an array of shape {shape}", "IX-XP-7", _MADE_AXIS) from error
     if name == "squeeze" and "one" in str(error):
         ones = tuple(place for place, extent in enumerate(shape) if extent == 1)
         what = f"axis={show(axis)} of an array of shape {shape}"
-        return ViewError(call, what, "IX-XP-7", f"name axes of length 1 only, `axis={ones}`")
+        raise ViewError(
+            call, what, "IX-XP-7", f"name axes of length 1 only, `axis={ones}`"
+        ) from error
     if name == "reshape" and keywords.get("copy") is False:
         what = f"shape {shape} with strides {x.strides} needs a copy for another shape"
-        return CopyNeededError(call, what, "DLP-COPY-1")
-    return None
+        raise CopyNeededError(call, what, "DLP-COPY-1") from error
 
 
 def _is_empty(shape: tuple[int, ...], axis: Any) -> bool:
@@ -57,27 +58,28 @@ def _with_elements(shape: tuple[int, ...]) -> str:
     return "check `x.size` first"
 
 
-def joined(error: Exception, name: str, arrays: Sequence[Array]) -> Exception | None:
-    """Return a clearer error for one of joining arrays; None if there is none."""
+def explain_joined(error: Exception, name: str, arrays: Sequence[Array]) -> None:
+    """Raise a clearer error for one of joining arrays, if there is one."""
     shapes = [x.shape for x in arrays]
     if isinstance(error, IndexError) or len({*shapes}) == 1:
-        return None  # of the axis, or of the element types
+        return  # of the axis, or of the element types
     if name == "stack":
-        return ViewError("xp.stack()", _shapes(shapes), "IX-XP-7", "pass arrays of one shape")
+        raise ViewError(
+            "xp.stack()", _shapes(shapes), "IX-XP-7", "pass arrays of one shape"
+        ) from error
     hint = "pass arrays of one shape, but for the joined axis"
-    return ViewError("xp.concat()", _shapes(shapes), "IX-XP-7", hint)
+    raise ViewError("xp.concat()", _shapes(shapes), "IX-XP-7", hint) from error
 
 
-def ragged(error: Exception, obj: Any) -> Exception | None:
-    """Return a clearer error for nested sequences that make no array; None if there is none."""
+def explain_ragged(error: Exception, obj: Any) -> None:
+    """Raise a clearer error for nested sequences that make no array, if there is one."""
     shapes = [getattr(x, "shape", None) for x in obj] if isinstance(obj, (list, tuple)) else []
     if None not in shapes and len({*shapes}) > 1:
         hint = "pass arrays of one shape, or join them, `xp.concat(x)`"
-        return ViewError("xp.asarray()", _shapes(shapes), "IX-XP-7", hint)
-    if "inhomogeneous" not in str(error):
-        return None
-    what = f"{show(obj)} has rows of different lengths"
-    return ViewError("xp.asarray()", what, "IX-XP-7", "pass rows of one length")
+        raise ViewError("xp.asarray()", _shapes(shapes), "IX-XP-7", hint) from error
+    if "inhomogeneous" in str(error):
+        what = f"{show(obj)} has rows of different lengths"
+        raise ViewError("xp.asarray()", what, "IX-XP-7", "pass rows of one length") from error
 
 
 def _shapes(shapes: list[Any]) -> str:

@@ -110,12 +110,10 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
         what = f"{show(obj)} as {dtype_of(dtype, _ASARRAY)}"
         raise ArgumentError(_ASARRAY, what, "IX-XP-7", "pass numbers that it holds") from error
     except ValueError as error:
-        from ._refusals import ragged  # for an error only
+        from ._refusals import explain_ragged  # for an error only
 
-        clearer = ragged(error, obj)
-        if clearer is None:
-            raise
-        raise clearer from error
+        explain_ragged(error, obj)
+        raise
     try:
         backend._dtype_of(native.dtype)
     except UnsupportedDTypeError:

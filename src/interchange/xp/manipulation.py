@@ -74,18 +74,11 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     try:
         found = backend.function("concat")(natives, axis=plain(axis))
     except _REFUSALS as error:
-        clearer = _unequal(error, "concat", arrays)
-        if clearer is None:
-            raise
-        raise clearer from error
+        from ._refusals import explain_joined  # for an error only
+
+        explain_joined(error, "concat", arrays)
+        raise
     return wrap(found, backend, Array)
-
-
-def _unequal(error: Exception, name: str, arrays: Sequence[Array]) -> Exception | None:
-    """Return a clearer error for one of joining arrays; None if there is none."""
-    from ._refusals import joined  # for an error only
-
-    return joined(error, name, arrays)
 
 
 @document
@@ -148,10 +141,10 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     try:
         found = backend.function("stack")(natives, axis=plain(axis))
     except _REFUSALS as error:
-        clearer = _unequal(error, "stack", arrays)
-        if clearer is None:
-            raise
-        raise clearer from error
+        from ._refusals import explain_joined  # for an error only
+
+        explain_joined(error, "stack", arrays)
+        raise
     return wrap(found, backend, Array)
 
 
