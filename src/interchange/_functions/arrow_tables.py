@@ -6,6 +6,7 @@ Source: Arrow columnar format, Struct Layout; The Arrow C data interface, Record
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._array import Array, transfers
@@ -162,7 +163,7 @@ def _plan_fields(column: ColumnType, request: Request, call: str, depth: int = 0
     """Return the plan for the requested fields of a struct, in the order requested."""
     names = field_names(column)
     chosen = tuple(names) if request.columns is True else cast("tuple[str, ...]", request.columns)
-    places = tuple(_place_of(name, chosen, names, call) for name in chosen)
+    places = _places_of(chosen, names, call)
     plans = {}
     for name, place in zip(chosen, places, strict=True):
         with naming(name):
@@ -200,18 +201,25 @@ def field_names(column: ColumnType) -> list[str]:
     return [read_type(child).name for child in column.children]
 
 
-def _place_of(name: str, chosen: Sequence[str], names: list[str], call: str) -> int:
-    """Return the position of the field of a name, which exactly one field has."""
-    found = names.count(name)
-    if found == 1 and chosen.count(name) == 1:
-        return names.index(name)
-    if found:
+def _places_of(chosen: Sequence[str], names: list[str], call: str) -> tuple[int, ...]:
+    """Return the positions of the fields of some names, each of which exactly one field has."""
+    known: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        known.setdefault(name, []).append(place)
+    requested = Counter(chosen)
+    for name in chosen:
+        found = len(known.get(name, ()))
+        if found == requested[name] == 1:
+            continue
+        if not found:
+            what = f"no field is named {show(name)}: the fields are {said_names(names)}"
+            raise ExchangeError(call, what, "ARROW-FIELD-1", name_nearest(name, names))
         what = f"{found} fields are named {show(name)}"
         if found == 1:
-            what = f"{show(name)} is requested {chosen.count(name)} times"
-        raise ExchangeError(call, what, "ARROW-FIELD-1", "rename the fields, or request each once")
-    what = f"no field is named {show(name)}: the fields are {said_names(names)}"
-    raise ExchangeError(call, what, "ARROW-FIELD-1", name_nearest(name, names))
+            what = f"{show(name)} is requested {requested[name]} times"
+        hint = "rename the fields, or request each once"
+        raise ExchangeError(call, what, "ARROW-FIELD-1", hint)
+    return tuple(known[name][0] for name in chosen)
 
 
 def said_names(names: Sequence[str]) -> str:
@@ -228,7 +236,10 @@ def _check_one_field(column: ColumnType, request: Request, call: str) -> None:
     if len(names) < 2:
         return
     what = f"a table of {len(names)} columns: {said_names(names)}"
-    name = next((one for one in names if _is_importable(one, column, request, call)), None)
+    fields, count = zip(names, column.children, strict=True), Counter(names)
+    name = next(
+        (one for one, at in fields if count[one] == 1 and _is_importable(at, request, call)), None
+    )
     if name is None:
         raise UnsupportedDTypeError(call, what, "ARROW-TYPE-1", "pass one of them")
     keyword = f"column={show(name)}"
@@ -238,13 +249,10 @@ def _check_one_field(column: ColumnType, request: Request, call: str) -> None:
     raise UnsupportedDTypeError(call, what, "ARROW-TYPE-1", hint)
 
 
-def _is_importable(name: str, column: ColumnType, request: Request, call: str) -> bool:
-    """Whether a field can be requested by its name, as far as the types say."""
-    names = field_names(column)
-    if names.count(name) > 1:
-        return False
+def _is_importable(address: int, request: Request, call: str) -> bool:
+    """Whether the field whose schema is at an address can be imported, as far as its type says."""
     try:
-        plan_value(read_type(column.children[names.index(name)]), request, call)
+        plan_value(read_type(address), request, call)
     except (BrokenRule, InterchangeError):
         return False
     return True
