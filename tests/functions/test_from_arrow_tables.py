@@ -105,6 +105,17 @@ def test_columns_are_stacked_as_numpy_stacks_them(count, axis):
     assert source.counts == source.due
 
 
+@pytest.mark.parametrize("selection", [{}, {"axis": 0}, {"axis": 1}])
+def test_a_stream_for_devices_is_not_used_on_the_host(selection):
+    """As for one column, whichever way the columns are copied."""
+    names = ["x", "y"]
+    source = table().as_array()
+
+    found = ix.from_arrow(source, columns=names, stream=1, **selection)
+
+    assert found.keys() == {*names} if not selection else found.size == 8
+
+
 def test_lists_are_stacked_too_and_masks_likewise():
     """Elements keep their axes, and masks have the same axes as the values."""
     pair = {"a": arrow.lists("int8", (4, 3)), "b": arrow.lists("int8", (4, 3), nulls=[2])}

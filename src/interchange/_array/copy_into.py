@@ -111,9 +111,11 @@ def copy_into_part(whole: Any, key: Any, source: Any, stream: Any, call: str) ->
     """Copy elements into a part of an array, as `copy_into`; the work is pending on all of it.
 
     `key`: the index of the part, for a view.
+    `stream`: not used where neither memory is that of a device with streams.
     """
     part = whole[key]
-    copy_into(part, source, stream, call)
+    has_streams = {whole.device.type, source.device.type} & STREAM_RULES.keys()
+    copy_into(part, source, stream if has_streams else None, call)
     work = pending_work_of(part)
     if work is not None:
         whole._pending_work = work

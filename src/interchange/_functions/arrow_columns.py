@@ -21,7 +21,7 @@ from interchange._protocols.arrow.offsets import read_lists
 from interchange._streams.events import wait_for_foreign_event
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import wait_on_host
-from interchange._streams.rules import STREAM_RULES, streams_of
+from interchange._streams.rules import streams_of
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
@@ -322,9 +322,7 @@ class Column(Values):
         start = 0
         for part in parts:
             stop = start + part.shape[0]
-            has_stream = {out.device.type, part.device.type} & STREAM_RULES.keys()
-            stream = self.job.request.stream if has_stream else None
-            copy_into_part(out, slice(start, stop), part, stream, self.call)
+            copy_into_part(out, slice(start, stop), part, self.job.request.stream, self.call)
             start = stop
         if not is_ours:
             wait_on_host(out, self.call)
@@ -387,15 +385,23 @@ def finish(column: Column, used: Column, count: int) -> Any:
     item = item if any(bits) else None
     found, copied = _array(column, bits, item)
     array = placed(job, found, count, copied=copied)
-    result: Any = array
-    if request.separate:
-        result = array, column.move_back(column.mask(bits), array.device)
-    if not request.meaning:
-        return result
-    from interchange._protocols.arrow.meaning import read_meaning  # rarely needed
+    mask = column.move_back(column.mask(bits), array.device) if request.separate else None
+    meaning = None
+    if request.meaning:
+        from interchange._protocols.arrow.meaning import read_meaning  # rarely needed
 
-    stands_for = read_meaning(elements, column.chunks)
-    return (*result, stands_for) if isinstance(result, tuple) else (result, stands_for)
+        meaning = read_meaning(elements, column.chunks)
+    return packed(array, mask, meaning, request)
+
+
+def packed(value: Any, mask: Any, meaning: Any, request: Request) -> Any:
+    """Return a value, in a tuple with what else the request has: mask and meaning."""
+    found = [value]
+    if request.separate:
+        found.append(mask)
+    if request.meaning:
+        found.append(meaning)
+    return tuple(found) if len(found) > 1 else value
 
 
 def placed(job: Import, found: Array, chunks: int, *, copied: bool) -> Array:

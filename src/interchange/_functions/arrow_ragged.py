@@ -31,7 +31,7 @@ from interchange._types.errors import ExchangeError, error_for
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
-from .arrow_columns import Column, finish, placed
+from .arrow_columns import Column, finish, packed, placed
 from .arrow_text import join_text
 
 if TYPE_CHECKING:
@@ -119,26 +119,29 @@ def import_ragged(
         data, mask, meaning = unpacked(import_items(job, plan.items, below), request)
     own = column.move_back(column.mask(bits), offsets[0].device) if request.separate else None
     mask = own if plan.items is None else (mask, own)
+    value: Any = (data, *offsets)
     if request.ragged == ARRAYS:
-        found: list[Any] = _cut(job, data, mask, offsets, own)
-    else:
-        found = [(data, *offsets), mask]
-    found = found[: 1 + request.separate]
-    if request.meaning:
-        found.append(meaning)
-    return tuple(found) if len(found) > 1 else found[0]
+        value, mask = _cut(job, data, mask, offsets, own)
+    return packed(value, mask, meaning, request)
 
 
-def _cut(job: Import, data: Any, mask: Any, offsets: list[Array], own: Array | None) -> list[Any]:
+def _cut(job: Import, data: Any, mask: Any, offsets: list[Array], own: Array | None) -> Any:
     """Return a list of the value of each list, None for a null one, and likewise of the masks."""
-    starts, *sizes = (on_host(one, job.call) for one in offsets)
-    stops = [a + b for a, b in zip(starts, sizes[0], strict=True)] if sizes else starts[1:]
-    valid = [True] * len(stops) if own is None else on_host(own, job.call)
-    rows = list(zip(starts, stops, valid, strict=False))
-    found = [[_part(data, *row[:2]) if row[2] else None for row in rows]]
+    rows = bounds_of(offsets, own, job.call)
     if own is not None and mask is not own:
-        mask = [_part(mask[0], *row[:2]) if row[2] else None for row in rows]
-    return [*found, mask]
+        mask = [_part(mask[0], start, stop) if valid else None for start, stop, valid in rows]
+    return [_part(data, start, stop) if valid else None for start, stop, valid in rows], mask
+
+
+def bounds_of(ends: Iterable[Array], valid: Array | None, call: str) -> list[tuple[int, int, bool]]:
+    """Return start and stop of each list, and whether it is not null.
+
+    `ends`: the offsets, and for views the sizes.
+    """
+    starts, *sizes = (on_host(one, call) for one in ends)
+    stops = [a + b for a, b in zip(starts, sizes[0], strict=True)] if sizes else starts[1:]
+    flags = [True] * len(stops) if valid is None else on_host(valid, call)
+    return list(zip(starts, stops, flags, strict=False))
 
 
 def _part(value: Any, start: int, stop: int) -> Any:

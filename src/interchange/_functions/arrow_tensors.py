@@ -16,8 +16,8 @@ from interchange._types.errors import UnsupportedDTypeError, show
 from interchange.abi import BrokenRule
 from interchange.abi._records import NamedTuple
 
-from .arrow_columns import Column, finish, import_column
-from .arrow_ragged import Ragged, import_ragged, level_of, on_host, unpacked
+from .arrow_columns import Column, finish, import_column, packed
+from .arrow_ragged import Ragged, bounds_of, import_ragged, level_of, on_host, unpacked
 
 if TYPE_CHECKING:
     from interchange._array import Array
@@ -118,8 +118,7 @@ def import_tensors(job: Import, plan: Tensors, nodes: list[Node]) -> Any:
     else:
         found = _tensors(values, plan, rows)
         mask = None if mask is None else _tensors(mask[0], plan, rows)
-    parts = [found, *([mask] if request.separate else []), *([meaning] if request.meaning else [])]
-    return tuple(parts) if len(parts) > 1 else found
+    return packed(found, mask, meaning, request)
 
 
 def _uniform(job: Import, plan: Tensors, nodes: list[Node], shapes: list[list[int]]) -> Any:
@@ -141,15 +140,12 @@ def _checked(
     job: Import, plan: Tensors, shapes: Array, ends: tuple[Array, ...], valid: Array | None
 ) -> list[tuple[int, int, list[int]] | None]:
     """Return start, stop and shape of each tensor, after they are checked; None for a null."""
-    starts, *sizes = (on_host(one, job.call) for one in ends)
-    stops = [a + b for a, b in zip(starts, sizes[0], strict=True)] if sizes else starts[1:]
-    rows = zip(starts, stops, on_host(shapes, job.call), strict=False)
-    flags = [True] * len(stops) if valid is None else on_host(valid, job.call)
+    rows = zip(bounds_of(ends, valid, job.call), on_host(shapes, job.call), strict=False)
     found: list[tuple[int, int, list[int]] | None] = []
-    for place, (row, is_valid) in enumerate(zip(rows, flags, strict=False)):
+    for place, ((start, stop, is_valid), shape) in enumerate(rows):
         if is_valid:
-            _check_shape(plan, tuple(row[2]), row[1] - row[0], place)
-        found.append(row if is_valid else None)
+            _check_shape(plan, tuple(shape), stop - start, place)
+        found.append((start, stop, shape) if is_valid else None)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array
-from interchange._array.copy_into import LOCKED_OF, copy_into_part
+from interchange._array.copy_into import copy_into_part
 from interchange._array.empty_arrays import empty_array
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.devices import CPU
@@ -58,8 +58,7 @@ class Buffers:
 
     def write(self, target: Array, rows: slice, source: Array) -> None:
         """Copy elements into some rows of a buffer."""
-        has_stream = target.device.type in LOCKED_OF or source.device.type in LOCKED_OF
-        copy_into_part(target, rows, source, self._stream if has_stream else None, self._call)
+        copy_into_part(target, rows, source, self._stream, self._call)
 
     def lend(self, memory: Any, rows: int) -> Any:
         """Return the values in a buffer, which is used again after the last reference to them.
