@@ -379,13 +379,3 @@ def write_offsets(out: int, width: int, count: int, source: int, step: int, /) -
     """Write offsets of the other width at `source`, or multiples of `step`."""
     given = _offsets_at(source, count, 12 - width) if source else (i * step for i in range(count))
     ctypes.memmove(out, array("i" if width == 4 else "q", given).tobytes(), count * width)
-
-
-# ---------------------------------------------------------------- bitmaps
-
-
-def pack_bits(source: int, count: int, out: int, /) -> int:
-    """Write a bit for each byte, and return how many are 1."""
-    bits = sum((byte != 0) << place for place, byte in enumerate(ctypes.string_at(source, count)))
-    ctypes.memmove(out, bits.to_bytes((count + 7) // 8, "little"), (count + 7) // 8)
-    return bits.bit_count()

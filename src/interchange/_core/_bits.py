@@ -32,6 +32,17 @@ def spread_bits(address: int, first: int, count: int, into: int) -> None:
         _bytes_at(into, count)[:] = _bits_at(address, first, count)
 
 
+def pack_bits(source: int, count: int, out: int, /) -> int:
+    """Write a bit for each byte, and return how many are 1."""
+    if not count:
+        return 0
+    np = load_numpy()
+    ones = _bytes_at(source, count) != 0
+    packed = np.packbits(ones, bitorder="little")
+    _bytes_at(out, packed.size)[:] = packed
+    return int(np.count_nonzero(ones))
+
+
 def count_bits(address: int, first: int, count: int) -> int:
     """Return how many bits of a range of a bitmap are 1."""
     if not count:

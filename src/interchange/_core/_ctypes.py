@@ -65,7 +65,6 @@ if TYPE_CHECKING:
         make_arrow_stream,
         measure_views,
         new_arrow,
-        pack_bits,
         plain_blocks,
         plain_column,
         scan_offsets,
@@ -76,7 +75,7 @@ if TYPE_CHECKING:
         take_chunks,
         write_offsets,
     )
-    from ._bits import count_bits, fill_zeros, join_blocks, spread_bits
+    from ._bits import count_bits, fill_zeros, join_blocks, pack_bits, spread_bits
     from .core_protocol import FastPath, Launcher
     from .plans import Plan
 
