@@ -136,6 +136,24 @@ def test_data_and_categories_are_not_copied(kind):
     assert again.buffers()[-1].address == storage.buffers()[-1].address
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int64", "float16", "float64", "date32"])
+def test_categories_with_the_same_values_are_equal(kind):
+    """Chunks with equal dictionaries in different memory are joined, whatever their type."""
+
+    def chunk(values):
+        numbers = np.array(values, "f2") if kind == "float16" else values
+        stored = pa.array(numbers, "int32" if kind == "date32" else kind)
+        return pa.DictionaryArray.from_arrays([1, 0], stored.cast(kind))
+
+    joined = ix.from_arrow(
+        pa.chunked_array([chunk([5, 7]), chunk([5, 7])]), storage=True, copy=True
+    )
+
+    assert joined.tolist() == [1, 0, 1, 0]
+    with pytest.raises(ix.ExchangeError, match="ARROW-TYPE-3"):
+        ix.from_arrow(pa.chunked_array([chunk([5, 7]), chunk([5, 8])]), storage=True, copy=True)
+
+
 def test_categories_are_not_copied():
     """The values of a dictionary are exported at their addresses, to every library."""
     column = pa.array(["sun", "moon", "sun"]).dictionary_encode()

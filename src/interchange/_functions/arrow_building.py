@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array, transfers
-from interchange._array.host_copies import copy_elements, fresh_memory
+from interchange._array.empty_arrays import empty_array
+from interchange._array.host_copies import copy_elements
 from interchange._protocols.arrow.elements import VARIABLE_TENSOR
 from interchange._protocols.arrow.exporting import column_of, field_of, order_in_memory
 from interchange._protocols.arrow.representations import bits_of, convert, metadata_of
@@ -550,10 +551,7 @@ def _check_items(arrays: list[Array], kind: str) -> None:
 def _concatenated(arrays: list[Array]) -> tuple[Array, Array]:
     """Return the elements of all arrays in one, each in C order, and offsets."""
     ends = list(accumulate(array.size for array in arrays))
-    dtype = arrays[0].dtype
-    ptr, block = fresh_memory(ends[-1] * dtype.itemsize)
-    spec = Spec(dtype, CPU, Layout((ends[-1],), (1,)))
-    values = _core.describe(ptr if ends[-1] else 0, spec, 0, block, block, Array)
+    values = empty_array((ends[-1],), arrays[0].dtype, CPU, Array, CALL)
     for array, end in zip(arrays, ends, strict=True):
         copy_elements(values[end - array.size : end].reshape(array.shape), array, CALL)
     kind, name = ("i", "int32") if ends[-1] <= _MOST else ("q", "int64")

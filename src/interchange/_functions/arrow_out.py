@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
-from interchange._protocols.arrow.exporting import column_of, field_of
-from interchange._protocols.arrow.representations import bits_of, convert, negotiate, read_field
+from interchange._protocols.arrow.exporting import check_keywords, column_of, field_of
+from interchange._protocols.arrow.representations import bits_of, convert, field_in, negotiate
 from interchange._protocols.host import check_host
 from interchange._streams.events import recorded_event_of
 from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
-from interchange._types.errors import ArgumentError, ExchangeError, refuse_record, show
-from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
-from interchange.abi.arrow import ARROW_ARRAY, ARROW_DEVICE_ARRAY, ARROW_SCHEMA
+from interchange._types.errors import ArgumentError, ExchangeError, show
+from interchange.abi.arrow import ARROW_ARRAY, ARROW_DEVICE_ARRAY
 from interchange.abi.arrow_formats import parse_format
 
 from .arrow_building import CALL, Builder, Options, check_name
@@ -127,7 +126,7 @@ class ArrowExport:
             plain = _export_plain(self._arrays[0], self._type, ARROW_DEVICE_ARRAY)
             if plain is not None:
                 return plain
-        _check_keywords(unknown)
+        check_keywords(unknown)
         keep, device = self._ready_on_device("__arrow_c_device_array__()")
         found: tuple[CapsuleType, CapsuleType] = _core.make_arrow(
             *self._exported(requested_schema, keep), device
@@ -138,7 +137,7 @@ class ArrowExport:
         self, requested_schema: Any = None, **unknown: Any
     ) -> CapsuleType:
         """Return a capsule of a stream of one chunk, as `__arrow_c_device_array__`."""
-        _check_keywords(unknown)
+        check_keywords(unknown)
         keep, device = self._ready_on_device("__arrow_c_device_stream__()")
         exported = self._exported(requested_schema, keep)
         found: CapsuleType = _core.make_arrow_stream(*exported, device)
@@ -148,16 +147,20 @@ class ArrowExport:
 
     def _exported(self, requested: Any, keep: Any) -> tuple[ArrowField, ArrowColumn, Any]:
         """Return type, memory and owner for a consumer, which may request a representation."""
-        field, target = self._field, self._target
+        target = self._target
         if requested is not None:
             wanted = self._read_request(requested)
             if all(array.device is CPU for array in self._arrays):
-                target = negotiate(field, wanted, self._bools)
+                target = negotiate(self._field, wanted, self._bools)
+        return self._converted(target, keep)
+
+    def _converted(self, target: ArrowField, keep: Any) -> tuple[ArrowField, ArrowColumn, Any]:
+        """Return type, memory and owner in a negotiated type."""
         memory = self._described()
-        if target is field:
-            return field, memory, keep
+        if target is self._field:
+            return target, memory, keep
         made: list[Any] = []
-        field, memory = convert(field, memory, target, made)
+        field, memory = convert(self._field, memory, target, made)
         return field, memory, (keep, made)
 
     def _described(self) -> ArrowColumn:
@@ -191,13 +194,7 @@ class ArrowExport:
 
     def _read_request(self, requested: Any) -> ArrowField:
         """Return a requested type; refuse one that is incompatible (ARROW-METHOD-2)."""
-        if type(requested) is not PyCapsule or capsule_name(requested) != ARROW_SCHEMA:
-            what = f"requested_schema={show(requested)}"
-            raise ArgumentError(CALL, what, "ARROW-CAP-1", "pass a capsule of a schema")
-        try:
-            wanted = read_field(capsule_pointer(requested, ARROW_SCHEMA))
-        except BrokenRule as broken:
-            refuse_record(CALL, broken)
+        wanted = field_in(requested, "requested_schema", CALL)
         count = len(self._field.children)
         if self._field.format == "+s" and len(wanted.children) != count:
             what = f"a schema of {len(wanted.children)} fields was requested"
@@ -206,13 +203,6 @@ class ArrowExport:
 
 
 ArrowExport.__module__ = "interchange"
-
-
-def _check_keywords(unknown: dict[str, Any]) -> None:
-    """Refuse keywords of a later version of the interface."""
-    named = [name for name, value in unknown.items() if value is not None]
-    if named:
-        raise NotImplementedError(f"unknown keywords {named} [ARROW-METHOD-3]")
 
 
 def _names_of(field: ArrowField) -> list[str]:

@@ -8,23 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
-from interchange._protocols.arrow.representations import (
-    convert,
-    metadata_of,
-    negotiate,
-    read_field,
-)
+from interchange._protocols.arrow.representations import extension_of, field_in, negotiate
 from interchange._protocols.protocol_attributes import is_mapping
 from interchange._types.errors import (
     ArgumentError,
     NoProtocolError,
     ViewError,
-    refuse_record,
     show,
 )
-from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
-from interchange.abi.arrow import ARROW_FLAG_NULLABLE, ARROW_SCHEMA
-from interchange.abi.arrow_formats import EXTENSION_NAME, parse_format
+from interchange.abi.arrow import ARROW_FLAG_NULLABLE
+from interchange.abi.arrow_formats import parse_format
 
 from .arrow_out import ArrowExport, refuse_without_native, to_arrow
 
@@ -77,7 +70,7 @@ class ArrowStreamExport:
         """
         wanted = self._schema
         if requested_schema is not None:
-            wanted = _field_in(requested_schema, "requested_schema")
+            wanted = field_in(requested_schema, "requested_schema", _CALL)
         started = self._start()
         self._started, self._is_consumed = None, self._once
         try:
@@ -185,10 +178,7 @@ class _Reader:
 
 def _exported(batch: ArrowExport, target: ArrowField | None) -> tuple[ArrowField, ArrowColumn, Any]:
     """Return type, memory and owner of a batch, in a negotiated type."""
-    keep = batch._ready_on_host(_CALL)
-    made: list[Any] = []
-    field, memory = convert(batch._field, batch._described(), target or batch._target, made)
-    return field, memory, (keep, made)
+    return batch._converted(target or batch._target, batch._ready_on_host(_CALL))
 
 
 # ---------------------------------------------------------------- types
@@ -211,7 +201,7 @@ def _ordered(
 
 def _difference(field: ArrowField, memory: ArrowColumn, wanted: ArrowField, of: str = "") -> str:
     """Return how a batch differs from the stream's type; empty if it does not."""
-    if field.format != wanted.format or _extension_of(field) != _extension_of(wanted):
+    if field.format != wanted.format or extension_of(field) != extension_of(wanted):
         return f"has {_name_of(field)}{of}, and the stream has {_name_of(wanted)}"
     if memory.null_count and not wanted.flags & ARROW_FLAG_NULLABLE:
         return f"has nulls{of}, and the stream has a field that is not nullable"
@@ -237,25 +227,9 @@ def _listed(names: list[str]) -> str:
 
 def _name_of(field: ArrowField) -> str:
     """Return the name of a type in a message."""
-    extension = _extension_of(field)
+    extension = extension_of(field)
     name = parse_format(field.format).name
     return name if extension is None else f"{extension.decode('utf-8', 'replace')} of {name}"
-
-
-def _extension_of(field: ArrowField) -> bytes | None:
-    """Return the name of an extension type."""
-    return None if field.metadata is None else metadata_of(field).get(EXTENSION_NAME)
-
-
-def _field_in(x: Any, what: str) -> ArrowField:
-    """Return the type in a capsule."""
-    if type(x) is not PyCapsule or capsule_name(x) != ARROW_SCHEMA:
-        hint = "pass a capsule of a schema"
-        raise ArgumentError(_CALL, f"{what}={show(x)}", "ARROW-CAP-1", hint)
-    try:
-        return read_field(capsule_pointer(x, ARROW_SCHEMA))
-    except BrokenRule as broken:
-        refuse_record(_CALL, broken)
 
 
 # ---------------------------------------------------------------- the function
@@ -318,5 +292,5 @@ def to_arrow_stream(batches: Iterable[Any], /, schema: Any = None) -> ArrowStrea
     field = None
     if schema is not None:
         method = getattr(schema, "__arrow_c_schema__", None)
-        field = _field_in(schema if method is None else method(), "schema")
+        field = field_in(schema if method is None else method(), "schema", _CALL)
     return ArrowStreamExport(batches, field, once=iterator is batches)

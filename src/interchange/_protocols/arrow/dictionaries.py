@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._types.devices import CPU
+from interchange._types.dtypes import DType
 from interchange._types.errors import UnsupportedDeviceError, clip
 from interchange._types.layout import MOST_AXES
 from interchange.abi import BrokenRule
@@ -17,6 +18,7 @@ from interchange.abi.arrow import ArrowArray, ArrowColumn, ArrowSchema
 from interchange.abi.arrow_formats import parse_format
 
 from .buffers import check_node
+from .exporting import check_keywords
 from .types import read_type
 
 if TYPE_CHECKING:
@@ -118,13 +120,6 @@ class Categories:
         return found
 
 
-def check_keywords(unknown: dict[str, Any]) -> None:
-    """Refuse keywords of a later version of the interface."""
-    named = [name for name, value in unknown.items() if value is not None]
-    if named:
-        raise NotImplementedError(f"unknown keywords {named} [ARROW-METHOD-3]")
-
-
 # ---------------------------------------------------------------- structs, read
 
 
@@ -177,9 +172,10 @@ def _have_one_content(field: ArrowField, one: ArrowColumn, other: ArrowColumn) -
     if one[:3] != other[:3] or one.null_count or one.offset or field.dictionary is not None:
         return False
     if width is None:
-        sizes = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4}
-        size = sizes.get(form.stored or "")
-        return size is not None and _are_equal(one, other, 1, one.length * size * form.each)
+        if form.stored is None or form.kind == "bool":  # bits
+            return False
+        size = DType.of(form.stored).itemsize
+        return _are_equal(one, other, 1, one.length * size * form.each)
     offsets = (one.length + 1) * width
     if not one.length or not _are_equal(one, other, 1, offsets):
         return not one.length

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import (
     CopyNeededError,
@@ -35,6 +35,13 @@ _BYTES_OF_BOOLS: Final = ArrowField(
     "c", metadata=encode_metadata([(EXTENSION_NAME, BOOL8.encode()), (EXTENSION_METADATA, b"")])
 )
 _MOST: Final = 2**31 - 1  # elements of a fixed-size list
+
+
+def check_keywords(unknown: dict[str, Any]) -> None:
+    """Refuse keywords of a later version of the interface."""
+    named = [name for name, value in unknown.items() if value is not None]
+    if named:
+        raise NotImplementedError(f"unknown keywords {named} [ARROW-METHOD-3]")
 
 
 def field_of(

@@ -25,7 +25,7 @@ from interchange.abi.arrow_formats import (
 
 from .dictionaries import Categories, read_column
 from .elements import TENSOR, read_elements
-from .representations import metadata_of, read_field
+from .representations import extension_of, metadata_of, read_field
 from .types import read_type
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class Meaning:
     @property
     def extension(self) -> str | None:
         """The name of the extension type."""
-        name = metadata_of(self._top).get(EXTENSION_NAME)
+        name = extension_of(self._top)
         return None if name is None else name.decode("utf-8", "replace")
 
     @property

@@ -11,9 +11,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
+from interchange._types.errors import ArgumentError, refuse_record, show
 from interchange._types.layout import MOST_AXES
-from interchange.abi import buffer_address
-from interchange.abi.arrow import ARROW_FLAG_NULLABLE, ArrowField, ArrowSchema
+from interchange.abi import (
+    BrokenRule,
+    PyCapsule,
+    buffer_address,
+    capsule_name,
+    capsule_pointer,
+)
+from interchange.abi.arrow import ARROW_FLAG_NULLABLE, ARROW_SCHEMA, ArrowField, ArrowSchema
 from interchange.abi.arrow_formats import (
     EXTENSION_METADATA,
     EXTENSION_NAME,
@@ -59,6 +66,21 @@ def read_field(address: int, depth: int = MOST_AXES) -> ArrowField:
     )
 
 
+def field_in(x: Any, what: str, call: str) -> ArrowField:
+    """Return the type in a capsule, the argument `what` of a call.
+
+    Raises ArgumentError: it is no capsule of a schema (ARROW-CAP-1).
+    Raises ExchangeError: as `read_type`.
+    """
+    if type(x) is not PyCapsule or capsule_name(x) != ARROW_SCHEMA:
+        hint = "pass a capsule of a schema"
+        raise ArgumentError(call, f"{what}={show(x)}", "ARROW-CAP-1", hint)
+    try:
+        return read_field(capsule_pointer(x, ARROW_SCHEMA))
+    except BrokenRule as broken:
+        refuse_record(call, broken)
+
+
 def metadata_of(field: ArrowField) -> dict[bytes, bytes]:
     """Return the metadata of a type to be exported."""
     return {} if field.metadata is None else decode_metadata(_address_of(field.metadata))
@@ -69,7 +91,7 @@ def _address_of(block: bytes | bytearray) -> int:
     return buffer_address(memoryview(block))
 
 
-def _extension_of(field: ArrowField) -> bytes | None:
+def extension_of(field: ArrowField) -> bytes | None:
     """Return the name of an extension type, or None."""
     return None if field.metadata is None else _extension_in(field.metadata)
 
@@ -98,7 +120,7 @@ def bits_of(field: ArrowField) -> ArrowField:
         children = tuple(map(bits_of, field.children))
         return field if children == field.children else field._replace(children=children)
     metadata = field.metadata
-    if metadata is None or isinstance(field, KeptField) or _extension_of(field) != BOOL8.encode():
+    if metadata is None or isinstance(field, KeptField) or extension_of(field) != BOOL8.encode():
         return field
     return field._replace(format="b", metadata=_without_extension(metadata))
 
@@ -121,11 +143,11 @@ def _unasked(field: ArrowField, bools: str | None) -> ArrowField:
 def _negotiated(field: ArrowField, wanted: ArrowField, bools: str | None) -> ArrowField | None:
     """Return the type that meets a request for one level, or None for other data."""
     found: ArrowField | None = field
-    extension = _extension_of(field)
+    extension = extension_of(field)
     if extension == BOOL8.encode():
         keeps = bools == "bytes" or (bools is None and field.format == wanted.format)
         found = field if keeps else bits_of(field)
-        extension = _extension_of(found)
+        extension = extension_of(found)
     elif field.format == "+s" == wanted.format:
         found = _struct(field, wanted, bools)
     elif _is_list(field) and _is_list(wanted):
@@ -134,7 +156,7 @@ def _negotiated(field: ArrowField, wanted: ArrowField, bools: str | None) -> Arr
             return None
         child = _negotiated(field.children[0], wanted.children[0], bools)
         found = child and field._replace(format=wanted.format, children=(child,))
-    if found is None or found.format != wanted.format or extension != _extension_of(wanted):
+    if found is None or found.format != wanted.format or extension != extension_of(wanted):
         return None
     if (field.dictionary is None) is not (wanted.dictionary is None):
         return None
