@@ -131,12 +131,17 @@ def count(needs: str) -> dict[str, float]:
             log = Path(folder, "log").read_text(encoding="utf-8", errors="replace")
             raise CannotTellError(f"the process under valgrind ended badly: {log[-2000:]}")
         totals = dict(filter(None, map(_total_of, Path(folder).glob("out.*"))))
+    return least_counts(totals)
+
+
+def least_counts(totals: dict[str, int]) -> dict[str, float]:
+    """Return the instructions of one run of each kind, of the filling that took the fewest."""
     found = {}
     for number, kind in enumerate(KINDS):
         spent = [
             totals[f"{number}.1.{filling}"] - totals[f"{number}.0.{filling}"]
             for filling in range(FILLINGS)
-            if f"{number}.0.{filling}" in totals
+            if {f"{number}.0.{filling}", f"{number}.1.{filling}"} <= totals.keys()
         ]
         if spent:
             found[kind.name] = round(min(spent) / (kind.loops[1] - kind.loops[0]), 1)

@@ -138,6 +138,21 @@ def test_a_quick_run_prints_every_call_with_both_cores(tmp_path):
 # ---------------------------------------------------------------- instructions
 
 
+def test_the_count_is_that_of_the_filling_with_the_fewest_instructions():
+    """A kind that was not run to its end is not counted."""
+    few, more = instructions.KINDS[0].loops
+    totals = {
+        "0.0.0": 5,
+        "0.1.0": 5 + 90 * (more - few),
+        "0.0.1": 7,
+        "0.1.1": 7 + 80 * (more - few),
+    }
+
+    found = instructions.least_counts({**totals, "1.0.0": 5})
+
+    assert found == {instructions.KINDS[0].name: 80.0}
+
+
 def test_a_count_may_differ_by_three_percent():
     """A decrease counts as well, so that the new count is written."""
     then = {"import": 1000.0, "export": 1000.0, "view": 1000.0}
