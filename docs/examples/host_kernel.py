@@ -27,4 +27,4 @@ def image():
         command = ["cc", "-O1", "-shared", "-fPIC", "-xc", "-", "-o", library.name]
         subprocess.run(command, input=SOURCE, text=True, check=True)
         entry = ctypes.cast(ctypes.CDLL(library.name).axpy, ctypes.c_void_p).value
-    return f"emucuda host code 1\naxpy {entry:#x} 0 0 0x0 v8 a8:1:r a8:1:rw\n".encode() + b"\0"
+    return f"emucuda host code 2\naxpy {entry:#x} 0 0 0x0 v8 a8:1:r a8:1:rw\n".encode() + b"\0"

@@ -3,10 +3,9 @@
 #include <string.h>
 
 #define ENTRY(name)                                                                        \
-    int32_t name(void **values, int32_t *dims, int64_t first, int64_t last, void *shared, \
-                 void *frames, void **handles)
+    int32_t name(void **values, int32_t *dims, int64_t first, int64_t last, void **work)
 #define VALUE(type, index) (*(type *)values[index])
-#define UNUSED (void)values, (void)dims, (void)first, (void)last, (void)shared, (void)frames, (void)handles
+#define UNUSED (void)values, (void)dims, (void)first, (void)last, (void)work
 
 /* y[i] += a * x[i], one thread for each i; v8 a8:1:r a8:1:rw */
 ENTRY(axpy)
@@ -38,9 +37,11 @@ ENTRY(paint)
 ENTRY(observe)
 {
     size_t threads = (size_t)dims[0] * dims[1] * dims[2];
+    void *shared = work[0], *frames = work[1], **handles = work[2], *more = work[3];
     memset(shared, 1, SHARED);
     memset(frames, 2, FRAME * threads);
     memset(handles, 3, sizeof *handles * threads);
+    memset(more, 4, 100 + 20 * threads);
     int64_t seen[] = {dims[0],
                       dims[1],
                       dims[2],
@@ -50,10 +51,13 @@ ENTRY(observe)
                       dims[6],
                       dims[7],
                       dims[8],
+                      dims[9],
                       first,
                       last,
                       (uintptr_t)shared % 64,
                       (uintptr_t)frames % 64,
+                      (uintptr_t)more % 64,
+                      (uintptr_t)work[4],
                       VALUE(int8_t, 0),
                       VALUE(int16_t, 1),
                       VALUE(int32_t, 2),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from interchange_conformance.emucuda import building
 
-TITLE = "emucuda host code 1\n"
+TITLE = "emucuda host code 2\n"
 AXPY = "axpy", 0, 0, "v8 a8:1:r a8:1:rw"
 PAINT = "paint", 0, 0, "v4 a4:2:w"
-OBSERVE = "observe", 1024, 48, "v1 v2 v4 v8 v16 a8:1:w"
+OBSERVE = "observe", 1024, 48, "w100:20 p0x1230 v1 v2 v4 v8 v16 a8:1:w"
 STRAY = "stray", 0, 0, "v4"
 DIVERGE = "diverge", 0, 0, ""
 

@@ -87,15 +87,15 @@ def test_a_kernel_learns_its_shape_and_its_memory(cuda, kernels, streams, memory
     wide = (ctypes.c_int64 * 2)(-5, -6)
     shape = {"grid": (5, 6, 7), "block": (2, 3, 4), "shared": 10}
     kernels.launch(
-        kernels.function(OBSERVE), streams[0], *small, wide, doubles(memory, 22), **shape
+        kernels.function(OBSERVE), streams[0], *small, wide, doubles(memory, 25), **shape
     )
     cuda.cuStreamSynchronize(streams[0])
-    seen = struct.unpack("22q", cuda.emulator.read(memory, 176))
+    seen = struct.unpack("25q", cuda.emulator.read(memory, 200))
 
-    assert seen[:11] == (2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 210)
-    assert seen[11:13] == (0, 0)
-    assert seen[13:20] == (-1, -2, -3, -4, 0, -5, -6)
-    assert seen[20:] == (1, 2)
+    assert seen[:12] == (2, 3, 4, 5, 6, 7, 0, 0, 0, 10, 0, 210)
+    assert seen[12:16] == (0, 0, 0, 0x1230)
+    assert seen[16:23] == (-1, -2, -3, -4, 0, -5, -6)
+    assert seen[23:] == (1, 2)
 
 
 def test_a_kernel_runs_in_protect_mode(run_child, kernel_library):
@@ -105,7 +105,7 @@ def test_a_kernel_runs_in_protect_mode(run_child, kernel_library):
         + r"""
 import ctypes, sys
 entry = ctypes.cast(ctypes.CDLL(sys.argv[1]).paint, ctypes.c_void_p).value
-image = f"emucuda host code 1\npaint {entry:#x} 0 0 0x0 v4 a4:2:w"
+image = f"emucuda host code 2\npaint {entry:#x} 0 0 0x0 v4 a4:2:w"
 function = d.cuModuleGetFunction(d.cuModuleLoadData(image.encode() + bytes(1))[1], b"paint")[1]
 address = int(d.cuMemAlloc(16)[1])
 types = ctypes.c_int32, *[ctypes.c_int64] * 5

@@ -29,7 +29,11 @@ BAD_LINES = {
     "shared is too large": "k 0x10 99999999999999999999 0 0x0",
     "no status": "k 0x10 0 0",
     "status is odd": "k 0x10 0 0 0x11",
-    "unknown parameter": "k 0x10 0 0 0x0 w8",
+    "unknown parameter": "k 0x10 0 0 0x0 x8",
+    "memory without a size for threads": "k 0x10 0 0 0x0 w8",
+    "memory of a negative size": "k 0x10 0 0 0x0 w8:-1",
+    "too much memory for a thread": "k 0x10 0 0 0x0 w0:524289",
+    "an address in decimal": "k 0x10 0 0 0x0 p16",
     "a value without a size": "k 0x10 0 0 0x0 v",
     "a value of three bytes": "k 0x10 0 0 0x0 v3",
     "a value that is too large": "k 0x10 0 0 0x0 v32",
@@ -55,7 +59,7 @@ def test_a_malformed_image_is_refused(cuda, lines):
 
 def test_an_image_of_another_version_is_refused(cuda):
     """The format may have another meaning in another version."""
-    assert cuda.code("cuModuleLoadData", b"emucuda host code 2\n\0") == "INVALID_IMAGE"
+    assert cuda.code("cuModuleLoadData", b"emucuda host code 1\n\0") == "INVALID_IMAGE"
 
 
 LIMITS = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .llvm.compiled import HostKernel
     from .types import ScalarType
 
-_FORMAT: Final = "emucuda host code 1"
+_FORMAT: Final = "emucuda host code 2"
 
 
 def host_image(kernel: HostKernel, status: Any) -> bytes:
@@ -28,6 +28,7 @@ def host_image(kernel: HostKernel, status: Any) -> bytes:
     where = ctypes.addressof(status) if status is not None else 0
     words = [
         f"{program.name} {entry:#x} {program.shared_bytes} {kernel.frame_size} {where:#x}",
+        *(f"w{piece.per_block}:{piece.per_thread}" for piece in kernel.pieces),
         *(_parameter(program, place, type_) for place, type_ in enumerate(program.arguments)),
     ]
     return f"{_FORMAT}\n{' '.join(words)}\n".encode() + b"\0"

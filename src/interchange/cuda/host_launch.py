@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _FEW_THREADS: Final = 4096
 """Up to this number of threads, one worker runs all."""
 _LINE: Final = 64  # [bytes], of the processor's cache
+_POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 
 
 class _Pool:
@@ -63,10 +65,21 @@ class _Pool:
 _pool: Final = _Pool()
 
 
-def _aligned(size: int) -> tuple[Any, int]:
-    """Return memory, and an address in it that is aligned to a cache line."""
-    memory = (ctypes.c_char * (size + _LINE)).from_buffer(bytearray(size + _LINE))
-    return memory, -(-ctypes.addressof(memory) // _LINE) * _LINE
+class _Work:
+    """The memory of one block at a time, each part at a multiple of a cache line."""
+
+    def __init__(self, kernel: HostKernel, threads: int, shared_bytes: int) -> None:
+        shared = kernel.program.shared_bytes + shared_bytes
+        own = [(shared, 0), (0, kernel.frame_size), (0, _POINTER * bool(kernel.frame_size))]
+        sizes = [block + thread * threads for block, thread in (*own, *kernel.pieces)]
+        rounded = [-(-size // _LINE) * _LINE for size in sizes]
+        self._memory = (ctypes.c_char * (sum(rounded) + _LINE)).from_buffer(
+            bytearray(sum(rounded) + _LINE)
+        )
+        first = -(-ctypes.addressof(self._memory) // _LINE) * _LINE
+        *places, _ = accumulate(rounded, initial=first)
+        self._places = (ctypes.c_void_p * len(places))(*places)
+        self.address = ctypes.addressof(self._places)
 
 
 def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tuple[int, int]:
@@ -76,18 +89,14 @@ def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tup
     states = []
 
     def part(worker: int) -> int:
-        dims = (ctypes.c_int32 * 9)(*configuration.block, *configuration.grid, 0, 0, 0)
+        shared_bytes = configuration.shared_bytes
+        dims = (ctypes.c_int32 * 10)(
+            *configuration.block, *configuration.grid, 0, 0, 0, shared_bytes
+        )
         states.append(dims)
-        kept, shared = _aligned(kernel.program.shared_bytes)
-        frames, first_frame = _aligned(kernel.frame_size * threads)
-        handles = (ctypes.c_void_p * (threads if kernel.frame_size else 1))()
+        work = _Work(kernel, threads, shared_bytes)
         first, last = (blocks * (worker + k) // workers for k in (0, 1))
-        code = kernel.run(
-            packed.place, ctypes.addressof(dims), first, last, shared, first_frame,
-            ctypes.addressof(handles),
-        )  # fmt: skip
-        del kept, frames
-        return int(code)
+        return int(kernel.run(packed.place, ctypes.addressof(dims), first, last, work.address))
 
     codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
     return max(codes), max(dims[6] for dims in states)

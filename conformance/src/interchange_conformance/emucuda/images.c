@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MARK "emucuda host code "
-#define TITLE MARK "1\n"
+#define TITLE MARK "2\n"
 #define MOST_BYTES 32764     /* of parameters: what a real driver takes */
 #define MOST_FRAME (1 << 19) /* [bytes] of a thread, as much as its local memory */
 
@@ -133,10 +133,35 @@ static bool read_array(const char **at, struct kernel *kernel)
     return true;
 }
 
+/* ---- memory of a block ---- */
+
+static bool read_piece(const char **at, struct kernel *kernel, bool address)
+{
+    struct piece piece = {0};
+    uint64_t block, thread, where;
+    if (address) {
+        if (!read_address(at, &where))
+            return false;
+        piece.address = (void *)where;
+    } else {
+        if (!read_number(at, 10, INT32_MAX, &block) || *(*at)++ != ':')
+            return false;
+        if (!read_number(at, 10, MOST_FRAME, &thread))
+            return false;
+        piece.block = block;
+        piece.thread = thread;
+    }
+    kernel->pieces =
+        realloc(kernel->pieces, (kernel->piece_count + 1) * sizeof *kernel->pieces);
+    kernel->pieces[kernel->piece_count++] = piece;
+    return true;
+}
+
 static bool read_parameter(const char **at, struct kernel *kernel)
 {
     char kind = *(*at)++;
-    bool fine = (kind == 'v' && read_value(at, kernel)) || (kind == 'a' && read_array(at, kernel));
+    bool fine = (kind == 'v' && read_value(at, kernel)) || (kind == 'a' && read_array(at, kernel)) ||
+                ((kind == 'w' || kind == 'p') && read_piece(at, kernel, kind == 'p'));
     return fine && ends_word(**at) && kernel->size <= MOST_BYTES;
 }
 

@@ -3,8 +3,8 @@
  * A program that can compile a kernel for the host's processor loads it as a module whose image is
  * this text, which ends with NUL:
  *
- *     emucuda host code 1
- *     NAME ENTRY SHARED FRAME STATUS PARAM PARAM ...
+ *     emucuda host code 2
+ *     NAME ENTRY SHARED FRAME STATUS WORD WORD ...
  *
  * with one line per kernel, and one space or more between words.
  *
@@ -15,7 +15,9 @@
  * STATUS  address, in hex, of an int32_t in host memory, or 0x0. What went wrong in a run is stored
  *         there if it is 0: the number of the place whose index was out of bounds, or -1 for a
  *         divergent barrier. With 0x0 that is a report, beside those of the race detector.
- * PARAM   v8          a value of 8 bytes; 1, 2, 4 and 16 do as well
+ * WORD    w64:8       memory of a block, of 64 bytes and 8 for each thread, and
+ *         p0x...      an address, in hex, that is passed as it is: one more item of `work`
+ *         v8          a parameter: a value of 8 bytes; 1, 2, 4 and 16 do as well
  *         a4:2:rw     an array with elements of 4 bytes and 2 axes, which the kernel reads and
  *                     writes; r, w, and - for one that it leaves alone, do as well
  *
@@ -32,16 +34,18 @@
  *
  * parameters  one address per kernel parameter, of a value that is only read; addresses of arrays
  *             are those at which the host may touch them
- * dims        block x, y, z, grid x, y, z, and three zeros, of which the first becomes the number
- *             of a place whose index was out of bounds
- * shared      shared memory of a block, static and dynamic, at a multiple of 64
- * frames      FRAME bytes for each thread of a block, at a multiple of 64
- * handles     one pointer for each thread of a block
+ * dims        block x, y, z, grid x, y, z, three zeros, of which the first becomes the number of a
+ *             place whose index was out of bounds, and the bytes of dynamic shared memory
+ * work        memory of one block at a time, each at a multiple of 64, and not cleared:
+ *             0  shared memory, static and then dynamic
+ *             1  FRAME bytes for each thread
+ *             2  one pointer for each thread
+ *             3, 4 ...  the words w and p of the image, in their order
  *
  * Returns 1 where threads of a block wait at different barriers, or have left while others wait,
  * else 0. */
 typedef int32_t entry_function(void **parameters, int32_t *dims, int64_t first, int64_t last,
-                               void *shared, void *frames, void **handles);
+                               void **work);
 
 struct value { /* one kernel parameter */
     unsigned offset, size; /* [bytes] */
@@ -54,6 +58,11 @@ struct array {
     bool reads, writes;
 };
 
+struct piece { /* one item of `work`, from WORK_OWN on */
+    size_t block, thread; /* memory for a block, and for each thread of it [bytes] */
+    void *address;        /* or what is passed instead */
+};
+
 struct kernel {
     struct handle handle;
     struct kernel *next; /* in its module */
@@ -64,7 +73,8 @@ struct kernel {
     int32_t *status;      /* or NULL */
     struct value *values;
     struct array *arrays;
-    unsigned value_count, array_count;
+    struct piece *pieces;
+    unsigned value_count, array_count, piece_count;
     unsigned size; /* of all values [bytes] */
     int dynamic;   /* dynamic shared memory at most [bytes] */
     int carveout;  /* CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT */
@@ -83,12 +93,14 @@ struct launch { /* never changed: clones of an operation share it */
     const struct kernel *kernel;
     int32_t dims[6];
     size_t shared;  /* of a block, static and dynamic [bytes] */
+    size_t dynamic; /* of it [bytes] */
     void *values[]; /* where each kernel parameter is: behind this array */
 };
 
 #define MAX_THREADS 1024
 #define MAX_SHARED 49152 /* [bytes] of a block */
 #define MAX_AXES 64
+#define WORK_OWN 3 /* items of `work` that every kernel has */
 
 bool image_known(const char *image); /* ours, if perhaps malformed */
 bool image_read(const char *image, struct module *module);

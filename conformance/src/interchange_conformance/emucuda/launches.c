@@ -28,6 +28,7 @@ static struct launch *launch_new(struct kernel *kernel, const struct shape *shap
     launch->references = 1;
     launch->kernel = kernel;
     launch->shared = kernel->shared + shape->shared;
+    launch->dynamic = shape->shared;
     for (int i = 0; i < 3; i++) {
         launch->dims[i] = (int32_t)shape->block[i];
         launch->dims[3 + i] = (int32_t)shape->grid[i];

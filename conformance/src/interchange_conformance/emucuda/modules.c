@@ -20,6 +20,7 @@ static void free_all(struct module *module)
         next = kernel->next;
         free(kernel->values);
         free(kernel->arrays);
+        free(kernel->pieces);
         free(kernel);
     }
     free(module);

@@ -11,11 +11,6 @@
 
 /* ---- memory of blocks ---- */
 
-struct workspace { /* parts of the scratch memory of the stream */
-    void *shared, *frames;
-    void **handles;
-};
-
 static size_t lines(size_t size)
 {
     return (size + LINE - 1) & ~(LINE - 1);
@@ -32,18 +27,40 @@ static bool scratch_grow(struct scratch *scratch, size_t size)
     return scratch->start != NULL;
 }
 
-static bool reserve_workspace(const struct launch *launch, struct scratch *scratch, struct workspace *workspace)
+/* An item of `work`; its size, and the address where it is not memory of the block. */
+static size_t work_size(const struct launch *launch, size_t item, void **address)
 {
+    const struct kernel *kernel = launch->kernel;
     const int32_t *block = launch->dims;
     size_t threads = (size_t)block[0] * (size_t)block[1] * (size_t)block[2];
-    size_t shared = lines(launch->shared), frames = lines(launch->kernel->frame * threads);
-    size_t handles = lines(threads * sizeof *workspace->handles);
-    if (!scratch_grow(scratch, shared + frames + handles))
-        return false;
-    workspace->shared = scratch->start;
-    workspace->frames = (char *)scratch->start + shared;
-    workspace->handles = (void **)((char *)workspace->frames + frames);
-    return true;
+    const struct piece own[WORK_OWN] = {
+        {.block = launch->shared},
+        {.thread = kernel->frame},
+        {.thread = sizeof(void *)},
+    };
+    const struct piece *piece = item < WORK_OWN ? &own[item] : &kernel->pieces[item - WORK_OWN];
+    *address = piece->address;
+    return lines(piece->block + piece->thread * threads);
+}
+
+/* The items are parts of the scratch memory of the stream, which begins with their addresses. */
+static void **reserve_work(const struct launch *launch, struct scratch *scratch)
+{
+    size_t count = WORK_OWN + launch->kernel->piece_count, head = lines(count * sizeof(void *));
+    size_t size = head;
+    void *address;
+    for (size_t i = 0; i < count; i++)
+        size += work_size(launch, i, &address);
+    if (!scratch_grow(scratch, size))
+        return NULL;
+    void **work = scratch->start;
+    char *next = (char *)scratch->start + head;
+    for (size_t i = 0; i < count; i++) {
+        size = work_size(launch, i, &address);
+        work[i] = address ? address : next;
+        next += size;
+    }
+    return work;
 }
 
 /* ---- errors ---- */
@@ -77,15 +94,15 @@ static void record_error(const struct op *op, int32_t wrong)
 void launch_run(struct op *op)
 {
     const struct launch *launch = op->payload.launch;
-    int32_t dims[9] = {0};
-    struct workspace workspace;
+    int32_t dims[10] = {0};
+    void **work = reserve_work(launch, &op->stream->scratch);
     memcpy(dims, launch->dims, sizeof launch->dims);
+    dims[9] = (int32_t)launch->dynamic;
     int64_t blocks = (int64_t)dims[3] * dims[4] * dims[5];
-    if (!reserve_workspace(launch, &op->stream->scratch, &workspace)) {
+    if (!work) {
         report(op, "out of memory", "finds none for its blocks, and does not run", 0);
         return;
     }
-    int32_t diverged = launch->kernel->entry((void **)launch->values, dims, 0, blocks, workspace.shared,
-                                             workspace.frames, workspace.handles);
+    int32_t diverged = launch->kernel->entry((void **)launch->values, dims, 0, blocks, work);
     record_error(op, dims[6] ? dims[6] : diverged ? DIVERGED : 0);
 }

@@ -98,6 +98,8 @@ class HostKernel:
         The LLVM IR of the kernel, before optimisation.
     frame_size : int
         Size of a thread's coroutine frame [bytes], 0 if threads do not wait.
+    pieces : list of Piece
+        Other memory that a block uses.
     """
 
     def __init__(self, program: Program, *, checks: bool = False, level: int | None = None) -> None:
@@ -106,13 +108,13 @@ class HostKernel:
         self._level = usual if level is None else level
         with locked():
             self._host = this_host()
-            module = host_module(program, checks=checks)
+            module, self.pieces = host_module(program, checks=checks)
             module.data_layout = self._host.layout
             self.llvm: str = str(module)
             parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")
             self._engine = _load(self._host, cache.get_or_compile(parts, self._compile))
         pointer, size = ctypes.c_void_p, ctypes.c_int64
-        kinds = (pointer, pointer, size, size, pointer, pointer, pointer)
+        kinds = (pointer, pointer, size, size, pointer)
         self.run: Any = self._function("run", ctypes.c_int32, *kinds)
         self.frame_size: int = int(self._function("frame_size", size)())
 

@@ -8,7 +8,7 @@ that the caller provides: `frame_size` returns the size of one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -29,6 +29,18 @@ SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
 """Each has three numbers among the parameters of a thread."""
 FRAME_ALIGNMENT: Final = 64
 """Alignment of the frame of a coroutine [bytes]."""
+SHARED, FRAMES, HANDLES = range(3)
+"""Items of ``work`` that every kernel has: see `Blocks`."""
+DYNAMIC_BYTES: Final = 9
+"""Index in ``dims`` of the size of dynamic shared memory."""
+
+
+class Piece(NamedTuple):
+    """Memory of a block that the code of a kernel uses: one more item of ``work``."""
+
+    # size for a block, and for each thread of it [bytes]
+    per_block: int
+    per_thread: int
 
 
 class _Token(ir.Type):  # type: ignore[misc]
@@ -103,14 +115,15 @@ class HostCode(Code):
         self.checks = checks
         flat = flat_types(program.arguments)
         result = POINTER if program.has_barrier else ir.VoidType()
-        rest = [*[I32] * (3 * len(SPECIALS)), *[POINTER] * 3]  # shared memory, frames, status
+        rest = [*[I32] * (3 * len(SPECIALS)), *[POINTER] * 4]  # shared memory, frames, status, work
         function = ir.Function(module, ir.FunctionType(result, [*flat, *rest]), "thread")
         function.linkage = "internal"
         super().__init__(program, module, function)
         first = len(flat)
         self._specials = function.args[first : first + 3 * len(SPECIALS)]
-        self._shared, self._frames, self._status = function.args[-3:]
+        self._shared, self._frames, self._status, self._work = function.args[-4:]
         self._barriers = 0
+        self.pieces: list[Piece] = []
         if program.has_barrier:
             self._begin_coroutine()
         else:
@@ -124,6 +137,14 @@ class HostCode(Code):
     def shared(self, array: ArrayValue) -> Any:
         """Return an address in the memory of the block."""
         return self.b.gep(self._shared, [I64(array.offset)], source_etype=I8)
+
+    def piece(self, per_block: int, per_thread: int = 0) -> Any:
+        """Return the address of more memory of the block, which is not cleared."""
+        self.pieces.append(Piece(per_block, per_thread))
+        place = self.slots.gep(self._work, [I32(HANDLES + len(self.pieces))], source_etype=POINTER)
+        found = self.slots.load(place, typ=POINTER)
+        found.set_metadata("invariant.load", self.module.add_metadata([]))
+        return found
 
     def library_name(self, name: str, type_: ScalarType) -> str:
         """Return the name in the C library."""
@@ -210,15 +231,19 @@ class HostCode(Code):
 
 
 class Blocks:
-    """The function ``run(params, dims, first, last, shared, frames, handles)``, of some blocks.
+    """The function ``run(params, dims, first, last, work)``, of some blocks.
 
-    It returns 0, or 1 if threads of a block wait at different barriers, or have ended.  ``dims``
-    has room for three numbers after the sizes of block and grid: the position of an index out of
-    bounds, the barrier at which threads wait, and whether they wait at another.
+    It returns 0, or 1 if threads of a block wait at different barriers, or have ended.
+
+    ``dims`` has, after the sizes of block and grid, the position of an index out of bounds, the
+    barrier at which threads wait, whether they wait at another, and the size of dynamic shared
+    memory [bytes].  ``work`` has addresses of memory of a block: shared memory, frames of
+    coroutines, their handles, and each `Piece` of the code.
     """
 
     code: HostCode
     module: Any
+    work: Any
     memory: Any
     frames: Any
     handles: Any
@@ -228,14 +253,18 @@ class Blocks:
 
     def __init__(self, code: HostCode, module: ir.Module) -> None:
         self.code, self.module = code, module
-        kinds = [POINTER, POINTER, I64, I64, POINTER, POINTER, POINTER]
+        kinds = [POINTER, POINTER, I64, I64, POINTER]
         self.function: Any = ir.Function(module, ir.FunctionType(I32, kinds), "run")
         self.entry: Any = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.b: Any = ir.IRBuilder(self.function.append_basic_block("start"))
 
     def write(self) -> None:
         """Generate the loop over blocks."""
-        params, dims, first, last, self.memory, self.frames, self.handles = self.function.args
+        params, dims, first, last, self.work = self.function.args
+        self.memory, self.frames, self.handles = (
+            self.entry.load(self.entry.gep(self.work, [I32(k)], source_etype=POINTER), typ=POINTER)
+            for k in (SHARED, FRAMES, HANDLES)
+        )
         kinds = flat_types(self.code.program.arguments)
         self.arguments: list[Any] = [self._load(params, k, kind) for k, kind in enumerate(kinds)]
         sizes = [
@@ -300,9 +329,8 @@ class Blocks:
     def _call(self, thread: list[Any], frames: Any) -> Any:
         """Generate a call of the function of a thread."""
         numbers = [*self.place, *thread, *self.block, *self.grid]
-        return self.b.call(
-            self.code.function, [*self.arguments, *numbers, self.memory, frames, self.status]
-        )
+        places = self.memory, frames, self.status, self.work
+        return self.b.call(self.code.function, [*self.arguments, *numbers, *places])
 
     def _rounds(self) -> None:
         """Generate: start all threads, then resume all until they are done."""
@@ -367,12 +395,12 @@ def write_frame_size(code: HostCode, module: ir.Module) -> None:
     b.ret(b.ptrtoint(b.call(code.function, zeros), I64))
 
 
-def host_module(program: Program, *, checks: bool) -> ir.Module:
-    """Return the module of a kernel for the CPU."""
+def host_module(program: Program, *, checks: bool) -> tuple[ir.Module, list[Piece]]:
+    """Return the module of a kernel for the CPU, and the memory that its blocks use."""
     module = ir.Module(name=program.name)
     module.triple = llvm.get_default_triple()
     code = HostCode(program, module, checks=checks)
     code.write()
     Blocks(code, module).write()
     write_frame_size(code, module)
-    return module
+    return module, code.pieces
