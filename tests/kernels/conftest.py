@@ -18,6 +18,7 @@ _NEED_LLVM = (
     "ptx_machine.py",
     "test_arrays_made.py",
     "test_cache.py",
+    "test_debugging.py",
     "test_differential.py",
     "test_intrinsics.py",
     "test_launch.py",

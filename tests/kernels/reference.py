@@ -7,6 +7,7 @@ becomes a closure over the values of the names; its type is determined when it i
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class Reader(Expressions):
                 raise Refused("CPY-NPM-2")
             run, goes_on = (
                 read(statement),
-                not isinstance(statement, (ast.Break, ast.Continue, ast.Return)),
+                not isinstance(statement, (ast.Break, ast.Continue, ast.Return, ast.Raise)),
             )
             if isinstance(statement, ast.If):
                 run, goes_on = run
@@ -281,6 +282,16 @@ class Reader(Expressions):
     def do_continue(self, _):
         return lambda _env: "continue"
 
+    def do_assert(self, node):
+        self.truth(node.test)  # computed in debug mode only
+        return self.do_pass(node)
+
+    def do_raise(self, _):
+        def run(_):
+            raise Ended
+
+        return run
+
     def do_return(self, node):
         if node.value is None or getattr(node.value, "value", 0) is None:
             self.returned.append(())
@@ -301,6 +312,10 @@ class Reader(Expressions):
             return "return"
 
         return run
+
+
+class Ended(Exception):  # noqa: N818 - not an error
+    """The thread raised an exception."""
 
 
 def _is_set(node):
@@ -347,7 +362,7 @@ def run(reader, names, types, arguments):
         else numbers.from_element(getattr(np, type_.name)(value), type_)
         for name, type_, value in zip(names, types, arguments, strict=True)
     }
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), suppress(Ended):
         reader.run(env)
 
 

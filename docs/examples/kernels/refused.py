@@ -193,25 +193,12 @@ def generator(out):
 
 
 @refused("CPY-NPM-2", OUT)
-def exception_raised(out):
-    """A ``raise`` statement."""
-    if out[0] < 0:
-        raise ValueError
-
-
-@refused("CPY-NPM-2", OUT)
 def exception_caught(out):
     """A ``try`` statement."""
     try:
         out[0] = 1
     except IndexError:
         pass
-
-
-@refused("CPY-NPM-2", OUT)
-def assertion(out):
-    """An assertion."""
-    assert out[0] > 0
 
 
 @refused("CPY-NPM-2", OUT)
@@ -565,6 +552,18 @@ def too_much_shared_memory(out):
 def starred_parameter(*out):
     """A ``*args`` parameter."""
     out[0] = 1
+
+
+@refused("CPY-RAISE-1", OUT)
+def computed_message(out):
+    """The text of an exception that is computed."""
+    raise ValueError(f"{out[0]} is wrong")
+
+
+@refused("CPY-RAISE-1", OUT)
+def raised_again(out):
+    """An exception without a class."""
+    raise
 
 
 @refused("CPY-ARG-1", OUT)

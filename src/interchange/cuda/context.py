@@ -68,6 +68,15 @@ class Context:
         """Raise the error at a position in the function."""
         refuse(self.source, node, what, rule, hint)
 
+    def place(self, node: ast.AST, *error: str) -> int:
+        """Return the number of a position, of what may go wrong there in debug mode.
+
+        `error` is what, its rule, the fix and the class of an exception; by default an index out of
+        bounds.
+        """
+        self.program.places.append(ir.Place(self.source, node, *error))
+        return len(self.program.places)
+
     def new_slot(self, name: str, type_: ScalarType) -> ir.Slot:
         """Return a new variable."""
         slot = ir.Slot(name, type_)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Lines = list[str]
 _NO_NAME: Final = "<string>"  # of the text of -c, and of exec()
 _UNREADABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
+_PYTEST: Final = "@pytest_ar"  # a name in functions whose assertions pytest compiled
 _MOST_TEXTS: Final = 8  # size of the cache
 
 
@@ -56,6 +57,8 @@ def find_definition(lines: Lines, function: Callable[..., Any]) -> Definition | 
         try:
             named = [each for each in _codes_in("".join(lines)) if each.co_name == code.co_name]
             same = [each for each in named if _shape(each) == wanted]
+            if not same and _PYTEST in code.co_names:
+                same = [each for each in named if _head(each) == _head(code)]
             if not same:
                 return None
             found = min(same, key=lambda each: abs(each.co_firstlineno - code.co_firstlineno))
@@ -92,6 +95,11 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
         if isinstance(each, CodeType):
             yield each
             yield from _nested(each)
+
+
+def _head(code: CodeType) -> tuple[Any, ...]:
+    """Return a key that is equal for a function and what pytest made of its assertions."""
+    return code.co_firstlineno, code.co_varnames[: code.co_argcount], code.co_freevars
 
 
 def _shape(code: CodeType) -> tuple[Any, ...]:

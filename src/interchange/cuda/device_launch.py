@@ -21,6 +21,7 @@ from interchange.abi.dlpack import DLDeviceType
 
 from .arguments import Packing
 from .configuration import MOST_SHARED
+from .debugging import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +63,7 @@ class _Loaded(NamedTuple):
 
     function: int  # function, context: handles of the function and its context
     context: int
-    status: Any  # address where the emulated driver reports the position of an index out of bounds
+    report: Any  # where host code reports, on the emulated driver; else None
 
 
 streams: Final[dict[int, int]] = {}
@@ -91,14 +92,14 @@ class DeviceKernel:
 
     def launch(
         self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
-    ) -> int:
-        """Enqueue the kernel; return the position of an index out of bounds, or 0."""
+    ) -> Sequence[int]:
+        """Enqueue the kernel; return a thread's report, or 0."""
         if self.checks:
             with self._lock:
                 return self._launch_checked(configuration, passed, ordinal, call)
         numbers = [n for each in passed for n in each.numbers]
         self.enqueue(configuration, numbers, ordinal, call)
-        return 0
+        return (0,)
 
     def enqueue(
         self, configuration: Configuration, numbers: Sequence[Any], ordinal: int, call: str
@@ -230,23 +231,23 @@ class DeviceKernel:
         from .llvm.compiled import HostKernel
 
         compiled = HostKernel(self.program, checks=self.checks)
-        status = ctypes.c_int32()
-        _for_good.append((compiled, status))
-        image = host_image(compiled, status if self.checks else None)
+        report = (ctypes.c_int32 * WORDS)()
+        _for_good.append((compiled, report))
+        image = host_image(compiled, report if self.checks else None)
         function = modules.load_function(driver, image, self.program.name, call)
-        return _Loaded(function, context, status)
+        return _Loaded(function, context, report)
 
     # ------------------------------------------------------------ with checks
 
     def _launch_checked(
         self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
-    ) -> int:
-        """Run the kernel, wait for it, and return the position of an index out of bounds."""
+    ) -> Sequence[int]:
+        """Run the kernel, wait for it, and return a thread's report."""
         driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
         driver.refuse_capture(configuration.stream, ordinal, call)
-        memory = allocate_pinned(driver, ctypes.sizeof(ctypes.c_int32), ordinal, call)
-        found = ctypes.c_int32.from_address(memory.ptr)
-        found.value = 0
+        memory = allocate_pinned(driver, ctypes.sizeof(ctypes.c_int32) * WORDS, ordinal, call)
+        found = (ctypes.c_int32 * WORDS).from_address(memory.ptr)
+        found[:] = [0] * WORDS
         packed = self._packing.pack(passed)
         where = ctypes.c_uint64(memory.ptr)
         addresses = (ctypes.c_void_p * (self._packing.count + 1))(
@@ -258,10 +259,10 @@ class DeviceKernel:
         )
         driver.synchronize(configuration.stream, ordinal, call)
         self._packing.release(packed)
-        if loaded.status is None:
-            return found.value
-        place, loaded.status.value = loaded.status.value, 0
-        return int(place)
+        if loaded.report is None:
+            return list(found)
+        words, loaded.report[:] = list(loaded.report), [0] * WORDS
+        return words
 
     def forget(self) -> None:
         """Drop loaded kernels, which cannot be used in a forked process."""

@@ -19,15 +19,30 @@ class KernelError(InterchangeError, TypeError):
     ----------
     line : int
         Number of the line, in the file that contains the function.
+    thread, block : tuple of int
+        The thread that reported the error, and its block, in debug mode; empty for an error of the
+        compiler.
+    exception : str
+        Name of the class, if the kernel raised an exception.
     """
 
     line: int = 0
+    thread: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    exception: str = ""
 
 
 def refuse(
     source: Source, node: ast.AST, what: str, rule: str, hint: str | None = None
 ) -> NoReturn:
     """Raise the error at a node of the function's syntax tree."""
+    raise error_at(source, node, what, rule, hint) from None
+
+
+def error_at(
+    source: Source, node: ast.AST, what: str, rule: str, hint: str | None = None
+) -> KernelError:
+    """Return the error at a node of the function's syntax tree."""
     first = getattr(node, "lineno", 1)
     is_one_line = getattr(node, "end_lineno", first) == first
     text = source.line(first)
@@ -40,4 +55,4 @@ def refuse(
     call = f"{source.file}:{line}, in {source.name}()\n{marked}\n{source.name}()"
     error = KernelError(call, what, rule, hint)
     error.line = line
-    raise error from None
+    return error

@@ -226,8 +226,7 @@ class Expressions(Context):
             if _is_below_0(index):
                 hint = "write x.shape[0] - 1 for the last one"
                 self.refuse(each, "an index from the end", "CPY-INDEX-3", hint)
-        self.program.places.append((self.source, node))
-        place = len(self.program.places)
+        place = self.place(node)
         return ir.Element(array, tuple(self.cast(i, intp) for i in indices), place)
 
     # ------------------------------------------------------------ operators

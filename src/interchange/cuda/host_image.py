@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 _FORMAT: Final = "emucuda host code 2"
 
 
-def host_image(kernel: HostKernel, status: Any) -> bytes:
+def host_image(kernel: HostKernel, report: Any) -> bytes:
     """Return the image of a kernel, which must be kept as long as the image is loaded.
 
-    `status`, a ``c_int32`` or None, receives the position of an index out of bounds.
+    `report`, an array of ``c_int32`` or None, receives what a thread reports.
     """
     program = kernel.program
     entry = ctypes.cast(kernel.run, ctypes.c_void_p).value
-    where = ctypes.addressof(status) if status is not None else 0
+    where = ctypes.addressof(report) if report is not None else 0
+    outside = {"report": where}
     words = [
         f"{program.name} {entry:#x} {program.shared_bytes} {kernel.frame_size} {where:#x}",
-        *(f"w{piece.per_block}:{piece.per_thread}" for piece in kernel.pieces),
+        *(
+            f"p{outside[piece.name]:#x}" if piece.name else f"w{piece.per_block}:{piece.per_thread}"
+            for piece in kernel.pieces
+        ),
         *(_parameter(program, place, type_) for place, type_ in enumerate(program.arguments)),
     ]
     return f"{_FORMAT}\n{' '.join(words)}\n".encode() + b"\0"

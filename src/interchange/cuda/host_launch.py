@@ -12,6 +12,8 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
+from .debugging import WORDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -68,35 +70,43 @@ _pool: Final = _Pool()
 class _Work:
     """The memory of one block at a time, each part at a multiple of a cache line."""
 
-    def __init__(self, kernel: HostKernel, threads: int, shared_bytes: int) -> None:
+    def __init__(
+        self, kernel: HostKernel, threads: int, shared_bytes: int, outside: dict[str, int]
+    ) -> None:
         shared = kernel.program.shared_bytes + shared_bytes
         own = [(shared, 0), (0, kernel.frame_size), (0, _POINTER * bool(kernel.frame_size))]
-        sizes = [block + thread * threads for block, thread in (*own, *kernel.pieces)]
+        sizes = [
+            block + thread * threads
+            for block, thread in [*own, *(piece[:2] for piece in kernel.pieces)]
+        ]
         rounded = [-(-size // _LINE) * _LINE for size in sizes]
         self._memory = (ctypes.c_char * (sum(rounded) + _LINE)).from_buffer(
             bytearray(sum(rounded) + _LINE)
         )
         first = -(-ctypes.addressof(self._memory) // _LINE) * _LINE
         *places, _ = accumulate(rounded, initial=first)
+        for number, piece in enumerate(kernel.pieces, len(own)):
+            if piece.name:
+                places[number] = outside[piece.name]
         self._places = (ctypes.c_void_p * len(places))(*places)
         self.address = ctypes.addressof(self._places)
 
 
-def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tuple[int, int]:
-    """Run a kernel; return 1 if a barrier was not reached by all, else 0, and a bad index or 0."""
+def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tuple[int, list[int]]:
+    """Run a kernel; return 1 if a barrier was not reached by all, else 0, and a report or []."""
     blocks, threads = prod(configuration.grid), prod(configuration.block)
     workers = 1 if blocks * threads <= _FEW_THREADS else min(_pool.count, blocks)
-    states = []
+    reports = [(ctypes.c_int32 * WORDS)() for _ in range(workers)]
 
     def part(worker: int) -> int:
         shared_bytes = configuration.shared_bytes
         dims = (ctypes.c_int32 * 10)(
             *configuration.block, *configuration.grid, 0, 0, 0, shared_bytes
         )
-        states.append(dims)
-        work = _Work(kernel, threads, shared_bytes)
+        outside = {"report": ctypes.addressof(reports[worker])}
+        work = _Work(kernel, threads, shared_bytes, outside)
         first, last = (blocks * (worker + k) // workers for k in (0, 1))
         return int(kernel.run(packed.place, ctypes.addressof(dims), first, last, work.address))
 
     codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
-    return max(codes), max(dims[6] for dims in states)
+    return max(codes), next((list(report) for report in reports if report[0]), [])

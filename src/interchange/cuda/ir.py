@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .types import intp
 
@@ -258,13 +258,40 @@ class Inlined:
 
 
 @dataclass(eq=False)
+class Raise:
+    """An exception, which ends the thread; in debug mode it is reported as the place says."""
+
+    place: int
+
+
+@dataclass(eq=False)
+class Assert:
+    """In debug mode, a test that ends the thread where it is false; its body computes the test."""
+
+    body: list[Statement]
+    test: Expression
+    place: int
+
+
+@dataclass(eq=False)
 class Barrier:
     """A barrier for all threads of the block."""
 
     line: int
 
 
-Statement = Store | StoreElement | If | Loop | Jump | Inlined | Barrier
+Statement = Store | StoreElement | If | Loop | Jump | Inlined | Raise | Assert | Barrier
+
+
+class Place(NamedTuple):
+    """A position in the source, and the error that a thread may report there."""
+
+    source: Source
+    node: ast.AST
+    what: str = "an index is out of bounds"
+    rule: str = "CPY-INDEX-3"
+    hint: str | None = None
+    exception: str = ""  # the name of its class, of a statement that raises one
 
 
 @dataclass(eq=False)
@@ -279,6 +306,6 @@ class Program:
     writes: set[int] = field(default_factory=set)
     shared_bytes: int = 0  # size of all arrays in shared memory [bytes]
     has_barrier: bool = False  # whether threads wait for each other
-    # source positions of element accesses: the function, and the node of its syntax tree
-    places: list[tuple[Source, ast.AST]] = field(default_factory=list)
+    # what threads may report, by their numbers from 1 on: element accesses, exceptions
+    places: list[Place] = field(default_factory=list)
     variables: dict[str, list[Slot]] = field(default_factory=dict)  # name -> its slots

@@ -19,8 +19,8 @@ from .arguments import Packing, check_writable, form_of, pass_array, pass_number
 from .arrays import UntypedArray
 from .configuration import read_configuration, read_line
 from .consumer import Use, is_settled, may_be_another
+from .debugging import reported_error
 from .device_launch import DeviceKernel, find_ordinal
-from .errors import refuse
 from .repeating import Repeater
 from .source import Source
 from .statements import typed_program
@@ -202,9 +202,9 @@ class Kernel:
         check_writable(passed, compiled.program.writes, self._source.parameters, call)
         packing = self._packing_of(compiled.program)
         packed = packing.pack(passed)
-        code, place = host_launch.run(compiled, configuration, packed)
+        code, words = host_launch.run(compiled, configuration, packed)
         packing.release(packed)
-        self._refuse_place(compiled.program, place or -code)
+        self._refuse_report(compiled.program, words or [-code])
 
     def _packing_of(self, program: Program) -> Packing:
         """Return the memory layout of a program's arguments."""
@@ -222,7 +222,7 @@ class Kernel:
             kernel = self._on_device.setdefault(types, made)
         if kernel.program.writes:
             check_writable(passed, kernel.program.writes, self._source.parameters, call)
-        self._refuse_place(kernel.program, kernel.launch(configuration, passed, ordinal, call))
+        self._refuse_report(kernel.program, kernel.launch(configuration, passed, ordinal, call))
 
     def _remember(self, arguments: tuple[Any, ...], passed: list[Passed], ordinal: int) -> None:
         """Let later launches like this one on a GPU take fewer steps.
@@ -262,11 +262,11 @@ class Kernel:
         plan[0].enqueue(configuration, numbers, plan[1], call)
         return True
 
-    def _refuse_place(self, program: Program, place: int) -> None:
-        """Raise for the position of an index out of bounds; 0 for none."""
-        if place > 0:
-            refuse(*program.places[place - 1], "an index is out of bounds", "CPY-INDEX-3")
-        if place < 0:
+    def _refuse_report(self, program: Program, words: Sequence[int]) -> None:
+        """Raise for what a thread reported, if the first number is not 0."""
+        if words[0] > 0:
+            raise reported_error(program, words)
+        if words[0] < 0:
             call = f"{self.__name__}[...]()"
             what = "some threads of a block left, or waited elsewhere, while others waited"
             raise ExchangeError(call, what, "CPY-BARRIER-1")

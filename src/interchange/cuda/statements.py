@@ -10,7 +10,7 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from . import ir
+from . import debugging, ir
 from .calls import Calls, has_more
 from .context import Object, Values
 from .operators import most_generic
@@ -397,6 +397,8 @@ class Statements(Calls):
         ast.Break: _read_break,
         ast.Continue: _read_continue,
         ast.Return: _read_return,
+        ast.Assert: debugging.read_assert,
+        ast.Raise: debugging.read_raise,
     }
     """Kind of statement -> the method that converts it."""
 

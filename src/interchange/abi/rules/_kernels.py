@@ -58,6 +58,8 @@ KERNELS: Final = (
          " constant shape and a type of this module, 48 KiB in all",
          "write cuda.shared.array((16, 16), cuda.float32) at the beginning",
          _SPEC + "CUDA Intrinsics"),
+    Rule("CPY-RAISE-1", "assert and raise name a class of exceptions and a constant text, and are"
+         " reported in debug mode", 'write raise ValueError("text")', "Numba for CUDA"),
     Rule("CPY-BARRIER-1", "all threads of a block reach the same syncthreads()",
          "move it out of the branch that only some threads take", "CUDA C++ Programming Guide"),
     Rule("CPY-ARG-1",

@@ -15,6 +15,7 @@ from interchange._types.errors import ArgumentError
 from interchange.cuda.ir import (
     TOO_DEEP,
     Argument,
+    Assert,
     Barrier,
     Binary,
     Call,
@@ -29,6 +30,7 @@ from interchange.cuda.ir import (
     Loop,
     Math,
     Part,
+    Raise,
     Read,
     Rounds,
     Special,
@@ -38,7 +40,7 @@ from interchange.cuda.ir import (
 )
 from interchange.cuda.types import PART_OF
 
-from . import arithmetic
+from . import arithmetic, debugging
 from .registers import I8, I64, memory_type, value_type
 
 if TYPE_CHECKING:
@@ -344,6 +346,8 @@ class Code:
         Loop: _write_loop,
         Jump: _write_jump,
         Inlined: _write_inlined,
+        Raise: debugging.write_raise,
+        Assert: debugging.write_assert,
         Barrier: _write_barrier,
     }
     """Kind of statement -> the method that generates it."""

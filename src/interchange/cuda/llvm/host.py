@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from interchange.cuda.types import ArrayType
 
+from . import debugging
 from .code import Code
 from .registers import I1, I8, I32, I64, POINTER, memory_type
 
@@ -31,16 +32,22 @@ FRAME_ALIGNMENT: Final = 64
 """Alignment of the frame of a coroutine [bytes]."""
 SHARED, FRAMES, HANDLES = range(3)
 """Items of ``work`` that every kernel has: see `Blocks`."""
+REPORT: Final = "report"
+"""Name of the address where a thread reports an error: see `interchange.cuda.debugging`."""
 DYNAMIC_BYTES: Final = 9
 """Index in ``dims`` of the size of dynamic shared memory."""
 
 
 class Piece(NamedTuple):
-    """Memory of a block that the code of a kernel uses: one more item of ``work``."""
+    """Memory of a block that the code of a kernel uses: one more item of ``work``.
+
+    One with a name is an address instead, which the launch passes.
+    """
 
     # size for a block, and for each thread of it [bytes]
     per_block: int
     per_thread: int
+    name: str = ""
 
 
 class _Token(ir.Type):  # type: ignore[misc]
@@ -124,6 +131,7 @@ class HostCode(Code):
         self._shared, self._frames, self._status, self._work = function.args[-4:]
         self._barriers = 0
         self.pieces: list[Piece] = []
+        self._outside: dict[str, Any] = {}
         if program.has_barrier:
             self._begin_coroutine()
         else:
@@ -138,9 +146,15 @@ class HostCode(Code):
         """Return an address in the memory of the block."""
         return self.b.gep(self._shared, [I64(array.offset)], source_etype=I8)
 
-    def piece(self, per_block: int, per_thread: int = 0) -> Any:
+    def outside(self, name: str) -> Any:
+        """Return an address that the launch passes by a name."""
+        if name not in self._outside:
+            self._outside[name] = self.piece(0, 0, name)
+        return self._outside[name]
+
+    def piece(self, per_block: int, per_thread: int = 0, name: str = "") -> Any:
         """Return the address of more memory of the block, which is not cleared."""
-        self.pieces.append(Piece(per_block, per_thread))
+        self.pieces.append(Piece(per_block, per_thread, name))
         place = self.slots.gep(self._work, [I32(HANDLES + len(self.pieces))], source_etype=POINTER)
         found = self.slots.load(place, typ=POINTER)
         found.set_metadata("invariant.load", self.module.add_metadata([]))
@@ -163,7 +177,7 @@ class HostCode(Code):
 
     def fail(self, place: int) -> None:
         """Report the position, and end the thread."""
-        self.b.store(I32(place), self._status)
+        debugging.report(self, self.outside(REPORT), place)
         self.leave()
 
     # ------------------------------------------------------------ coroutines

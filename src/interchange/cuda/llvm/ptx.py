@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
-from . import cache
+from . import cache, debugging
 from .code import Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
@@ -46,7 +46,7 @@ class PtxCode(Code):
     def __init__(self, program: Program, module: ir.Module, *, checks: bool = False) -> None:
         self.checks = checks
         flat = flat_types(program.arguments, ir.PointerType(addrspace=GLOBAL))
-        if checks:  # the address at which an index out of bounds is reported
+        if checks:  # the address of the report
             flat.append(ir.PointerType(addrspace=GLOBAL))
         kind = ir.FunctionType(ir.VoidType(), flat)
         function = ir.Function(module, kind, entry_name(program))
@@ -92,7 +92,7 @@ class PtxCode(Code):
 
     def fail(self, place: int) -> None:
         """Report the position, and end the thread."""
-        self.b.store(I32(place), self._status)
+        debugging.report(self, self._status, place)
         self.leave()
 
 
@@ -144,8 +144,8 @@ def to_ptx(
     features : str
         LLVM's feature, such as ``"+ptx80"``, for a later version of PTX.
     checks : bool
-        Whether indices are checked.  The last parameter is then an address, at which the position
-        of an index out of bounds is written, as an int32.
+        Whether debug mode is on.  The last parameter is then the address of a report, of
+        `interchange.cuda.debugging.WORDS` times an int32, which are 0.
     """
     number = _ARCHITECTURE.fullmatch(architecture)
     if number is None or int(number[1]) < _OLDEST:
