@@ -59,7 +59,7 @@ def intrinsic_rows() -> str:
     rows = []
     for name in cuda.__all__:
         row = getattr(cuda, name)
-        row = getattr(row, "array", row)
+        row = getattr(row, "array", getattr(row, "array_like", row))
         if isinstance(row, intrinsics.Registers):
             rows.append((f"`{name}.x`, `.y`, `.z`", row.doc))
         elif isinstance(row, intrinsics.Intrinsic):

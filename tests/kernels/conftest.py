@@ -23,6 +23,7 @@ _NEED_LLVM = (
     "test_intrinsics.py",
     "test_launch.py",
     "test_mathematics.py",
+    "test_memory.py",
     "test_ptx.py",
     "test_ptxas.py",
     "test_rulings.py",

@@ -218,8 +218,10 @@ class Expressions:
 
     def place(self, name):
         """Return an element of a given array."""
-        index = self.pick(("0", "1", f"{self.draw('i', 1)} & 1", f"uint8({self.draw('r', 1)}) % 2"))
-        other = self.pick(("0", "1", "int64(1)", f"({self.draw('i', 1)}) & 1"))
+        index = self.pick(
+            ("0", "1", "-1", f"{self.draw('i', 1)} & 1", f"uint8({self.draw('r', 1)}) % 2")
+        )
+        other = self.pick(("0", "1", "-2", "int64(1)", f"({self.draw('i', 1)}) & 1"))
         return f"{name}[{index}, {other}]" if self.arrays[name][1] == 2 else f"{name}[{index}]"
 
     def extent(self):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _WINDOW = 32  # bits of an address below the region number, which starts in the middle of them
 _UNWRITTEN = 0xA5  # initial contents of shared and local memory
 _SPECIALS = ("tid", "ntid", "ctaid", "nctaid")
+_DYNAMIC = "%dynamic_smem_size"
 
 
 class MachineError(RuntimeError):
@@ -128,7 +129,7 @@ class Machine:
         self.steps, self.opcodes = 0, set[str]()
         for each in self.module.variables:
             if each.space in {"global", "const"}:
-                self.addresses[each.name] = self.map("global", bytearray(each.data))
+                self.addresses[each.name] = self.map(each.space, bytearray(each.data))
         self.codes = {
             name: Code(self, function) for name, function in self.module.functions.items()
         }
@@ -166,9 +167,17 @@ class Machine:
     # ------------------------------------------------------------ running
 
     def launch(
-        self, name: str, grid: Sequence[int], block: Sequence[int], arguments: Iterable[Any]
+        self,
+        name: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Iterable[Any],
+        dynamic: int = 0,
     ) -> None:
-        """Run a kernel over NumPy arrays, passed with shape and strides, and numbers."""
+        """Run a kernel over NumPy arrays, passed with shape and strides, and numbers.
+
+        `dynamic`: the size of dynamic shared memory [bytes].
+        """
         code = self.codes[name]
         mapped: list[int] = []
         flat = [data for each in arguments for data in self._flat(each, mapped)]
@@ -185,6 +194,7 @@ class Machine:
             for name, lengths in (("ntid", block), ("nctaid", grid))
             for axis, size in zip("xyz", lengths, strict=True)
         }
+        sizes[_DYNAMIC] = dynamic
         with np.errstate(all="ignore"):
             for place in itertools.product(*map(range, reversed(grid))):
                 self._run_block(code, parameters, {**sizes, **_axes("ctaid", place)}, block)
@@ -211,7 +221,8 @@ class Machine:
         specials: dict[str, int],
         block: Sequence[int],
     ) -> None:
-        shared = self._enter_shared([*code.function.variables, *self.module.variables])
+        variables = [*code.function.variables, *self.module.variables]
+        shared = self._enter_shared(variables, specials[_DYNAMIC])
         threads = []
         for place in itertools.product(*map(range, reversed(block))):
             thread = Thread(self, {**specials, **_axes("tid", place)})
@@ -224,10 +235,10 @@ class Machine:
         for address in shared:
             self.release(address)
 
-    def _enter_shared(self, variables: Iterable[Variable]) -> list[int]:
-        """Allocate the arrays in shared memory."""
+    def _enter_shared(self, variables: Iterable[Variable], dynamic: int) -> list[int]:
+        """Allocate the arrays in shared memory; one without a length is dynamic."""
         found = {
-            each.name: self.reserve("shared", each.size)
+            each.name: self.reserve("shared", each.size or dynamic)
             for each in variables
             if each.space == "shared"
         }
@@ -280,6 +291,8 @@ class Code:
         if text.startswith("%") and axis:
             if name not in _SPECIALS:
                 raise UnknownOpcodeError(text)
+            return lambda frame: frame.thread.specials[text]
+        if text == _DYNAMIC:
             return lambda frame: frame.thread.specials[text]
         if text.startswith("%") or text in self.function.named:
             return lambda frame: frame.registers[text]

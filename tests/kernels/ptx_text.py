@@ -16,7 +16,7 @@ _FUNCTION = re.compile(
 _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|param)\s+(?:\.align\s+(?P<align>\d+)\s+)?"
     r"\.(?P<type>\w+)\s+(?:\.ptr\s+(?:\.\w+\s+)?(?:\.align\s+\d+\s+)?)?"
-    r"(?P<name>[\w$]+)(?:\[(?P<count>\d+)\])?(?:\s*=\s*(?P<data>\{[^}]*\}|[^;,]+))?"
+    r"(?P<name>[\w$]+)(?:\[(?P<count>\d*)\])?(?:\s*=\s*(?P<data>\{[^}]*\}|[^;,]+))?"
 )
 _BEFORE = "{} \t\n"  # an instruction: scopes, whose registers count in the whole function
 _LABEL = re.compile(r"([\w$]+):\s*")
@@ -141,7 +141,8 @@ def _variables(text: str) -> list[Variable]:
     found = []
     for each in _VARIABLE.finditer(text):
         bits = int(each["type"].lstrip("bsuf"))
-        size = bits // 8 * int(each["count"] or 1)
+        # without a length it is the dynamic shared memory of the launch
+        size = bits // 8 * int(each["count"] or each["count"] is None)
         data = [literal(part) for part in re.findall(r"[\w.-]+", each["data"] or "")]
         held = b"".join((n & (1 << bits) - 1).to_bytes(bits // 8, "little") for n in data)
         align = int(each["align"] or bits // 8)

@@ -133,9 +133,15 @@ class Expressions:
             raise Refused("CPY-INDEX-1")
         if not all(index.type.is_integer for index in indices):
             raise Refused("CPY-INDEX-2")
-        if any(_is_written_below_0(each) for each in nodes):
-            raise Refused("CPY-INDEX-3")
-        return lambda env: tuple(cast(i.run(env), i.type, intp) for i in indices)
+        axes = range(len(nodes))
+        from_end = {axis for axis in axes if _is_written_below_0(nodes[axis])}
+
+        def run(env):
+            found = [cast(i.run(env), i.type, intp) for i in indices]
+            shape = array.run(env).shape
+            return tuple(found[axis] + shape[axis] * (axis in from_end) for axis in axes)
+
+        return run
 
     def read_binop(self, node):
         return self.binary(node.op, self.number(node.left), self.number(node.right))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from interchange import cuda
 from interchange.cuda import bool_, complex64, float32, float64, int16, int32, int64, uint64
 
@@ -14,6 +16,7 @@ REFUSED = []
 """Function, rule, types of the arguments."""
 NAMES = ["a global", "list"]
 SETTINGS = {"scale": 2}
+TABLE = np.arange(4.0)
 
 
 def refused(rule, *types):
@@ -35,16 +38,22 @@ def slice_as_target(out):
     out[1:3] = 0
 
 
-@refused("CPY-INDEX-1", OUT)
-def slice_as_value(out):
-    """A slice as a value."""
-    part = out[:4]
-
-
 @refused("CPY-INDEX-1", GRID)
-def one_index_for_two_axes(out):
-    """One index for two axes."""
+def row_as_target(out):
+    """A row as a target."""
     out[0] = 1
+
+
+@refused("CPY-INDEX-1", int32, OUT)
+def slice_with_a_computed_step(n, out):
+    """A slice whose step is not constant."""
+    part = out[::n]
+
+
+@refused("CPY-TYPE-1", GRID, OUT)
+def row_as_a_number(rows, out):
+    """A row where a number is needed."""
+    out[0] = rows[0] + 1
 
 
 @refused("CPY-INDEX-1", GRID)
@@ -60,9 +69,10 @@ def index_of_a_number(n, out):
 
 
 @refused("CPY-INDEX-3", OUT)
-def index_from_the_end(out):
-    """An index that counts from the end."""
-    out[-1] = 1
+def index_before_the_first(out):
+    """An index that counts from the end, beyond the first element."""
+    part = cuda.shared.array(4, float32)
+    part[-5] = 1
 
 
 @refused("CPY-INDEX-2", OUT)
@@ -517,11 +527,29 @@ def function_without_an_end(out):
     out[0] = halfway(out[0])
 
 
-@refused("CPY-SHARED-1", int32, OUT)
-def shared_in_a_branch(n, out):
-    """Shared memory in a branch."""
-    if n > 0:
-        memory = cuda.shared.array(32, float32)
+@refused("CPY-SHARED-1", OUT)
+def shared_of_a_negative_length(out):
+    """Shared memory of a negative length."""
+    memory = cuda.shared.array(-32, float32)
+
+
+@refused("CPY-LOCAL-1", int32, OUT)
+def local_of_a_variable_shape(n, out):
+    """A local array with a shape that is not constant."""
+    memory = cuda.local.array(n, float32)
+
+
+@refused("CPY-CONST-1", OUT)
+def constant_of_an_argument(out):
+    """A constant copy of an argument."""
+    table = cuda.const.array_like(out)
+
+
+@refused("CPY-CONST-2", OUT)
+def store_to_a_constant(out):
+    """A store to a constant array."""
+    table = cuda.const.array_like(TABLE)
+    table[0] = out[0]
 
 
 @refused("CPY-SHARED-1", int32, OUT)
@@ -538,8 +566,8 @@ def shared_without_a_type(out):
 
 @refused("CPY-SHARED-1", OUT)
 def shared_of_another_type(out):
-    """Shared memory with a Python type."""
-    memory = cuda.shared.array(32, float)
+    """Shared memory with a type that is no number."""
+    memory = cuda.shared.array(32, list)
 
 
 @refused("CPY-SHARED-1", OUT)

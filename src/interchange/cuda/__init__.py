@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from .arrays import UntypedArray, as_cuda_array, device_array, from_cuda_array_interface, to_device
 from .errors import KernelError
-from .intrinsics import blockDim, blockIdx, grid, gridDim, gridsize, shared, syncthreads, threadIdx
+from .intrinsics import (
+    blockDim,
+    blockIdx,
+    const,
+    grid,
+    gridDim,
+    gridsize,
+    local,
+    shared,
+    syncthreads,
+    threadIdx,
+)
 from .kernel import Kernel, jit
 from .streams import Event, Stream, event, is_available, stream, synchronize
 from .types import (
@@ -36,10 +47,10 @@ from .types import (
 __all__ = [  # noqa: RUF022 - as everywhere
     "ArrayType", "Event", "Kernel", "KernelError", "ScalarType", "Signature", "Stream",
     "UntypedArray", "as_cuda_array", "blockDim", "blockIdx", "bool_", "complex128", "complex64",
-    "device_array", "event", "float32", "float64", "from_cuda_array_interface", "grid", "gridDim",
-    "gridsize", "int16", "int32", "int64", "int8", "intp", "is_available", "jit", "shared",
-    "stream", "synchronize", "syncthreads", "threadIdx", "to_device", "uint16", "uint32", "uint64",
-    "uint8", "void",
+    "const", "device_array", "event", "float32", "float64", "from_cuda_array_interface", "grid",
+    "gridDim", "gridsize", "int16", "int32", "int64", "int8", "intp", "is_available", "jit",
+    "local", "shared", "stream", "synchronize", "syncthreads", "threadIdx", "to_device", "uint16",
+    "uint32", "uint64", "uint8", "void",
 ]  # fmt: skip
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import ArgumentError
 
-from . import intrinsics, ir
+from . import intrinsics, ir, memory, views
 from .context import Object, Returned, Values
 from .expressions import Expressions
 from .operators import typed_math
-from .types import PART_OF, ArrayType, ScalarType, bool_, int32, intp
+from .types import PART_OF, ScalarType, bool_, int32, intp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,10 +35,12 @@ MATH: Final = {
     for name in names.split()
 }  # fmt: skip
 """Function of the standard library -> its name, and its number of arguments."""
-MOST_SHARED: Final = 48 * 1024
-"""Of a kernel [bytes], supported by every GPU."""
-_ALIGNMENT: Final = 16
-"""Of an array in shared memory [bytes]."""
+_CREATES: Final = {
+    intrinsics.shared.array: memory.shared_array,
+    intrinsics.local.array: memory.local_array,
+    intrinsics.const.array_like: memory.constant_array,
+}
+"""Intrinsic that creates an array -> its converter."""
 
 
 class Calls(Expressions):
@@ -53,11 +55,17 @@ class Calls(Expressions):
     def read_call(self, node: ast.Call) -> Value:
         """Convert a call."""
         called = self.value(node.func)
+        if isinstance(called, views.ViewMethod):
+            return views.viewed(self, node, called.array)
         if not isinstance(called, Object):
             self.refuse(node.func, "only functions can be called", "CPY-CALL-1")
         function = called.value
-        if function is intrinsics.shared.array:
-            return self._shared_array(node)
+        if isinstance(function, intrinsics.Intrinsic) and function in _CREATES:
+            return _CREATES[function](self, node)
+        return self._call_of(node, function)
+
+    def _call_of(self, node: ast.Call, function: Any) -> Value:
+        """Convert a call of an object of the program around the kernel."""
         if node.keywords:
             self.refuse(
                 node, "keyword arguments in a call", "CPY-CALL-1", "pass arguments by position"
@@ -152,7 +160,8 @@ class Calls(Expressions):
 
     def _length(self, node: ast.Call) -> ir.Expression:
         """Return the length of the first axis."""
-        found = self.value(node.args[0]) if len(node.args) == 1 else None
+        given = self.value(node.args[0]) if len(node.args) == 1 else None
+        found = self.indexed(node, given)
         if isinstance(found, Values):
             return ir.Constant(intp, len(found.items))
         if not isinstance(found, ir.ArrayValue) or not found.type.ndim:
@@ -166,45 +175,6 @@ class Calls(Expressions):
         len: _length,
     }
     """Intrinsic, or built-in function -> the method that converts a call of it."""
-
-    def _shared_array(self, node: ast.Call) -> ir.ArrayValue:
-        """Return an array in shared memory, with constant shape and type."""
-        if not self.in_entry_block or self.returned is not None:
-            self.refuse(node, "shared.array() after a branch", "CPY-SHARED-1")
-        if len(node.args) > 2:
-            self.refuse(node, "shared.array() takes shape and dtype", "CPY-SHARED-1")
-        given = dict(zip(("shape", "dtype"), node.args, strict=False))
-        given.update({keyword.arg or "": keyword.value for keyword in node.keywords})
-        if set(given) != {"shape", "dtype"}:
-            self.refuse(node, "shared.array() takes shape and dtype", "CPY-SHARED-1")
-        shape = self._constant_shape(given["shape"])
-        element = self.value(given["dtype"])
-        if not isinstance(element, Object) or not isinstance(element.value, ScalarType):
-            self.refuse(
-                given["dtype"], "dtype is not a scalar type of interchange.cuda", "CPY-SHARED-1"
-            )
-        type_ = ArrayType(element.value, len(shape), in_c_order=True)
-        array = ir.ArrayValue("shared", type_, None, shape, self.program.shared_bytes)
-        self.program.shared_bytes += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
-        if self.program.shared_bytes > MOST_SHARED:
-            what = f"{self.program.shared_bytes} bytes of shared memory"
-            self.refuse(node, what, "CPY-SHARED-1", f"take at most {MOST_SHARED}")
-        return array
-
-    def _constant_shape(self, node: ast.expr) -> tuple[int, ...]:
-        """Return a shape: a literal in the kernel, or a constant of the enclosing program."""
-        nodes = node.elts if isinstance(node, ast.Tuple) else [node]
-        found: list[Any] = []
-        for each in nodes:
-            value = self.value(each)
-            if isinstance(value, Object):
-                found += value.value if isinstance(value.value, tuple) else [value.value]
-            else:
-                found.append(value.value if isinstance(value, ir.Constant) else None)
-        if not all(type(n) is int and n > 0 for n in found):
-            what = "the shape of a shared array is not made of constant ints above 0"
-            self.refuse(node, what, "CPY-SHARED-1")
-        return tuple(found)
 
     # ------------------------------------------------------------ inlined functions
 

@@ -14,6 +14,7 @@ from .operators import RefusedTypesError, can_store, most_generic
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Sequence
 
     from .source import Source
     from .types import ScalarType
@@ -119,3 +120,21 @@ class Context:
             return rule(*arguments)
         except RefusedTypesError as refused:
             self.refuse(node, refused.what, refused.rule)
+
+    # ------------------------------------------------------------ implemented by `Expressions`
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the value of an expression: a number, an array, a tuple, or an object outside."""
+        raise NotImplementedError
+
+    def numbers(self, nodes: Sequence[ast.expr]) -> list[ir.Expression]:
+        """Return several expressions, in source order."""
+        raise NotImplementedError
+
+    def constant(self, node: ast.AST, value: object) -> ir.Expression:
+        """Return a constant from a number of Python or of NumPy."""
+        raise NotImplementedError
+
+    def extent(self, array: ir.ArrayValue, axis: int, is_stride: bool = False) -> ir.Expression:  # noqa: FBT002
+        """Return a length [elements] or a stride [bytes]."""
+        raise NotImplementedError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
 
-from . import ir
+from . import ir, memory, views
 from .context import Context, Object, Values
 from .intrinsics import AXES, Register
 from .operators import literal_type, typed_binary, typed_comparison
@@ -60,7 +60,7 @@ class Expressions(Context):
         """Return an expression that must be a number."""
         found = self.value(node)
         if isinstance(found, Object):
-            return self._constant(node, found.value)
+            return self.constant(node, found.value)
         if isinstance(found, (ir.ArrayValue, Values)):
             kind = "an array" if isinstance(found, ir.ArrayValue) else "a tuple"
             self.refuse(node, f"{kind} is used as a number", "CPY-TYPE-1")
@@ -95,7 +95,7 @@ class Expressions(Context):
 
     # ------------------------------------------------------------ names and constants
 
-    def _constant(self, node: ast.AST, value: object) -> ir.Expression:
+    def constant(self, node: ast.AST, value: object) -> ir.Expression:
         """Return a constant from a number of Python or of NumPy."""
         scalar = BY_NAME.get(str(getattr(value, "dtype", "")))
         if scalar is not None and getattr(value, "shape", None) == ():
@@ -109,7 +109,7 @@ class Expressions(Context):
 
     def _read_constant(self, node: ast.Constant) -> Value:
         """Convert a literal."""
-        return self._constant(node, node.value)
+        return self.constant(node, node.value)
 
     def _read_name(self, node: ast.Name) -> Value:
         """Convert a name."""
@@ -173,29 +173,37 @@ class Expressions(Context):
             for axis in axes:
                 size = ir.Binary(intp, "*", size, self.extent(array, axis))
             return size
+        if node.attr == "view":
+            return views.ViewMethod(array)
         self.refuse(node, f"an array has no attribute {node.attr}", "CPY-ATTR-1")
         return None
 
     def extent(self, array: ir.ArrayValue, axis: int, is_stride: bool = False) -> ir.Expression:  # noqa: FBT002
-        """Return a length [elements] or a stride [bytes], constant if the array is shared."""
+        """Return a length [elements] or a stride [bytes], constant if the array is the kernel's."""
+        if isinstance(array, ir.View):
+            return (array.steps if is_stride else array.lengths)[axis]
         if array.argument is not None:
             return ir.Extent(array, axis, is_stride)
-        if not is_stride:
-            return ir.Constant(intp, array.shape[axis])
-        return ir.Constant(intp, array.strides[axis])
+        return ir.Constant(intp, (array.strides if is_stride else array.shape)[axis])
 
     def _read_subscript(self, node: ast.Subscript) -> Value:
         """Convert a subscript: an element, or an item of a tuple."""
-        owner = self.value(node.value)
+        owner = self.indexed(node.value, self.value(node.value))
         if isinstance(owner, Values):
             return self._item(node, owner)
         if isinstance(owner, ir.ArrayValue):
-            element = self.element(node, owner)
-            if owner.argument is not None:
-                self.program.reads.add(owner.argument)
-            return element
+            return views.subscript(self, node, owner)
         self.refuse(node, "only arrays and tuples can be indexed", "CPY-INDEX-1")
         return None
+
+    def indexed(self, node: ast.AST, owner: Value) -> Value:
+        """Return a tuple or an array of the enclosing program as one of the kernel."""
+        outer = owner.value if isinstance(owner, Object) else None
+        if isinstance(outer, tuple):
+            return Values(tuple(self.constant(node, each) for each in outer))
+        if hasattr(type(outer), "__array_interface__"):
+            return memory.constant(self, node, outer)
+        return owner
 
     def _item(self, node: ast.Subscript, values: Values) -> ir.Expression:
         """Return an item of a tuple, whose index must be constant."""
@@ -209,25 +217,15 @@ class Expressions(Context):
         return values.items[place]
 
     def element(self, node: ast.Subscript, array: ir.ArrayValue) -> ir.Element:
-        """Return the index of an element, an int for every axis."""
-        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        for each in nodes:
-            if isinstance(each, ast.Slice):
-                self.refuse(
-                    node.slice, "a slice is not a valid index", "CPY-INDEX-1", "write the loop"
-                )
-        indices = self.numbers(nodes)
-        if len(indices) != array.type.ndim:
-            what = f"{len(indices)} indices for an array of {array.type.ndim} axes"
-            self.refuse(node.slice, what, "CPY-INDEX-1")
-        for each, index in zip(nodes, indices, strict=True):
-            if not index.type.is_integer:
-                self.refuse(each, f"an index of {index.type}", "CPY-INDEX-2")
-            if _is_below_0(index):
-                hint = "write x.shape[0] - 1 for the last one"
-                self.refuse(each, "an index from the end", "CPY-INDEX-3", hint)
-        place = self.place(node)
-        return ir.Element(array, tuple(self.cast(i, intp) for i in indices), place)
+        """Return the element that is stored to, with an int for every axis."""
+        return views.element(self, node, array)
+
+    def write_to(self, node: ast.AST, array: ir.ArrayValue) -> None:
+        """Note that elements of an array are stored to; refuse one that is constant."""
+        if array.space == "const":
+            self.refuse(node, "a constant array is stored to", "CPY-CONST-2")
+        if array.argument is not None:
+            self.program.writes.add(array.argument)
 
     # ------------------------------------------------------------ operators
 
@@ -259,7 +257,7 @@ class Expressions(Context):
         if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             written = node.operand.value
             if isinstance(written, int) and not isinstance(written, bool):
-                return self._constant(node, -written)  # -2**31 is an int32, though 2**31 is not
+                return self.constant(node, -written)  # -2**31 is an int32, though 2**31 is not
         if value.type is bool_:
             if isinstance(node.op, ast.Invert):
                 return ir.Unary(bool_, "not", value)
@@ -394,14 +392,6 @@ def _object(value: Any) -> Value:
     if isinstance(value, Register):
         return ir.Special(int32, value.name, AXES.index(value.axis))
     return Object(value)
-
-
-def _is_below_0(index: ir.Expression) -> bool:
-    """Whether an index is a negative literal."""
-    if isinstance(index, ir.Unary):
-        number = _negative(index)
-        return number is not None and number < 0
-    return isinstance(index, ir.Constant) and index.value < 0
 
 
 def _negative(index: ir.Unary) -> Any:

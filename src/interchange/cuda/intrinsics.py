@@ -120,8 +120,31 @@ class Shared:
     __slots__ = ()
     array: Final = Intrinsic(
         "shared.array",
-        "Create an array of a constant shape in shared memory; allowed in the entry block only.",
+        "Create an array of a constant shape in shared memory; the shape 0 stands for the dynamic"
+        " shared memory of the launch.",
         ("shape", "dtype"),
+    )
+
+
+class Local:
+    """Memory of one thread."""
+
+    __slots__ = ()
+    array: Final = Intrinsic(
+        "local.array",
+        "Create an array of a constant shape for each thread; its contents are undefined.",
+        ("shape", "dtype"),
+    )
+
+
+class Const:
+    """Constant memory."""
+
+    __slots__ = ()
+    array_like: Final = Intrinsic(
+        "const.array_like",
+        "Return a read-only copy of an array of the enclosing program, part of the kernel's code.",
+        ("array",),
     )
 
 
@@ -139,3 +162,5 @@ gridsize: Final = Intrinsic(
     "gridsize", "Return the number of threads in the grid, along 1, 2 or 3 axes.", ("ndim",)
 )
 shared: Final = Shared()
+local: Final = Local()
+const: Final = Const()

@@ -35,24 +35,51 @@ class Slot:
 
 @dataclass(eq=False, slots=True)
 class ArrayValue:
-    """An array that a kernel may index: an argument, or one in shared memory."""
+    """An array that a kernel may index: an argument, or one of the kernel's own."""
 
     name: str  # its name in the kernel
     type: ArrayType  # element type and number of axes
-    argument: int | None  # index of the argument; None in shared memory
-    shape: tuple[int, ...] = ()  # shape of an array in shared memory [elements]
+    argument: int | None  # index of the argument; None for an array of the kernel
+    shape: tuple[int, ...] = ()  # shape of an array of the kernel [elements]
     offset: int = 0  # its offset in shared memory [bytes]
+    space: str = "shared"  # "argument", "shared", "dynamic" (shared), "local" or "const"
+    data: bytes = b""  # the contents of a constant array
 
     @property
     def nbytes(self) -> int:
-        """Size of an array in shared memory [bytes]."""
+        """Size of an array of the kernel [bytes]."""
         return prod(self.shape) * self.type.element.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Strides of an array in shared memory [bytes], which is in C order."""
+        """Strides of an array of the kernel [bytes], which is in C order."""
         itemsize = self.type.element.itemsize
         return tuple(prod(self.shape[k + 1 :]) * itemsize for k in range(len(self.shape)))
+
+    @property
+    def alignment(self) -> int:
+        """Alignment of its elements [bytes]."""
+        return self.type.element.alignment
+
+
+@dataclass(eq=False, slots=True)
+class View(ArrayValue):
+    """A part of an array: a row, a slice, or a field of records.
+
+    Its lengths and strides are constants, extents, or slots that are stored once.
+    """
+
+    base: ArrayValue = field(kw_only=True)  # the array whose memory it is, not a view
+    first: Expression = field(kw_only=True)  # offset of its first element in that memory [bytes]
+    lengths: tuple[Expression, ...] = field(kw_only=True)  # [elements]
+    steps: tuple[Expression, ...] = field(kw_only=True)  # strides [bytes]
+    # alignment of its elements [bytes], where records are packed less than that of their type
+    known_alignment: int = field(default=0, kw_only=True)
+
+    @property
+    def alignment(self) -> int:
+        """Alignment of its elements [bytes]."""
+        return self.known_alignment or self.type.element.alignment
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,13 +301,22 @@ class Assert:
 
 
 @dataclass(eq=False)
+class Check:
+    """An index of a view, which is checked where all indices are: it is below a length."""
+
+    index: Expression
+    length: Expression
+    place: int
+
+
+@dataclass(eq=False)
 class Barrier:
     """A barrier for all threads of the block."""
 
     line: int
 
 
-Statement = Store | StoreElement | If | Loop | Jump | Inlined | Raise | Assert | Barrier
+Statement = Store | StoreElement | If | Loop | Jump | Inlined | Check | Raise | Assert | Barrier
 
 
 class Place(NamedTuple):
@@ -304,7 +340,10 @@ class Program:
     # reads, writes: which array arguments are read, and which are written
     reads: set[int] = field(default_factory=set)
     writes: set[int] = field(default_factory=set)
-    shared_bytes: int = 0  # size of all arrays in shared memory [bytes]
+    shared_bytes: int = 0  # size of all arrays of constant shape in shared memory [bytes]
+    # arrays of the kernel: where they are created, and their type and shape -> array
+    memory: dict[Any, ArrayValue] = field(default_factory=dict)
+    is_strict: bool = False  # whether shared arrays may be created in the entry block only
     has_barrier: bool = False  # whether threads wait for each other
     # what threads may report, by their numbers from 1 on: element accesses, exceptions
     places: list[Place] = field(default_factory=list)

@@ -54,19 +54,27 @@ class Kernel:
         The only accepted types, if they were given.
     debug : bool
         Whether every index is checked.
+    strict : bool
+        Whether extensions of the specification are refused.
     """
 
     __name__: str
     signature: Signature | None
     debug: bool
+    strict: bool
 
     def __init__(
-        self, function: Callable[..., Any], signature: Signature | None, *, debug: bool
+        self,
+        function: Callable[..., Any],
+        signature: Signature | None,
+        *,
+        debug: bool,
+        strict: bool = False,
     ) -> None:
         self._source = Source(function)
         self.__wrapped_kernel__ = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
-        self.signature, self.debug = signature, debug
+        self.signature, self.debug, self.strict = signature, debug, strict
         self._compiled: dict[Types, HostKernel] = {}
         self._packings: dict[Types, Packing] = {}
         self._on_device: dict[Types, DeviceKernel] = {}
@@ -97,7 +105,7 @@ class Kernel:
                     f"{show(each)} is not a type of interchange.cuda",
                 )
                 raise ArgumentError(call, what, "CPY-ARG-1", "pass one as cuda.int32[::1]")
-        return typed_program(self._source, types)
+        return typed_program(self._source, types, strict=self.strict)
 
     def compile(self, *types: ScalarType | ArrayType) -> HostKernel:
         """Return the code for types of arguments, compiled once."""
@@ -307,7 +315,7 @@ class Launch:
             self._kernel._run(self._configuration, arguments)
 
 
-def jit(*given: Any, debug: bool = False) -> Any:
+def jit(*given: Any, debug: bool = False, strict: bool = False) -> Any:
     """Make a kernel of a function.
 
     Parameters
@@ -318,6 +326,9 @@ def jit(*given: Any, debug: bool = False) -> Any:
         ``void(float32[::1])``: it is compiled at once, and accepts no other types.
     debug : bool, default False
         Whether every index is checked against the length of its axis.
+    strict : bool, default False
+        Whether shared arrays may be created in the entry block of the kernel only, as the
+        specification has it.
 
     Returns
     -------
@@ -345,9 +356,9 @@ def jit(*given: Any, debug: bool = False) -> Any:
     (<kernel doubled>, {'i': [int64]})
     """
     if len(given) == 1 and callable(given[0]) and not isinstance(given[0], _TYPES):
-        return Kernel(given[0], None, debug=debug)
+        return Kernel(given[0], None, debug=debug, strict=strict)
     signature = _read_signature(given)
-    return lambda function: Kernel(function, signature, debug=debug)
+    return lambda function: Kernel(function, signature, debug=debug, strict=strict)
 
 
 def _read_signature(given: tuple[Any, ...]) -> Signature | None:

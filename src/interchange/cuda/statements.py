@@ -28,8 +28,10 @@ _ONE_PATH: Final = "is assigned on one of two paths only"
 _IN_LOOP: Final = "is first assigned in a loop, which may have no iteration"
 
 
-def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -> ir.Program:
-    """Return a kernel for given types of arguments.
+def typed_program(
+    source: Source, arguments: Sequence[ScalarType | ArrayType], *, strict: bool = False
+) -> ir.Program:
+    """Return a kernel for given types of arguments; `strict` as for `jit`.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
         The function is not in the dialect.
     """
     names = [each.arg for each in source.tree.args.args]
-    program = ir.Program(source.name, tuple(arguments))
+    program = ir.Program(source.name, tuple(arguments), is_strict=strict)
     reader = Statements(source, program)
     if has_more(source.tree.args):
         what = "parameters with defaults, *args or **kwargs"
@@ -47,7 +49,7 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
         reader.refuse(source.tree, what, "CPY-ARG-1")
     for place, (name, type_) in enumerate(zip(names, arguments, strict=True)):
         if isinstance(type_, ArrayType):
-            reader.names[name] = ir.ArrayValue(name, type_, place)
+            reader.names[name] = ir.ArrayValue(name, type_, place, space="argument")
         else:
             reader.names[name] = reader.put(ir.Argument(type_, place), name).slot
     try:
@@ -119,7 +121,7 @@ class Statements(Calls):
     def _as_number(self, node: ast.AST, value: Any) -> ir.Expression:
         """Return a value that must be a number."""
         if isinstance(value, Object):
-            return self._constant(node, value.value)
+            return self.constant(node, value.value)
         if isinstance(value, (ir.ArrayValue, Values)):
             self.refuse(node, "only numbers can be stored", "CPY-TYPE-1")
         found: ir.Expression = value
@@ -164,16 +166,19 @@ class Statements(Calls):
 
     def _store_element(self, target: ast.Subscript, value: ir.Expression) -> None:
         """Assign a number to an element of an array."""
+        before = len(self.out)
+        element = self._target_element(target)
+        if len(self.out) > before:
+            value = self.spill(value, before)
+        self.out.append(ir.StoreElement(element, self.stored(target, value, element.type)))
+
+    def _target_element(self, target: ast.Subscript) -> ir.Element:
+        """Return the element of an array that is stored to."""
         array = self.value(target.value)
         if not isinstance(array, ir.ArrayValue):
             self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
-        before = len(self.out)
-        element = self.element(target, array)
-        if len(self.out) > before:
-            value = self.spill(value, before)
-        if array.argument is not None:
-            self.program.writes.add(array.argument)
-        self.out.append(ir.StoreElement(element, self.stored(target, value, array.type.element)))
+        self.write_to(target, array)
+        return self.element(target, array)
 
     def _read_aug_assign(self, node: ast.AugAssign) -> None:
         """Convert an augmented assignment."""
@@ -188,15 +193,11 @@ class Statements(Calls):
 
     def _augment_element(self, node: ast.AugAssign, target: ast.Subscript) -> None:
         """Read, compute and store one element, whose index is evaluated once."""
-        array = self.value(target.value)
-        if not isinstance(array, ir.ArrayValue):
-            self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
-        place = self.element(target, array)
+        place = self._target_element(target)
         index = tuple(i if isinstance(i, ir.Constant) else self.put(i) for i in place.index)
-        element = type(place)(array, index, place.place)
-        if array.argument is not None:
-            self.program.reads.add(array.argument)
-            self.program.writes.add(array.argument)
+        element = type(place)(place.array, index, place.place)
+        if place.array.argument is not None:
+            self.program.reads.add(place.array.argument)
         before = len(self.out)
         right, left = self.number(node.value), element
         kept = self.spill(left, before) if len(self.out) > before else left

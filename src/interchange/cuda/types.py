@@ -45,6 +45,11 @@ class ScalarType:
         return self.bits // 8
 
     @property
+    def alignment(self) -> int:
+        """Alignment in memory [bytes]; a complex number is two parts."""
+        return self.itemsize // 2 if self.kind == "complex" else self.itemsize
+
+    @property
     def is_integer(self) -> bool:
         """Whether it is an integer type; a bool is not."""
         return self.kind in {"int", "uint"}

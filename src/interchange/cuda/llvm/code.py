@@ -20,6 +20,7 @@ from interchange.cuda.ir import (
     Binary,
     Call,
     Cast,
+    Check,
     Complex,
     Constant,
     Element,
@@ -40,8 +41,8 @@ from interchange.cuda.ir import (
 )
 from interchange.cuda.types import PART_OF
 
-from . import arithmetic, debugging
-from .registers import I8, I64, memory_type, value_type
+from . import arithmetic, debugging, memory
+from .registers import I8, memory_type, value_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +65,7 @@ class Code:
     module: Any
     function: Any
     checks = False  # whether indices are checked before they are used
+    constant_space = 0  # address space of constant arrays
 
     def __init__(self, program: Program, module: ir.Module, function: ir.Function) -> None:
         self.program, self.module, self.function = program, module, function
@@ -74,6 +76,7 @@ class Code:
         # index of an argument -> pointer, lengths and strides; or value
         self.arrays: dict[int, tuple[Any, list[Any], list[Any]]] = {}
         self.numbers: dict[int, Any] = {}
+        self.memory: dict[ArrayValue, Any] = {}  # local or constant array -> its pointer
         self._slots: dict[Slot, Any] = {}
         self._loops: list[tuple[Any, Any]] = []
         self._ends: list[Any] = []
@@ -90,6 +93,10 @@ class Code:
 
     def shared(self, array: ArrayValue) -> Any:
         """Return the pointer of an array in shared memory."""
+        raise NotImplementedError
+
+    def dynamic(self) -> Any:
+        """Return the pointer of dynamic shared memory."""
         raise NotImplementedError
 
     def library_name(self, name: str, type_: ScalarType) -> str:
@@ -132,9 +139,9 @@ class Code:
         """Return the memory of a variable, initially 0."""
         if slot not in self._slots:
             kind = value_type(slot.type)
-            memory = self.slots.alloca(kind, name=slot.name)
-            self.slots.store(ir.Constant(kind, None), memory)
-            self._slots[slot] = memory
+            variable = self.slots.alloca(kind, name=slot.name)
+            self.slots.store(ir.Constant(kind, None), variable)
+            self._slots[slot] = variable
         return self._slots[slot]
 
     def _write_store(self, node: Store) -> None:
@@ -293,41 +300,13 @@ class Code:
 
     # ------------------------------------------------------------ memory
 
-    def layout(self, array: ArrayValue) -> tuple[Any, list[Any]]:
-        """Return the pointer of an array and its strides [bytes]."""
-        if array.argument is not None:
-            pointer, _, strides = self.arrays[array.argument]
-            return pointer, strides
-        return self.shared(array), [I64(step) for step in array.strides]
-
     def address(self, node: Element) -> Any:
         """Return the address of an element."""
-        pointer, strides = self.layout(node.array)
-        indices = [self.value(index) for index in node.index]
-        if self.checks:
-            self._check(node, indices)
-        for index, stride in zip(indices, strides, strict=True):
-            step = self.b.mul(index, stride, flags=["nsw"])
-            pointer = self.b.gep(pointer, [step], source_etype=I8)
-        return pointer
-
-    def _check(self, node: Element, indices: list[Any]) -> None:
-        """End the thread if an index is not below the length of its axis."""
-        if node.array.argument is not None:
-            lengths = self.arrays[node.array.argument][1]
-        else:
-            lengths = [I64(length) for length in node.array.shape]
-        for index, length in zip(indices, lengths, strict=True):
-            inside, outside = (self.function.append_basic_block(n) for n in ("inside", "outside"))
-            self.b.cbranch(self.b.icmp_unsigned("<", index, length), inside, outside)
-            self.b.position_at_end(outside)
-            self.fail(node.place)
-            self.b.position_at_end(inside)
+        return memory.address(self, node)
 
     def _alignment(self, node: Element) -> int:
         """Return the alignment of an address [bytes]; a complex number is two parts."""
-        size = node.type.itemsize
-        return size // 2 if node.type.kind == "complex" else size
+        return node.array.alignment
 
     def _compute_element(self, node: Element) -> Any:
         """Return an element."""
@@ -348,6 +327,7 @@ class Code:
         Inlined: _write_inlined,
         Raise: debugging.write_raise,
         Assert: debugging.write_assert,
+        Check: memory.check,
         Barrier: _write_barrier,
     }
     """Kind of statement -> the method that generates it."""

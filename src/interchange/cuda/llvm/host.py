@@ -34,6 +34,8 @@ SHARED, FRAMES, HANDLES = range(3)
 """Items of ``work`` that every kernel has: see `Blocks`."""
 REPORT: Final = "report"
 """Name of the address where a thread reports an error: see `interchange.cuda.debugging`."""
+STATUS: Final = 6
+"""Index in ``dims`` of the status."""
 DYNAMIC_BYTES: Final = 9
 """Index in ``dims`` of the size of dynamic shared memory."""
 
@@ -140,6 +142,8 @@ class HostCode(Code):
 
     def special(self, name: str, axis: int) -> Any:
         """Return a parameter."""
+        if name == "dynamicShared":
+            return self.dynamic_bytes()
         return self._specials[3 * SPECIALS.index(name) + axis]
 
     def shared(self, array: ArrayValue) -> Any:
@@ -151,6 +155,15 @@ class HostCode(Code):
         if name not in self._outside:
             self._outside[name] = self.piece(0, 0, name)
         return self._outside[name]
+
+    def dynamic(self) -> Any:
+        """Return the address after the arrays of constant shape."""
+        return self.b.gep(self._shared, [I64(self.program.shared_bytes)], source_etype=I8)
+
+    def dynamic_bytes(self) -> Any:
+        """Return the size of dynamic shared memory, which follows the status in ``dims``."""
+        place = self.b.gep(self._status, [I32(DYNAMIC_BYTES - STATUS)], source_etype=I32)
+        return self.b.load(place, typ=I32)
 
     def piece(self, per_block: int, per_thread: int = 0, name: str = "") -> Any:
         """Return the address of more memory of the block, which is not cleared."""
@@ -286,7 +299,7 @@ class Blocks:
             for k in range(6)
         ]
         self.block, self.grid = sizes[:3], sizes[3:]
-        self.status: Any = self.entry.gep(dims, [I32(6)], source_etype=I32)
+        self.status: Any = self.entry.gep(dims, [I32(STATUS)], source_etype=I32)
         self.next_frame: Any = self.entry.alloca(POINTER)
         self._loop("block", first, last, self._one_block)
         self.b.ret(I32(0))

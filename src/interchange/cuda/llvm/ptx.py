@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from interchange.cuda.types import ScalarType
 
 TRIPLE: Final = "nvptx64-nvidia-cuda"
-GLOBAL, SHARED = 1, 3  # address spaces
+GLOBAL, SHARED, CONST = 1, 3, 4  # address spaces
 _SPECIAL: Final = {
     "threadIdx": "tid", "blockIdx": "ctaid", "blockDim": "ntid", "gridDim": "nctaid",
 }  # fmt: skip
@@ -43,6 +43,8 @@ _TOOLKITS: Final = ("/usr/local/cuda", "/opt/cuda")
 class PtxCode(Code):
     """The function of one thread on a GPU, which is the kernel itself."""
 
+    constant_space = CONST
+
     def __init__(self, program: Program, module: ir.Module, *, checks: bool = False) -> None:
         self.checks = checks
         flat = flat_types(program.arguments, ir.PointerType(addrspace=GLOBAL))
@@ -52,12 +54,15 @@ class PtxCode(Code):
         function = ir.Function(module, kind, entry_name(program))
         function.calling_convention = "ptx_kernel"
         super().__init__(program, module, function)
-        self._memory: dict[int, Any] = {}
+        self._shared: dict[int | None, Any] = {}  # offset, None for dynamic -> pointer
         take_arguments(self, list(function.args))
         self._status = function.args[-1] if checks else None
 
     def special(self, name: str, axis: int) -> Any:
         """Return the value of a special register."""
+        if name == "dynamicShared":
+            kind = ir.FunctionType(I32, [])
+            return self.b.asm(kind, "mov.u32 $0, %dynamic_smem_size;", "=r", [], side_effect=False)
         register = f"llvm.nvvm.read.ptx.sreg.{_SPECIAL[name]}.{'xyz'[axis]}"
         return self.call(register, I32, [])
 
@@ -67,16 +72,26 @@ class PtxCode(Code):
 
     def shared(self, array: ArrayValue) -> Any:
         """Return a variable of the module in shared memory."""
-        if array.offset not in self._memory:
+        if array.offset not in self._shared:
             size = ir.ArrayType(ir.IntType(8), array.nbytes)
-            name = f"shared.{array.offset}"
-            memory = ir.GlobalVariable(self.module, size, name, addrspace=SHARED)
+            memory = self._in_shared(size, f"shared.{array.offset}")
             memory.linkage = "internal"
             memory.initializer = ir.Constant(size, ir.Undefined)
-            memory.align = 16
-            memory.type = ir.PointerType(addrspace=SHARED)
-            self._memory[array.offset] = memory
-        return self._memory[array.offset]
+            self._shared[array.offset] = memory
+        return self._shared[array.offset]
+
+    def dynamic(self) -> Any:
+        """Return the variable whose size the launch determines."""
+        if None not in self._shared:
+            self._shared[None] = self._in_shared(ir.ArrayType(ir.IntType(8), 0), "dynamic$shared")
+        return self._shared[None]
+
+    def _in_shared(self, size: ir.ArrayType, name: str) -> Any:
+        """Return a new variable in shared memory."""
+        memory = ir.GlobalVariable(self.module, size, name, addrspace=SHARED)
+        memory.align = 16
+        memory.type = ir.PointerType(addrspace=SHARED)
+        return memory
 
     def library_name(self, name: str, type_: ScalarType) -> str:
         """Return the name in libdevice."""

@@ -1,0 +1,293 @@
+"""Shared, local and constant arrays, rows and slices: the results of NumPy on every target."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from interchange import cuda
+from interchange.cuda import float32, float64, int16, int32
+
+from .comparing import is_same
+from .programs import type_of
+from .ptx_kernels import any_ptx
+from .ptx_machine import Machine, MachineError
+
+pytestmark = pytest.mark.interop
+
+TILE = np.int64(4)
+SIZES = (3, 5)
+TABLE = np.arange(12, dtype="i2").reshape(4, 3)
+A = np.arange(40.0).reshape(8, 5)
+T = np.arange(8)
+
+
+class Example(NamedTuple):
+    """A kernel of eight threads: its arguments, of which the last has the results."""
+
+    kernel: Any
+    arguments: tuple[Any, ...]
+    expected: np.ndarray
+    dynamic: int = 0
+
+
+EXAMPLES: dict[str, Example] = {}
+
+
+def example(*arguments, expected, dynamic=0):
+    """Register a kernel; results are stored as float64."""
+
+    def add(function):
+        expected_ = np.asarray(expected, "f8")
+        EXAMPLES[function.__name__] = Example(function, arguments, expected_, dynamic)
+        return function
+
+    return add
+
+
+@example(A, expected=A[:, -1] + A[:, 1] + A[:, 4] + A[:, 0] * 100 + 5)
+def rows(a, out):
+    i = cuda.grid(1)
+    row = a[i]
+    rest = a[i, 1:]
+    out[i] = row[-1] + rest[0] + a[i][4] + a[..., 0][i] * 100 + row.shape[0]
+
+
+@example(A, expected=A[1:-1, 2][T % 6] + A[::-2, 4][T % 4] + A[-3:, -2:][T % 3, 1] + 6 + 2)
+def slices(a, out):
+    i = cuda.grid(1)
+    column = a[1:-1, 2]
+    back = a[::-2, 4]
+    corner = a[-3:, -2:]
+    out[i] = column[i % 6] + back[i % 4] + corner[i % 3, 1] + len(column) + corner.ndim
+
+
+def of_python(start, stop):
+    """Return the lengths and the first elements of slices, as Python slices."""
+    return [
+        [len(range(8)[a:b]), next(iter(range(8)[a:b]), -1)]
+        for a, b in zip(start, stop, strict=True)
+    ]
+
+
+BOUNDS = np.array([(0, 3), (-3, -1), (2, 99), (-99, 4), (5, 2), (7, 8), (-1, 99), (8, 8)])
+
+
+@example(A, BOUNDS, expected=of_python(*BOUNDS.T))
+def computed_bounds(a, bounds, out):
+    i = cuda.grid(1)
+    part = a[bounds[i, 0] : bounds[i, 1], 0]
+    out[i, 0] = part.size
+    out[i, 1] = part[0] / 5 if len(part) > 0 else -1
+
+
+def total(x):
+    s = 0.0
+    for k in range(len(x)):
+        s += x[k]
+    return s
+
+
+def scale(x, by):
+    for k in range(x.shape[0]):
+        x[k] *= by
+
+
+@example(A.copy(), expected=A.sum(1) * 3 + A[:, :2].sum(1))
+def views_in_functions(a, out):
+    i = cuda.grid(1)
+    before = total(a[i, :2])
+    scale(a[i], 3)
+    out[i] = total(a[i]) + before
+
+
+@example(expected=T[::-1] % 4 + 10 * (T % 4) + 4)
+def shared_in_a_branch(out):
+    i = cuda.grid(1)
+    value = 0
+    if out.shape[0] > 0:
+        tile = cuda.shared.array((TILE, TILE + 1), np.int32)
+        row = tile[0]
+        row[i % 4] = i % 4
+        cuda.syncthreads()
+        value = tile[0, 3 - i % 4] + 10 * row[i % 4] + row[1:].shape[0]
+    out[i] = value
+
+
+@example(expected=T * 0 + 15 + T * 6)
+def local_in_a_loop(out):
+    i = cuda.grid(1)
+    s = 0
+    for k in range(2 * TILE - 2):
+        held = cuda.local.array(len(SIZES) * 3, "i4")
+        held[k] = k + i
+        s += held[-6 + k] if k < 0 else held[k]
+    out[i] = s
+
+
+def smoothed(x, i):
+    held = cuda.local.array(SIZES, float64)
+    for k in range(SIZES[0]):
+        held[k, 0] = x[(i + k) % 8]
+    cuda.syncthreads()
+    return held[0, 0] + held[1, 0] + held[-1, 0]
+
+
+@example(A[:, 0].copy(), expected=sum(5 * ((T + k) % 8) for k in (0, 1, 2)) * 2)
+def local_across_a_barrier(x, out):
+    i = cuda.grid(1)
+    out[i] = smoothed(x, i) + smoothed(x, i)
+
+
+@example(expected=TABLE[T % 4, 2] + TABLE[2, T % 3] + 3 + TABLE[1].sum())
+def constants(out):
+    i = cuda.grid(1)
+    table = cuda.const.array_like(TABLE)
+    out[i] = table[i % 4, 2] + table[-2][i % 3] + table.shape[1] + total(table[1])
+
+
+@example(expected=(T % 4) + (T + 1) % 4 * 10 + 4 * 100 + 8 * 1000, dynamic=32)
+def dynamic_shared(out):
+    first = cuda.shared.array(0, float32)[:4]
+    second = cuda.shared.array(0, dtype=np.int32)[4:]
+    t = cuda.threadIdx.x
+    first[t % 4] = t % 4
+    second[t % 4] = t % 4 * 10
+    cuda.syncthreads()
+    whole = cuda.shared.array(shape=0, dtype=float64)
+    out[t] = first[t % 4] + second[(t + 1) % 4] + whole.size * 100 + 8000
+
+
+@example(expected=T % 4 + 4, dynamic=16)
+def views_of_another_type(out):
+    held = cuda.shared.array(4, int32)
+    t = cuda.threadIdx.x
+    halves = held.view(int16)
+    rest = cuda.shared.array(0, np.uint8).view(np.int64)
+    held[t % 4] = t % 4 << 16
+    rest[t % 2] = 7
+    cuda.syncthreads()
+    out[t] = halves[2 * (t % 4) + 1] + halves.size - rest.size - 2
+
+
+@example(np.zeros(()), A, expected=T * 0 + 39 + 7)
+def literals_from_the_end(x, a, out):
+    i = cuda.grid(1)
+    out[i] = a[-1, -1] + x[()] + i
+    out[-1] = 46
+    out[i] = 46
+
+
+def arguments_of(given):
+    """Return new arguments."""
+    copies = [x.copy() if isinstance(x, np.ndarray) else x for x in given.arguments]
+    return [*copies, np.zeros(given.expected.shape)]
+
+
+def check(given, arguments):
+    """Compare the results."""
+    assert is_same(arguments[-1], given.expected), (arguments[-1], given.expected)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_on_the_cpu(name, debug):
+    """With checks the results are the same."""
+    given = EXAMPLES[name]
+    arguments = arguments_of(given)
+
+    cuda.jit(given.kernel, debug=debug)[1, 8, None, given.dynamic](*arguments)
+
+    check(given, arguments)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_as_ptx(name):
+    """The interpreter refuses accesses outside of memory, and misaligned ones."""
+    given = EXAMPLES[name]
+    arguments = arguments_of(given)
+    ptx = any_ptx(cuda.jit(given.kernel), *map(type_of, arguments))
+
+    Machine(ptx).launch(name, (1,), (8,), arguments, given.dynamic)
+
+    check(given, arguments)
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_on_the_device(name, cuda_driver):  # noqa: ARG001 - it is loaded
+    """The driver passes the size of dynamic shared memory."""
+    given = EXAMPLES[name]
+    arguments = [cuda.to_device(x) for x in arguments_of(given)]
+
+    cuda.jit(given.kernel)[1, 8, None, given.dynamic](*arguments)
+
+    check(given, [np.asarray(arguments[-1].to_device("cpu"))])
+
+
+def test_a_constant_is_in_constant_memory():
+    """Its loads name the address space, and its bytes are part of the module."""
+    ptx = cuda.jit(constants).inspect_ptx(float64[::1])
+
+    assert ".const .align 16 .b8" in ptx
+    assert "ld.const" in ptx
+
+
+def test_too_little_dynamic_shared_memory_is_an_access_out_of_bounds():
+    """The launch decides the length."""
+    given = EXAMPLES["dynamic_shared"]
+    ptx = any_ptx(cuda.jit(given.kernel), float64[::1])
+
+    with pytest.raises(MachineError, match="out of bounds"):
+        Machine(ptx).launch("dynamic_shared", (1,), (8,), [np.zeros(8)], 16)
+    with pytest.raises(cuda.KernelError, match=r"\[CPY-INDEX-3\]"):
+        cuda.jit(given.kernel, debug=True)[1, 8, None, 16](np.zeros(8))
+
+
+def strided(a, i, out):
+    part = a[1:7:2]
+    out[0] = part[i]
+
+
+def row(a, i, out):
+    out[0] = a[i][0]
+
+
+@pytest.mark.parametrize(("function", "bad"), [(strided, 3), (strided, -1), (row, 8), (row, -1)])
+def test_an_index_out_of_a_view_is_found_in_debug_mode(function, bad):
+    """It may be within the array; one that is computed does not count from the end."""
+    kernel = cuda.jit(function, debug=True)
+    a = A[:, 0].copy() if function is strided else A
+
+    kernel[1, 1](a, 2, np.zeros(1))
+    with pytest.raises(cuda.KernelError, match=r"\[CPY-INDEX-3\]"):
+        kernel[1, 1](a, bad, np.zeros(1))
+
+
+def test_a_strict_kernel_has_shared_arrays_in_its_entry_block():
+    """CUDA Python Specification 0.2, "CUDA Intrinsics"."""
+    with pytest.raises(cuda.KernelError, match=r"after a branch.*\[CPY-SHARED-1\]"):
+        cuda.jit(shared_in_a_branch, strict=True).typed(float64[::1])
+    cuda.jit(dynamic_shared, strict=True).typed(float64[::1])
+
+
+def test_the_contents_of_a_constant_are_those_at_compilation():
+    """Two tables in two kernels do not meet."""
+
+    def made(table):
+        @cuda.jit
+        def first(out):
+            out[0] = cuda.const.array_like(table)[1]
+
+        return first
+
+    found = []
+    for table in (np.array([1.5, 2.5]), np.array([3, 4], "i1")):
+        out = np.zeros(1)
+        made(table)[1, 1](out)
+        found.append(out[0])
+
+    assert found == [2.5, 4]
