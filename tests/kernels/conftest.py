@@ -26,6 +26,7 @@ _NEED_LLVM = (
     "test_memory.py",
     "test_ptx.py",
     "test_ptxas.py",
+    "test_races.py",
     "test_rulings.py",
 )
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)

@@ -22,6 +22,7 @@ from .intrinsics import (
     threadIdx,
 )
 from .kernel import Kernel, jit
+from .races import RaceError
 from .streams import Event, Stream, event, is_available, stream, synchronize
 from .types import (
     ArrayType,
@@ -45,7 +46,7 @@ from .types import (
 )
 
 __all__ = [  # noqa: RUF022 - as everywhere
-    "ArrayType", "Event", "Kernel", "KernelError", "ScalarType", "Signature", "Stream",
+    "ArrayType", "Event", "Kernel", "KernelError", "RaceError", "ScalarType", "Signature", "Stream",
     "UntypedArray", "as_cuda_array", "blockDim", "blockIdx", "bool_", "complex128", "complex64",
     "const", "device_array", "event", "float32", "float64", "from_cuda_array_interface", "grid",
     "gridDim", "gridsize", "int16", "int32", "int64", "int8", "intp", "is_available", "jit",

@@ -92,10 +92,19 @@ class _Work:
         self.address = ctypes.addressof(self._places)
 
 
-def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tuple[int, list[int]]:
-    """Run a kernel; return 1 if a barrier was not reached by all, else 0, and a report or []."""
+def run(
+    kernel: HostKernel,
+    configuration: Configuration,
+    packed: Packed,
+    outside: dict[str, int] | None = None,
+) -> tuple[int, list[int]]:
+    """Run a kernel; return 1 if a barrier was not reached by all, else 0, and a report or [].
+
+    `outside` has the addresses that the code takes by name; with races, one worker runs all blocks.
+    """
     blocks, threads = prod(configuration.grid), prod(configuration.block)
-    workers = 1 if blocks * threads <= _FEW_THREADS else min(_pool.count, blocks)
+    is_small = blocks * threads <= _FEW_THREADS or kernel.granules is not None
+    workers = 1 if is_small else min(_pool.count, blocks)
     reports = [(ctypes.c_int32 * WORDS)() for _ in range(workers)]
 
     def part(worker: int) -> int:
@@ -103,8 +112,8 @@ def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tup
         dims = (ctypes.c_int32 * 10)(
             *configuration.block, *configuration.grid, 0, 0, 0, shared_bytes
         )
-        outside = {"report": ctypes.addressof(reports[worker])}
-        work = _Work(kernel, threads, shared_bytes, outside)
+        report = ctypes.addressof(reports[worker])
+        work = _Work(kernel, threads, shared_bytes, {**(outside or {}), "report": report})
         first, last = (blocks * (worker + k) // workers for k in (0, 1))
         return int(kernel.run(packed.place, ctypes.addressof(dims), first, last, work.address))
 

@@ -21,6 +21,7 @@ from .configuration import read_configuration, read_line
 from .consumer import Use, is_settled, may_be_another
 from .debugging import reported_error
 from .device_launch import DeviceKernel, find_ordinal
+from .races import RACE_WORD, Shadow, race_error
 from .repeating import Repeater
 from .source import Source
 from .statements import typed_program
@@ -56,12 +57,15 @@ class Kernel:
         Whether every index is checked.
     strict : bool
         Whether extensions of the specification are refused.
+    races : bool
+        Whether races are found.
     """
 
     __name__: str
     signature: Signature | None
     debug: bool
     strict: bool
+    races: bool
 
     def __init__(
         self,
@@ -70,11 +74,13 @@ class Kernel:
         *,
         debug: bool,
         strict: bool = False,
+        races: bool = False,
     ) -> None:
         self._source = Source(function)
         self.__wrapped_kernel__ = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
-        self.signature, self.debug, self.strict = signature, debug, strict
+        self.signature, self.debug, self.strict = signature, debug or races, strict
+        self.races = races
         self._compiled: dict[Types, HostKernel] = {}
         self._packings: dict[Types, Packing] = {}
         self._on_device: dict[Types, DeviceKernel] = {}
@@ -117,7 +123,7 @@ class Kernel:
                 found = self._compiled.get(types)
                 if found is None:
                     found = self._compiled[types] = HostKernel(
-                        self.typed(*types), checks=self.debug
+                        self.typed(*types), checks=self.debug, races=self.races
                     )
         return found
 
@@ -210,9 +216,15 @@ class Kernel:
         check_writable(passed, compiled.program.writes, self._source.parameters, call)
         packing = self._packing_of(compiled.program)
         packed = packing.pack(passed)
-        code, words = host_launch.run(compiled, configuration, packed)
+        outside = {}
+        if compiled.granules is not None:
+            arrays = [each.array for each in passed]
+            shared = compiled.program.shared_bytes + configuration.shared_bytes
+            shadow = Shadow(arrays, compiled.granules, shared)
+            outside["races"] = shadow.address
+        code, words = host_launch.run(compiled, configuration, packed, outside)
         packing.release(packed)
-        self._refuse_report(compiled.program, words or [-code])
+        self._refuse_report(compiled.program, words or [-code], configuration)
 
     def _packing_of(self, program: Program) -> Packing:
         """Return the memory layout of a program's arguments."""
@@ -230,7 +242,8 @@ class Kernel:
             kernel = self._on_device.setdefault(types, made)
         if kernel.program.writes:
             check_writable(passed, kernel.program.writes, self._source.parameters, call)
-        self._refuse_report(kernel.program, kernel.launch(configuration, passed, ordinal, call))
+        words = kernel.launch(configuration, passed, ordinal, call)
+        self._refuse_report(kernel.program, words, configuration)
 
     def _remember(self, arguments: tuple[Any, ...], passed: list[Passed], ordinal: int) -> None:
         """Let later launches like this one on a GPU take fewer steps.
@@ -270,8 +283,12 @@ class Kernel:
         plan[0].enqueue(configuration, numbers, plan[1], call)
         return True
 
-    def _refuse_report(self, program: Program, words: Sequence[int]) -> None:
+    def _refuse_report(
+        self, program: Program, words: Sequence[int], configuration: Configuration
+    ) -> None:
         """Raise for what a thread reported, if the first number is not 0."""
+        if words[0] > 0 and words[RACE_WORD]:
+            raise race_error(program, words, configuration.block, configuration.grid)
         if words[0] > 0:
             raise reported_error(program, words)
         if words[0] < 0:
@@ -315,7 +332,7 @@ class Launch:
             self._kernel._run(self._configuration, arguments)
 
 
-def jit(*given: Any, debug: bool = False, strict: bool = False) -> Any:
+def jit(*given: Any, debug: bool = False, races: bool = False, strict: bool = False) -> Any:
     """Make a kernel of a function.
 
     Parameters
@@ -325,7 +342,10 @@ def jit(*given: Any, debug: bool = False, strict: bool = False) -> Any:
     signature : Signature, or ``void`` and the types of the arguments, optional
         ``void(float32[::1])``: it is compiled at once, and accepts no other types.
     debug : bool, default False
-        Whether every index is checked against the length of its axis.
+        Whether every index is checked against the length of its axis, and ``assert`` and ``raise``
+        are reported.
+    races : bool, default False
+        Whether races of threads are found, on the CPU; it includes `debug`.
     strict : bool, default False
         Whether shared arrays may be created in the entry block of the kernel only, as the
         specification has it.
@@ -356,9 +376,9 @@ def jit(*given: Any, debug: bool = False, strict: bool = False) -> Any:
     (<kernel doubled>, {'i': [int64]})
     """
     if len(given) == 1 and callable(given[0]) and not isinstance(given[0], _TYPES):
-        return Kernel(given[0], None, debug=debug, strict=strict)
+        return Kernel(given[0], None, debug=debug, races=races, strict=strict)
     signature = _read_signature(given)
-    return lambda function: Kernel(function, signature, debug=debug, strict=strict)
+    return lambda function: Kernel(function, signature, debug=debug, races=races, strict=strict)
 
 
 def _read_signature(given: tuple[Any, ...]) -> Signature | None:

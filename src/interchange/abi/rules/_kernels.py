@@ -70,6 +70,9 @@ KERNELS: Final = (
          "CUDA C++ Programming Guide, Memory Spaces"),
     Rule("CPY-BARRIER-1", "all threads of a block reach the same syncthreads()",
          "move it out of the branch that only some threads take", "CUDA C++ Programming Guide"),
+    Rule("CPY-RACE-1", "two threads access one element, and one of them writes, only if a barrier"
+         " orders them, or if both accesses are atomic", "call cuda.syncthreads() between them",
+         "Compute Sanitizer, Racecheck"),
     Rule("CPY-ARG-1",
          "the arguments are numbers and arrays that match the signature in number and type",
          "check the signature", _SPEC + "No-Python Mode"),

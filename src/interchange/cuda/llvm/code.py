@@ -39,6 +39,7 @@ from interchange.cuda.ir import (
     StoreElement,
     Unary,
 )
+from interchange.cuda.races import READ, WRITE
 from interchange.cuda.types import PART_OF
 
 from . import arithmetic, debugging, memory
@@ -66,6 +67,7 @@ class Code:
     function: Any
     checks = False  # whether indices are checked before they are used
     constant_space = 0  # address space of constant arrays
+    watch: Any = None  # what finds races, if they are to be found
 
     def __init__(self, program: Program, module: ir.Module, function: ir.Function) -> None:
         self.program, self.module, self.function = program, module, function
@@ -152,9 +154,9 @@ class Code:
     def _write_store_element(self, node: StoreElement) -> None:
         """Assign to an element."""
         value = self.value(node.value)
-        pointer = self.address(node.target)
         if node.target.type.kind == "bool":
             value = self.b.zext(value, I8)
+        pointer = self.address(node.target, WRITE, value)
         self.b.store(value, pointer, align=self._alignment(node.target))
 
     def _write_if(self, node: If) -> None:
@@ -300,9 +302,13 @@ class Code:
 
     # ------------------------------------------------------------ memory
 
-    def address(self, node: Element) -> Any:
-        """Return the address of an element."""
-        return memory.address(self, node)
+    def address(self, node: Element, access: int | None = None, value: Any = None) -> Any:
+        """Return the address of an element.
+
+        `access` is a kind of `interchange.cuda.races`, `value` what a write stores; races of the
+        access are then found, if the target does that.
+        """
+        return memory.address(self, node, access, value)
 
     def _alignment(self, node: Element) -> int:
         """Return the alignment of an address [bytes]; a complex number is two parts."""
@@ -311,7 +317,7 @@ class Code:
     def _compute_element(self, node: Element) -> Any:
         """Return an element."""
         kind = memory_type(node.type)
-        found = self.b.load(self.address(node), align=self._alignment(node), typ=kind)
+        found = self.b.load(self.address(node, READ), align=self._alignment(node), typ=kind)
         return self.b.icmp_unsigned("!=", found, I8(0)) if node.type.kind == "bool" else found
 
     def _compute_cast(self, node: Cast) -> Any:

@@ -89,6 +89,8 @@ class HostKernel:
         The typed program.
     checks : bool
         Whether every index is checked.
+    races : bool
+        Whether races are found.
     level : int, optional
         Optimisation level, 1 to 3; chosen by default.
 
@@ -100,15 +102,26 @@ class HostKernel:
         Size of a thread's coroutine frame [bytes], 0 if threads do not wait.
     pieces : list of Piece
         Other memory that a block uses.
+    granules : dict or None
+        See `races.Watch`; None if races are not found.
     """
 
-    def __init__(self, program: Program, *, checks: bool = False, level: int | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        checks: bool = False,
+        races: bool = False,
+        level: int | None = None,
+    ) -> None:
         self.program = program
         usual = _LEVEL_OF_COROUTINES if program.has_barrier else _LEVEL
         self._level = usual if level is None else level
         with locked():
             self._host = this_host()
-            module, self.pieces = host_module(program, checks=checks)
+            module, code = host_module(program, checks=checks, races=races)
+            self.pieces = code.pieces
+            self.granules: dict[int, int] | None = code.watch and code.watch.granules
             module.data_layout = self._host.layout
             self.llvm: str = str(module)
             parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")

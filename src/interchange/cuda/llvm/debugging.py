@@ -38,8 +38,11 @@ def require(code: Any, test: Any, place: int) -> None:
     code.b.position_at_end(holds)
 
 
-def report(code: Any, words: Any, place: int) -> None:
-    """Report a place and this thread, unless another thread has reported something."""
+def report(code: Any, words: Any, place: int, more: dict[int, Any] | None = None) -> None:
+    """Report a place and this thread, unless another thread has reported something.
+
+    `more` are further words.
+    """
     b = code.b
     swapped = b.cmpxchg(words, I32(0), I32(place), "monotonic", "monotonic")
     first, done = (code.function.append_basic_block(name) for name in ("report", "reported"))
@@ -47,7 +50,7 @@ def report(code: Any, words: Any, place: int) -> None:
     b.position_at_end(first)
     names = ("threadIdx", "blockIdx")
     numbers = [code.special(name, axis) for name in names for axis in range(3)]
-    for number, value in enumerate(numbers, 1):
+    for number, value in {**dict(enumerate(numbers, 1)), **(more or {})}.items():
         b.store(value, b.gep(words, [I32(number)], source_etype=I32))
     b.branch(done)
     b.position_at_end(done)

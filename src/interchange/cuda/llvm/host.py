@@ -17,6 +17,7 @@ from interchange.cuda.types import ArrayType
 
 from . import debugging
 from .code import Code
+from .races import Watch
 from .registers import I1, I8, I32, I64, POINTER, memory_type
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ def _known_strides(code: Code, type_: ArrayType, lengths: list[Any], given: list
 class HostCode(Code):
     """The function of a thread on the CPU."""
 
-    def __init__(self, program: Program, module: ir.Module, *, checks: bool) -> None:
+    def __init__(
+        self, program: Program, module: ir.Module, *, checks: bool, races: bool = False
+    ) -> None:
         self.checks = checks
         flat = flat_types(program.arguments)
         result = POINTER if program.has_barrier else ir.VoidType()
@@ -139,6 +142,8 @@ class HostCode(Code):
         else:
             function.attributes.add("alwaysinline")
         take_arguments(self, list(function.args[:first]))
+        if races:
+            self.watch = Watch(self)
 
     def special(self, name: str, axis: int) -> Any:
         """Return a parameter."""
@@ -255,6 +260,8 @@ class HostCode(Code):
         differs = self.b.select(is_first, I32(0), differs)
         self.b.store(self.b.or_(self.b.load(elsewhere, typ=I32), differs), elsewhere)
         self._suspend(is_final=False)
+        if self.watch is not None:
+            self.watch.barrier()
 
 
 class Blocks:
@@ -422,12 +429,14 @@ def write_frame_size(code: HostCode, module: ir.Module) -> None:
     b.ret(b.ptrtoint(b.call(code.function, zeros), I64))
 
 
-def host_module(program: Program, *, checks: bool) -> tuple[ir.Module, list[Piece]]:
-    """Return the module of a kernel for the CPU, and the memory that its blocks use."""
+def host_module(
+    program: Program, *, checks: bool, races: bool = False
+) -> tuple[ir.Module, HostCode]:
+    """Return the module of a kernel for the CPU, and the generator of its threads."""
     module = ir.Module(name=program.name)
     module.triple = llvm.get_default_triple()
-    code = HostCode(program, module, checks=checks)
+    code = HostCode(program, module, checks=checks, races=races)
     code.write()
     Blocks(code, module).write()
     write_frame_size(code, module)
-    return module, code.pieces
+    return module, code

@@ -30,6 +30,7 @@ class MemoryWriter(Protocol):
     module: Any
     function: Any
     checks: bool
+    watch: Any
     constant_space: int
     arrays: dict[int, tuple[Any, list[Any], list[Any]]]
     memory: dict[ArrayValue, Any]
@@ -47,8 +48,11 @@ class MemoryWriter(Protocol):
         """End the thread because an index is out of bounds."""
 
 
-def address(code: MemoryWriter, node: Element) -> Any:
-    """Return the address of an element, whose indices are checked if the code has checks."""
+def address(code: MemoryWriter, node: Element, access: int | None = None, value: Any = None) -> Any:
+    """Return the address of an element, whose indices are checked if the code has checks.
+
+    See `code.Code.address` for the other parameters.
+    """
     pointer, strides = layout(code, node.array)
     indices = [code.value(index) for index in node.index]
     if code.checks:
@@ -57,6 +61,8 @@ def address(code: MemoryWriter, node: Element) -> Any:
     for index, stride in zip(indices, strides, strict=True):
         step = code.b.mul(index, stride, flags=["nsw"])
         pointer = code.b.gep(pointer, [step], source_etype=I8)
+    if code.watch is not None and access is not None:
+        code.watch.see(node, pointer, indices, access, value)
     return pointer
 
 

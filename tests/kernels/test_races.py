@@ -1,0 +1,246 @@
+"""Races are found on the CPU whatever the order of the threads, and nothing else is reported.
+
+Source: Compute Sanitizer, "Racecheck"; CUDA C++ Programming Guide, "Synchronization Functions".
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+
+import numpy as np
+import pytest
+
+from interchange import cuda
+from interchange.cuda import RaceError, float32, int32
+
+from . import programs
+from .comparing import left_by, on_host, wrong
+from .programs import PROGRAMS
+
+pytestmark = pytest.mark.interop  # that extra installs LLVM
+
+DROPPED = {
+    ("matrix_product", 0): ("left", "right"),
+    ("matrix_product", 1): ("left", "right"),
+    ("block_sums", 0): ("held",),
+    ("block_sums", 1): ("held",),
+    ("prefix_sums", 0): ("held",),
+    ("prefix_sums", 1): ("held",),
+    ("fourier", 0): ("held",),
+    ("fourier", 1): ("held",),
+}
+"""Program, and the number of a barrier that it loses -> arrays of which a race may be reported."""
+
+
+def checked(function):
+    """Return a kernel that finds races, of a function or of a kernel."""
+    return cuda.jit(getattr(function, "__wrapped_kernel__", function), races=True)
+
+
+def tree_of(kernel):
+    """Return the syntax tree of a kernel."""
+    return ast.parse(inspect.getsource(kernel.__wrapped_kernel__))
+
+
+def without_barrier(kernel, number):
+    """Return a kernel without one of its barriers, that finds races."""
+    function, tree = kernel.__wrapped_kernel__, tree_of(kernel)
+    tree.body[0].decorator_list = []
+    kept = barriers(tree)[number]
+    for node in ast.walk(tree):
+        for body in (getattr(node, "body", []), getattr(node, "orelse", [])):
+            if isinstance(body, list) and kept in body:
+                body.remove(kept)
+    text, name = ast.unparse(tree), f"<{function.__name__} without barrier {number}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    scope = dict(vars(programs))
+    exec(compile(text, name, "exec"), scope)  # noqa: S102 - a program of this file
+    return checked(scope[function.__name__])
+
+
+def barriers(tree):
+    """Return the statements that are barriers."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and ast.unparse(node) == "cuda.syncthreads()"
+    ]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_without_a_race_is_not_reported(name):
+    """Its results are those without detection."""
+    case = PROGRAMS[name].make(PROGRAMS[name].size)
+
+    found = left_by(on_host(checked(PROGRAMS[name].kernel)), case)
+
+    assert wrong(case, found, case.expected) == []
+
+
+@pytest.mark.parametrize(("name", "number"), DROPPED)
+def test_a_missing_barrier_is_reported(name, number):
+    """The error names the array, both lines, and both threads, which differ."""
+    case = PROGRAMS[name].make(PROGRAMS[name].size)
+
+    with pytest.raises(RaceError, match=r"syncthreads\(\) between") as caught:
+        left_by(on_host(without_barrier(PROGRAMS[name].kernel, number)), case)
+
+    error = caught.value
+    assert error.array in DROPPED[name, number]
+    assert error.thread != error.other_thread
+    assert error.block == error.other_block
+    assert error.rule == "CPY-RACE-1"
+
+
+def test_the_table_has_all_barriers():
+    """Each barrier of each program matters."""
+    found = [
+        (name, number)
+        for name, program in PROGRAMS.items()
+        for number in range(len(barriers(tree_of(program.kernel))))
+    ]
+
+    assert sorted(found) == sorted(DROPPED)
+
+
+def sum_of_all(x):
+    x[0] += 1
+
+
+def everyone_writes(x):
+    x[0] = cuda.grid(1)
+
+
+def neighbour(x):
+    i = cuda.grid(1)
+    if i + 1 < x.size:
+        x[i] = x[i + 1]
+
+
+def neighbour_before(x):
+    i = cuda.grid(1)
+    if i > 0:
+        x[i] = x[i - 1]
+
+
+def read_by_many(x):
+    i = cuda.grid(1)
+    if x[7] == 0 and i == 3:
+        x[7] = 1
+
+
+def last_of_three_epochs(x):
+    held = cuda.shared.array(8, int32)
+    t = cuda.threadIdx.x
+    held[t] = t
+    cuda.syncthreads()
+    x[t] = held[7 - t]
+    cuda.syncthreads()
+    held[t] = 1
+    x[t] = held[7 - t]
+
+
+RACES = [
+    (sum_of_all, 1, 2, "written", "(0,)"),
+    (sum_of_all, 2, 1, "of block", "(0,)"),
+    (everyone_writes, 1, 2, "and was written", "(0,)"),
+    (everyone_writes, 2, 1, "atomic", "(0,)"),
+    (neighbour, 1, 8, "", ""),
+    (neighbour, 8, 1, "", ""),
+    (neighbour_before, 1, 8, "", ""),
+    (neighbour_before, 8, 1, "", ""),
+    (read_by_many, 1, 8, "was read", "(7,)"),
+    (read_by_many, 8, 1, "", "(7,)"),
+    (last_of_three_epochs, 1, 8, "held", ""),
+]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "float64"])
+@pytest.mark.parametrize(
+    ("function", "blocks", "threads", "text", "index"), RACES, ids=lambda each: str(each)[:20]
+)
+def test_a_race_is_found_in_any_order(function, blocks, threads, text, index, dtype):
+    """Accesses of one element by two threads or blocks, of which one writes."""
+    x = np.zeros(8, dtype)
+
+    with pytest.raises(RaceError) as caught:
+        checked(function)[blocks, threads](x)
+
+    assert text in str(caught.value)
+    assert index in f"{caught.value.index}"
+    assert (caught.value.block == caught.value.other_block) == (blocks == 1)
+
+
+def same_value(x):
+    x[0] = 5
+
+
+def read_only(x):
+    if x[0] == 1:
+        x[cuda.grid(1)] = 0
+
+
+def own_elements(x):
+    i = cuda.grid(1)
+    for _ in range(3):
+        x[i] += x[i] + 1
+
+
+def epochs(x):
+    held = cuda.shared.array(8, float32)
+    t = cuda.threadIdx.x
+    for k in range(8):
+        if t == k:
+            held[(k + 1) % 8] = held[k] + 1 if k else 1
+        cuda.syncthreads()
+    x[cuda.grid(1)] = held[t]
+
+
+def shared_by_two_blocks(x):
+    held = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        held[0] = cuda.blockIdx.x
+    cuda.syncthreads()
+    x[cuda.grid(1)] = held[0]
+
+
+@pytest.mark.parametrize(
+    "function", [same_value, read_only, own_elements, epochs, shared_by_two_blocks],
+    ids=lambda function: function.__name__,
+)  # fmt: skip
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 8), (8, 1), (2, 4)])
+def test_what_is_ordered_is_no_race(function, blocks, threads):
+    """Also: threads that write the same value, as racecheck reports those for information only."""
+    if function is epochs and threads < 8:
+        pytest.skip("a thread for each epoch")
+    checked(function)[blocks, threads](np.zeros(64, np.int32))
+
+
+def shift(x, y):
+    i = cuda.grid(1)
+    if i < y.size:
+        y[i] = x[i]
+
+
+def test_two_views_of_one_array_are_seen_as_one():
+    """Also where their elements differ in size."""
+    x = np.zeros(9, np.float32)
+    checked(shift)[1, 8](x[:8], x[:8])
+    for a, b in ((x[1:], x[:-1]), (x[:-1], x[1:]), (x.view(np.int16), x[:8])):
+        with pytest.raises(RaceError):
+            checked(shift)[1, 8](a, b)
+
+
+def test_strides_and_several_axes():
+    """An element is found in an array whose strides are negative; the error has its index."""
+
+    def turned(x):
+        i, j = cuda.grid(2)
+        x[i, j] = x[j, i]
+
+    checked(turned)[1, (1, 1)](np.zeros((3, 3))[::-1, ::-1])
+    with pytest.raises(RaceError) as caught:
+        checked(turned)[1, (3, 3)](np.zeros((3, 3))[::-1, ::-1])
+    assert sorted(caught.value.index) == [0, 1]
