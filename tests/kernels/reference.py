@@ -7,14 +7,15 @@ becomes a closure over the values of the names; its type is determined when it i
 from __future__ import annotations
 
 import ast
+import functools
 from contextlib import suppress
 
 import numpy as np
 
-from interchange.cuda.types import ArrayType, ScalarType
+from interchange.cuda.types import ArrayType, ScalarType, bool_, float64, int64
 
 from . import reference_numbers as numbers
-from .reference_expressions import LEFT, Expressions, Term
+from .reference_expressions import LEFT, UNKNOWN, Expressions, Term, join_types
 from .reference_numbers import Refused, cast, generic
 
 
@@ -36,13 +37,8 @@ class Reader(Expressions):
             self.goes_on and any(self.returned)
         ):
             raise Refused("CPY-RETURN-1")
-        found = []
-        for column in zip(*self.returned, strict=True):
-            type_ = column[0]
-            for other in column[1:]:
-                type_ = numbers.joined(type_, other)
-            found.append(type_)
-        return tuple(found)
+        columns = zip(*self.returned, strict=True)
+        return tuple(functools.reduce(join_types, column) for column in columns)
 
     # ------------------------------------------------------------ statements
 
@@ -57,7 +53,7 @@ class Reader(Expressions):
                 read(statement),
                 not isinstance(statement, (ast.Break, ast.Continue, ast.Return, ast.Raise)),
             )
-            if isinstance(statement, ast.If):
+            if isinstance(statement, (ast.If, ast.For, ast.While)):
                 run, goes_on = run
             runs.append(run)
             if not goes_on:
@@ -79,10 +75,30 @@ class Reader(Expressions):
         return run
 
     def do_assign(self, node):
-        value = self.term(node.value)
-        if len(node.targets) > 1:
+        value, kept = self.term(node.value), {}
+        if value.run is None or value.constant is not None:
+            runs = [self.assign(target, value) for target in node.targets]
+        else:
+            once = Term(value.type, lambda _: kept["all"])
+            runs = [self.assign(target, once) for target in node.targets]
+
+        def run(env):
+            kept["all"] = value.run and value.run(env)
+            for each in runs:
+                each(env)
+
+        return run
+
+    def do_annassign(self, node):
+        type_ = self.term(node.annotation).constant
+        type_ = {int: int64, float: float64, bool: bool_}.get(type_, type_)
+        if not isinstance(type_, ScalarType) or node.value is None:
             raise Refused("CPY-NPM-2")
-        return self.assign(node.targets[0], value)
+        value = self.number(node.value)
+        numbers.storable(value.type, type_)
+        return self.assign(
+            node.target, Term(type_, lambda env: cast(value.run(env), value.type, type_))
+        )
 
     def assign(self, target, value):
         """Assign a value to a target."""
@@ -179,9 +195,16 @@ class Reader(Expressions):
         return run
 
     def do_if(self, node):
-        test, base = self.truth(node.test), dict(self.names)
+        known = self.known(node.test)
+        if known is not UNKNOWN:
+            return self.block(node.body if known else node.orelse)
+        return self.branch(self.truth(node.test), node.body, node.orelse)
+
+    def branch(self, test, *bodies):
+        """Return a branch, and whether one of its paths goes on."""
+        base = dict(self.names)
         runs, ends = [], []
-        for body in (node.body, node.orelse):
+        for body in bodies:
             self.names = dict(base)
             run, goes_on = self.block(body)
             casts = {}
@@ -226,25 +249,40 @@ class Reader(Expressions):
         return first, run
 
     def do_while(self, node):
-        if node.orelse:
-            raise Refused("CPY-NPM-2")
         test, body = self.loop(lambda: self.truth(node.test), node.body)
 
         def run(env):
             while test.run(env):
                 signal = body(env)
                 if signal in {"break", "return"}:
-                    return None if signal == "break" else signal
+                    return signal
             return None
 
-        return run
+        return self.with_else(node, run)
+
+    def with_else(self, node, loop):
+        """Return a loop with its ``else``, which a ``break`` skips, and whether a path goes on."""
+        is_left, env_left = has_break(node.body) and bool(node.orelse), {}
+        if is_left:
+            test = Term(bool_, lambda _: env_left["signal"] is None)
+            orelse, goes_on = self.branch(test, node.orelse, [])
+        else:
+            orelse, goes_on = self.block(node.orelse)
+
+        def run(env):
+            signal = env_left["signal"] = loop(env)
+            if signal == "return":
+                return signal
+            return orelse(env) if is_left or signal is None else None
+
+        return run, goes_on
 
     def do_for(self, node):
-        if node.orelse:
-            raise Refused("CPY-NPM-2")
         call = node.iter
         called = self.term(call.func).constant if isinstance(call, ast.Call) else None
-        if called is not range or not isinstance(node.target, ast.Name):
+        if called is not range:
+            return self.with_else(node, self.for_tuple(node))
+        if not isinstance(node.target, ast.Name):
             raise Refused("CPY-NPM-3")
         given, type_ = self.range(call)
         variable = Term(type_, lambda env: env["next"])
@@ -257,7 +295,27 @@ class Reader(Expressions):
                 bind(env)
                 signal = body(env)
                 if signal in {"break", "return"}:
-                    return None if signal == "break" else signal
+                    return signal
+            return None
+
+        return self.with_else(node, run)
+
+    def for_tuple(self, node):
+        """Return a loop over the items of a tuple, each of its own type."""
+        items = self.items(node.iter, "CPY-NPM-3")
+        rounds = []
+        for place, type_ in enumerate(items.type):
+            item = Term(type_, lambda env, place=place: env["items"][place])
+            rounds.append(self.loop(lambda item=item: self.assign(node.target, item), node.body))
+
+        def run(env):
+            values = items.run(env)
+            for bind, body in rounds:
+                env["items"] = values
+                bind(env)
+                signal = body(env)
+                if signal in {"break", "return"}:
+                    return signal
             return None
 
         return run
@@ -325,6 +383,15 @@ def _is_set(node):
 def _first(signals):
     """Run statements up to the first signal to leave, and return the signal."""
     return next((signal for signal in signals if signal is not None), None)
+
+
+def has_break(body):
+    """Whether statements contain a ``break`` of the loop that they are in."""
+    for each in body:
+        inner = [] if isinstance(each, (ast.For, ast.While)) else getattr(each, "body", [])
+        if isinstance(each, ast.Break) or has_break([*inner, *getattr(each, "orelse", [])]):
+            return True
+    return False
 
 
 class Function:

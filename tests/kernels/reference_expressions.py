@@ -9,6 +9,7 @@ import ast
 import builtins
 import functools
 import math
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,12 @@ COMPARED = {
 OUTSIDE = object()
 """Type of objects that are not values of the language: modules, functions, types."""
 LEFT = "what a function returned"
+UNKNOWN = object()
+"""Truth of a condition that threads decide."""
+ORDERS = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
 
 
 class Term(NamedTuple):
@@ -70,12 +77,19 @@ class Expressions:
     def truth(self, node):
         """Return a condition; for and, or, that of all operands."""
         if isinstance(node, ast.BoolOp):
-            return self.decided(node, [self.truth(each) for each in node.values])
+            terms = []
+            for each in node.values:
+                terms.append(self.truth(each))
+                if self.known(each) is isinstance(node.op, ast.Or):
+                    break
+            return self.decided(node, terms)
         return _truth(self.number(node))
 
     # ------------------------------------------------------------ expressions
 
     def read_constant(self, node):
+        if node.value is None or isinstance(node.value, str):
+            return Term(OUTSIDE, None, node.value)
         return constant(node.value)
 
     def read_name(self, node):
@@ -92,10 +106,80 @@ class Expressions:
         raise Refused("CPY-NAME-1")
 
     def read_tuple(self, node):
-        items = self.numbers(node.elts)
+        items = [_numeric(self.term(each)) for each in node.elts]
         return Term(
             tuple(item.type for item in items), lambda env: tuple(i.run(env) for i in items)
         )
+
+    def items(self, node, rule):
+        """Return the term of a tuple, a list, or what enumerate() and others make of one."""
+        if isinstance(node, ast.List):
+            return self.read_tuple(node)
+        if isinstance(node, ast.Call):
+            called = self.term(node.func).constant
+            given = [self.items(each, rule) for each in node.args]
+            if called is enumerate:
+                pairs = tuple((intp, each) for each in given[0].type)
+                return Term(pairs, lambda env: tuple(enumerate(given[0].run(env))))
+            if called is zip:
+                types = tuple(zip(*(each.type for each in given), strict=False))
+                runs = [each.run for each in given]
+                return Term(types, lambda env: tuple(zip(*(r(env) for r in runs), strict=False)))
+            if called is reversed:
+                return Term(given[0].type[::-1], lambda env: given[0].run(env)[::-1])
+        found = self.term(node)
+        if isinstance(found.constant, tuple):
+            terms = tuple(constant(each) for each in found.constant)
+            return Term(tuple(t.type for t in terms), lambda env: tuple(t.run(env) for t in terms))
+        if type(found.type) is not tuple:
+            raise Refused(rule)
+        return found
+
+    def read_namedexpr(self, node):
+        value = self.term(node.value)
+        bind = self.bind(node.target.id, value)
+        name = self.read_name(ast.Name(node.target.id, ast.Load()))
+
+        def run(env):
+            bind(env)
+            return name.run(env)
+
+        return Term(name.type, run)
+
+    def known(self, node):
+        """Return the truth of a condition over objects outside and numbers of axes."""
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self.known_operand(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            found = self.known(node.operand)
+            return found if found is UNKNOWN else not found
+        if isinstance(node, ast.BoolOp):
+            found = UNKNOWN
+            for each in node.values:
+                found = self.known(each)
+                if found is UNKNOWN or bool(found) is isinstance(node.op, ast.Or):
+                    break
+            return found
+        if not isinstance(node, ast.Compare) or len(node.ops) > 1:
+            return UNKNOWN
+        sides = node.left, node.comparators[0]
+        if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            return self.read_compare(node).constant
+        a, b = map(self.known_operand, sides)
+        is_literal = all(isinstance(each, ast.Constant) for each in sides)
+        if is_literal or type(node.ops[0]) not in ORDERS or {a, b} & {UNKNOWN, None}:
+            return UNKNOWN
+        return ORDERS[type(node.ops[0])](a, b)
+
+    def known_operand(self, node):
+        """Return None or an int that is no variable."""
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
+            return UNKNOWN
+        if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name):
+            return UNKNOWN
+        found = self.term(node)
+        is_none = found.type is OUTSIDE and found.constant is None
+        return found.constant if is_none or type(found.constant) in {bool, int} else UNKNOWN
 
     def read_attribute(self, node):
         owner, name = self.term(node.value), node.attr
@@ -116,9 +200,27 @@ class Expressions:
         if isinstance(owner.type, ArrayType):
             place, type_ = self.place(node, owner), owner.type.element
             return Term(type_, lambda env: numbers.from_element(owner.run(env)[place(env)], type_))
+        if isinstance(owner.constant, tuple):
+            owner = self.items(node.value, "CPY-INDEX-1")
         if type(owner.type) is not tuple:
             raise Refused("CPY-INDEX-1")
-        index, count = self.number(node.slice).constant, len(owner.type)
+        if isinstance(node.slice, ast.Slice):
+            bounds = node.slice.lower, node.slice.upper, node.slice.step
+            part = slice(*(each and self.number(each).constant for each in bounds))
+            return Term(owner.type[part], lambda env: owner.run(env)[part])
+        number, count = self.number(node.slice), len(owner.type)
+        index = number.constant
+        if index is None:
+            if not number.type.is_integer:
+                raise Refused("CPY-INDEX-2")
+            if len(set(owner.type)) != 1:
+                raise Refused("CPY-TUPLE-1")
+
+            def run(env):
+                place = number.run(env)
+                return owner.run(env)[place if -count <= place < count else -1]
+
+            return Term(owner.type[0], run)
         if not isinstance(index, int) or not -count <= index < count:
             raise Refused("CPY-TUPLE-1")
         return Term(owner.type[index], lambda env: owner.run(env)[index])
@@ -181,15 +283,17 @@ class Expressions:
         )
 
     def read_compare(self, node):
+        if any(isinstance(each, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for each in node.ops):
+            return self.about_objects(node)
         terms, tests = [self.number(node.left)], []
-        for operator, other in zip(node.ops, node.comparators, strict=True):
+        for each, other in zip(node.ops, node.comparators, strict=True):
             terms.append(self.number(other))
-            if type(operator) not in COMPARED:
+            if type(each) not in COMPARED:
                 raise Refused("CPY-NPM-2")
             common = generic(terms[-2].type, terms[-1].type)
             if common.kind == "complex":
                 raise Refused("CPY-TYPE-3")
-            tests.append((COMPARED[type(operator)], common))
+            tests.append((COMPARED[type(each)], common))
 
         def run(env):
             left = terms[0].run(env)
@@ -200,6 +304,29 @@ class Expressions:
                     return False
                 left = right
             return True
+
+        return Term(bool_, run)
+
+    def about_objects(self, node):
+        """Return the result of ``is`` or ``in``."""
+        if len(node.ops) > 1:
+            raise Refused("CPY-NPM-2")
+        test, container = node.ops[0], node.comparators[0]
+        if isinstance(test, (ast.Is, ast.IsNot)):
+            a, b = self.term(node.left), self.term(container)
+            nones = [each.type is OUTSIDE and each.constant is None for each in (a, b)]
+            if not any(nones) and not a.type is b.type is OUTSIDE:
+                raise Refused("CPY-NPM-2")
+            same = all(nones) or (not any(nones) and a.constant is b.constant)
+            found = same is isinstance(test, ast.Is)
+            return Term(bool_, lambda _: found, found)
+        left, items = self.number(node.left), self.items(container, "CPY-NPM-2")
+        commons = [generic(left.type, each) for each in items.type]
+
+        def run(env):
+            value, pairs = left.run(env), zip(items.run(env), items.type, commons, strict=True)
+            is_in = any(cast(value, left.type, c) == cast(each, t, c) for each, t, c in pairs)
+            return is_in is isinstance(test, ast.In)
 
         return Term(bool_, run)
 
@@ -225,6 +352,9 @@ class Expressions:
         return Term(type_, run)
 
     def read_ifexp(self, node):
+        known = self.known(node.test)
+        if known is not UNKNOWN:
+            return self.term(node.body if known else node.orelse)
         test, a, b = self.truth(node.test), self.number(node.body), self.number(node.orelse)
         type_ = numbers.joined(a.type, b.type)
 
@@ -238,9 +368,11 @@ class Expressions:
 
     def read_call(self, node):
         function = self.term(node.func)
-        if function.type is not OUTSIDE or node.keywords:
-            raise Refused("CPY-CALL-1")
         called = function.constant
+        if function.type is not OUTSIDE or (node.keywords and not hasattr(called, "tree")):
+            raise Refused("CPY-CALL-1")
+        if called in {enumerate, zip, reversed}:
+            return self.items(node, "CPY-NPM-3")
         if isinstance(called, ScalarType):
             return self.cast_to(called, self.numbers(node.args))
         if called is syncthreads and not node.args:
@@ -254,7 +386,8 @@ class Expressions:
             return self.mathematics(name, self.numbers(node.args))
         if not hasattr(called, "tree"):
             raise Refused("CPY-CALL-1")
-        return self.called(called, [self.term(each) for each in node.args])
+        keywords = {each.arg: self.term(each.value) for each in node.keywords}
+        return self.called(called, [self.term(each) for each in node.args], keywords)
 
     def cast_to(self, type_, given):
         """Return a number cast to a type, or a complex number of two parts."""
@@ -304,13 +437,12 @@ class Expressions:
 
         return Term(bool_ if name.startswith("is") else type_, run)
 
-    def called(self, function, given):
+    def called(self, function, given, keywords):
         """Return the result of a function of the program, read for these types."""
-        names = [each.arg for each in function.tree.args.args]
         if function.tree.name in self.callers:
             raise Refused("CPY-CALL-2")
-        if len(names) != len(given):
-            raise Refused("CPY-CALL-1")
+        bound = self.bound(function.tree.args, given, keywords)
+        names, given = [*bound], [*bound.values()]
         given = [_parameter(self, term) for term in given]
         meanings = {name: _meaning(name, term) for name, term in zip(names, given, strict=True)}
         body = type(self)(function.tree, self.scope, meanings, self.callers)
@@ -320,10 +452,56 @@ class Expressions:
             inner = {n: term.run(env) for n, term in zip(names, given, strict=True) if term.run}
             body.run(inner)
             values, sources = inner.get(LEFT, ((), ()))
-            found = tuple(map(cast, values, sources, types))
+            found = cast_all(values, sources, types)
             return found[0] if len(types) == 1 else found
 
         return Term(types[0] if len(types) == 1 else types, run)
+
+    def bound(self, parameters, given, keywords):
+        """Return the term of each parameter, by the rules of calls."""
+        by_place = [*parameters.posonlyargs, *parameters.args]
+        names = [each.arg for each in by_place]
+        found = dict(zip(names, given, strict=False))
+        only = {each.arg for each in parameters.posonlyargs}
+        if len(given) > len(names) or set(keywords) & (found.keys() | only):
+            raise Refused("CPY-CALL-1")
+        found.update(keywords)
+        last = len(parameters.defaults)
+        defaults = dict(zip(names[-last:], parameters.defaults, strict=True)) if last else {}
+        pairs = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+        defaults.update({each.arg: node for each, node in pairs if node})
+        every = [*names, *(each.arg for each in parameters.kwonlyargs)]
+        for name in every:
+            if name not in found and name in defaults:
+                found[name] = self.term(defaults[name])
+        if set(found) != set(every):
+            raise Refused("CPY-CALL-1")
+        return {name: found[name] for name in every}
+
+
+def join_types(one, other):
+    """Return the type of a value that has one of two types; of a tuple, that of each item."""
+    if isinstance(one, tuple) and isinstance(other, tuple) and not isinstance(one, ArrayType):
+        if len(one) != len(other):
+            raise Refused("CPY-RETURN-1")
+        return tuple(map(join_types, one, other))
+    if not isinstance(one, ScalarType) or not isinstance(other, ScalarType):
+        raise Refused("CPY-RETURN-1")
+    return numbers.joined(one, other)
+
+
+def cast_all(values, sources, types):
+    """Return the items of a tuple cast to the types of another."""
+    return tuple(
+        cast(*each) if isinstance(each[2], ScalarType) else cast_all(*each)
+        for each in zip(values, sources, types, strict=True)
+    )
+
+
+def _numeric(term):
+    """Return a number outside of the kernel as one inside."""
+    is_number = term.type is OUTSIDE and isinstance(term.constant, (bool, int, float, complex))
+    return constant(term.constant) if is_number else term
 
 
 def constant(value):

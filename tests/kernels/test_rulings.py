@@ -38,6 +38,28 @@ def early(u):
             return i
         u[0] += 1
     return 0.5
+
+def scaled(x, /, by=2, *, plus=0):
+    return x * by + plus
+
+def nested(x):
+    if x > 100:
+        return (x, 1), x
+    return (x, 0.5), True
+
+def uneven(x):
+    if x > 1:
+        return x, 1
+    return x, (1, 2)
+
+def searched(u, x):
+    for i in range(4):
+        for j in (0, 1):
+            while u[i] == x:
+                return i * 3 + j + 2
+    else:
+        return -1
+    return 0
 """
 INTEGERS = np.arange(4, dtype=np.int32)
 RULINGS = {
@@ -146,6 +168,41 @@ RULINGS = {
                                   "int32 5, float64 2.5, int64 2"),
     "lengths are as wide as an address": ("r0 = u.shape[0]; r1 = u.size; r2 = u.strides[0]",
                                           "int64 4, int64 4, int64 4"),
+    "several targets get one value": ("x = y = grows(u); r0 = x; r1 = y; r2 = u[0]",
+                                      "int32 4, int32 4, int32 1"),
+    "an annotation casts": ("x: int8 = 2.5; y: float = 1; r0 = x; r1 = y", "int8 2, float64 1"),
+    "a loop over a tuple has a round for each": (
+        ("t = 0|for x in (1, 2.5, u[2]):|    t += x|r0 = t|q = 0.0|for x in (1, 2.5):|"
+        "    q += x|r1 = q"), "int32 5, float64 3.5"),
+    "break and continue end a loop over a tuple": (
+        ("t = 0|for d in [-1, 0, 1, 5]:|    if d == 0:|        continue|    if d == 5:|"
+        "        break|    t = t * 10 + d|else:|    t = 100|r0 = t"), "int32 -9"),
+    "else follows a loop that was not left": (
+        ("t = 0|for i in range(3):|    t += i|else:|    t = t + 0.5|r0 = t|"
+        "while t < a:|    t += 2|    if t > 4:|        break|else:|    t = 0.25|r1 = t"),
+        "float64 3.5, float64 5.5"),
+    "nested tuples are unpacked": ("(x, y), z = (a, 2.5), 7; r0 = x; r1 = y; r2 = z",
+                                   "int32 5, float64 2.5, int32 7"),
+    "pairs of tuples": (
+        "t = 0|for i, (x, y) in enumerate(zip((1, 2), (3, 4, 5))):|    t += i * x * y|r0 = t",
+        "int32 8"),
+    "tuples from the end": ("t = 0|for x in reversed((1, 2, 3)):|    t = t * 10 + x|r0 = t",
+                            "int32 321"),
+    "a tuple is indexed by a variable": (
+        "t = 0|for i in range(-1, 2):|    t = t * 10 + (7, 8, 9)[i]|r0 = t", "int32 978"),
+    "a part of a tuple": ("t = (1, 2.5, a)[1:]; r0 = t[0]; r1 = t[1]", "float64 2.5, int32 5"),
+    "membership": ("r0 = a in (1, 5); r1 = a not in (1, 5.0); r2 = 2.5 in (a, u[1])",
+                   "bool True, bool False, bool False"),
+    "an assignment has a value": ("r0 = (x := a + 1) * x; r1 = x", "int32 36, int32 6"),
+    "defaults and keywords": (
+        "r0 = scaled(a); r1 = scaled(a, 3); r2 = scaled(2, plus=1.5); r3 = scaled(2, by=4, plus=1)",
+        "int32 10, int32 15, float64 5.5, int32 9"),
+    "nested tuples are returned": ("(x, y), z = nested(a); r0 = x; r1 = y; r2 = z",
+                                   "int32 5, float64 0.5, int32 1"),
+    "a branch that cannot be reached is not compiled": (
+        ("z = None|if z is not None and z[0] > 0:|    x = z[1]|else:|    x = 2.5|r0 = x|"
+        "r1 = 1 if u.ndim == 1 else u[0, 0]"), "float64 2.5, int32 1"),
+    "a return leaves all loops": ("r0 = searched(u, 3); r1 = searched(u, 9)", "int32 11, int32 -1"),
     "complex numbers are multiplied": ("z = complex64(1, 2) * complex64(3, 4); r0 = z; r1 = z.imag",
                                        "complex64 -5+10j, float32 10"),
     "complex numbers are cast": ("r0 = complex128(complex64(1, 2)); r1 = complex64(2j)",
@@ -169,7 +226,19 @@ REFUSED = {
     "a step that is zero": ("for i in range(0, 1, 0):|    pass", "CPY-NPM-3"),
     "a step down of unsigned numbers": ("for i in range(uint32(3), 0, -1):|    pass", "CPY-NPM-3"),
     "a step that is zero, with a sign": ("for i in range(0, 1, +0):|    pass", "CPY-NPM-3"),
-    "an index of a tuple that is cast": ("r0 = u.shape[int32(0)]", "CPY-TUPLE-1"),
+    "a computed index of a tuple of two types": ("r0 = (1, 2.5)[int32(0)]", "CPY-TUPLE-1"),
+    "a loop over an array": ("for x in u:|    pass", "CPY-NPM-3"),
+    "a function with a keyword it lacks": ("r0 = either(1, b=2)", "CPY-CALL-1"),
+    "a keyword that is positional only": ("r0 = scaled(x=1)", "CPY-CALL-1"),
+    "an argument given twice": ("r0 = scaled(1, 2, by=2)", "CPY-CALL-1"),
+    "a chain with in": ("r0 = 1 < a in (1, 2)", "CPY-NPM-2"),
+    "the identity of numbers": ("r0 = a is a", "CPY-NPM-2"),
+    "an annotation that is no type": ("x: u = 1", "CPY-NPM-2"),
+    "a name of one round is none of the next": (
+        "for x in (1, 2):|    if x == 2:|        y = z|    z = x",
+        "CPY-NAME-1",
+    ),
+    "returned tuples of two forms": ("r0 = uneven(a)", "CPY-RETURN-1"),
     "a range of floats": ("for i in range(2.0):|    pass", "CPY-NPM-3"),
 }
 

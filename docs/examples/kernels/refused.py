@@ -17,6 +17,7 @@ REFUSED = []
 NAMES = ["a global", "list"]
 SETTINGS = {"scale": 2}
 TABLE = np.arange(4.0)
+LONG = tuple(range(1000))
 
 
 def refused(rule, *types):
@@ -120,8 +121,15 @@ def loop_over_an_array(out):
 
 @refused("CPY-NPM-3", OUT)
 def loop_over_a_list(out):
-    """A loop over a list."""
-    for i in [1, 2, 3]:
+    """A loop over a global list."""
+    for name in NAMES:
+        out[0] = 0
+
+
+@refused("CPY-NPM-3", OUT)
+def loop_over_a_long_tuple(out):
+    """A loop over a tuple, too long to be unrolled."""
+    for i in LONG:
         out[i] = 0
 
 
@@ -158,24 +166,6 @@ def two_loop_variables(out):
     """Two loop variables."""
     for i, j in range(4):
         out[i] = j
-
-
-@refused("CPY-NPM-2", OUT)
-def else_after_for(out):
-    """``else`` after ``for``."""
-    for i in range(4):
-        out[i] = 0
-    else:
-        out[0] = 1
-
-
-@refused("CPY-NPM-2", OUT)
-def else_after_while(out):
-    """``else`` after ``while``."""
-    while out[0] > 0:
-        out[0] -= 1
-    else:
-        out[0] = 1
 
 
 @refused("CPY-NPM-2", OUT)
@@ -257,22 +247,23 @@ def deleted_name(out):
 
 
 @refused("CPY-NPM-2", OUT)
-def several_targets(out):
-    """An assignment with several targets."""
-    a = b = 1
+def annotation_that_is_no_number(out):
+    """An annotation that is not a type of numbers."""
+    x: list = 1
 
 
 @refused("CPY-NPM-2", OUT)
-def annotated_name(out):
-    """A name with an annotation."""
-    x: int = 1
+def membership_in_an_array(out):
+    """The comparison ``in`` with an array."""
+    if 1 in out:
+        out[0] = 1
 
 
-@refused("CPY-NPM-2", OUT)
-def walrus(out):
-    """An assignment expression."""
-    if (x := out[0]) > 0:
-        out[0] = x
+@refused("CPY-NPM-2", int32, OUT)
+def chain_with_in(n, out):
+    """A chain of comparisons with ``in``."""
+    if 0 < n in (1, 2):
+        out[0] = 1
 
 
 @refused("CPY-NPM-2", OUT)
@@ -297,13 +288,6 @@ def matrix_product(a, b, out):
 def identity(n, m, out):
     """The comparison ``is``."""
     if n is m:
-        out[0] = 1
-
-
-@refused("CPY-NPM-2", int32, OUT)
-def membership(n, out):
-    """The comparison ``in``."""
-    if n in (1, 2):
         out[0] = 1
 
 
@@ -421,9 +405,9 @@ def array_unpacked(out):
 
 @refused("CPY-TUPLE-1", GRID)
 def computed_place(out):
-    """A tuple index that is not constant."""
+    """A computed index of a tuple, whose items have several types."""
     for axis in range(2):
-        out[0, 0] += out.shape[axis]
+        out[0, 0] += (1, 2.5)[axis]
 
 
 @refused("CPY-TUPLE-1", GRID)
@@ -487,8 +471,20 @@ def too_many_arguments_of_math(out):
 
 @refused("CPY-CALL-1", OUT)
 def keyword_in_a_call(out):
-    """A call with a keyword argument."""
-    out[0] = halved(x=out[0])
+    """A keyword that a function does not have."""
+    out[0] = halved(y=out[0])
+
+
+@refused("CPY-CALL-1", OUT)
+def keywords_of_a_dictionary(out):
+    """A call with ``**``."""
+    out[0] = halved(**SETTINGS)
+
+
+@refused("CPY-CALL-1", OUT)
+def keyword_of_math(out):
+    """A function of math with a keyword."""
+    out[0] = math.sin(x=1.0)
 
 
 @refused("CPY-CALL-1", OUT)
@@ -507,6 +503,12 @@ def four_axes_of_the_grid(out):
 def recursion(out):
     """A function that calls itself."""
     out[0] = factorial(5)
+
+
+@refused("CPY-CALL-2", OUT)
+def mutual_recursion(out):
+    """Two functions that call each other."""
+    out[0] = is_even(5)
 
 
 @refused("CPY-RETURN-1", OUT)
@@ -612,6 +614,14 @@ def halved(x):
 
 def factorial(n):
     return n * factorial(n - 1) if n > 1 else 1
+
+
+def is_even(n):
+    return True if n == 0 else is_odd(n - 1)
+
+
+def is_odd(n):
+    return False if n == 0 else is_even(n - 1)
 
 
 def halfway(x):

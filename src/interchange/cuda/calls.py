@@ -10,16 +10,14 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._types.errors import ArgumentError
-
-from . import intrinsics, ir, memory, views
-from .context import Object, Returned, Values
+from . import functions, intrinsics, ir, memory, tuples, views
+from .context import Object, Values
 from .expressions import Expressions
 from .operators import typed_math
 from .types import PART_OF, ScalarType, bool_, int32, intp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from .context import Meaning
     from .expressions import Value
@@ -66,7 +64,10 @@ class Calls(Expressions):
 
     def _call_of(self, node: ast.Call, function: Any) -> Value:
         """Convert a call of an object of the program around the kernel."""
-        if node.keywords:
+        python = getattr(function, "__wrapped_kernel__", function)
+        if getattr(python, "__code__", None) is not None and not self._is_own(function):
+            return functions.call(self, node, python)
+        if node.keywords and function not in tuples.FUNCTIONS:
             self.refuse(
                 node, "keyword arguments in a call", "CPY-CALL-1", "pass arguments by position"
             )
@@ -79,11 +80,13 @@ class Calls(Expressions):
                 return self._FUNCTIONS[function](self, node)
             if function in MATH:
                 return self._math(node, *MATH[function])
-        python = getattr(function, "__wrapped_kernel__", function)
-        if getattr(python, "__code__", None) is None:
-            what = f"{getattr(function, '__name__', function)!s} cannot be called here"
-            self.refuse(node, what, "CPY-CALL-1")
-        return self._inline(node, python)
+        what = f"{getattr(function, '__name__', function)!s} cannot be called here"
+        self.refuse(node, what, "CPY-CALL-1")
+        return None
+
+    def _is_own(self, function: Any) -> bool:
+        """Whether a call of a function of Python has a meaning here."""
+        return _is_hashable(function) and (function in self._FUNCTIONS or function in MATH)
 
     def _cast_to(self, node: ast.Call, target: ScalarType) -> ir.Expression:
         """Return a number cast to a type, or a complex number of two parts."""
@@ -173,95 +176,14 @@ class Calls(Expressions):
         intrinsics.grid: _grid,
         intrinsics.gridsize: _gridsize,
         len: _length,
+        **tuples.FUNCTIONS,
     }
     """Intrinsic, or built-in function -> the method that converts a call of it."""
-
-    # ------------------------------------------------------------ inlined functions
-
-    def _inline(self, node: ast.Call, function: Any) -> Value:
-        """Return the result of a function, whose statements are inserted here."""
-        if function in self.callers:
-            self.refuse(node, f"{function.__name__}() is recursive", "CPY-CALL-2")
-        values = [self._passed(each) for each in node.args]
-        source = self._source_of(node, function)
-        names = [each.arg for each in source.tree.args.args]
-        if has_more(source.tree.args):
-            what = f"{function.__name__}() has parameters with defaults, *args or **kwargs"
-            self.refuse(node, what, "CPY-CALL-1", "write plain parameters")
-        if len(names) != len(values):
-            what = f"{function.__name__}() takes {len(names)} arguments, got {len(values)}"
-            self.refuse(node, what, "CPY-CALL-1")
-        meanings = dict(zip(names, values, strict=True))
-        kept = self.source, self.names, self.lost, self.loops, self.returned, self.callers
-        self.source, self.names, self.lost, self.loops = source, meanings, {}, 0
-        self.returned, self.callers = Returned(), (*self.callers, function)
-        try:
-            goes_on: list[bool] = []
-            body = self.nested(lambda: goes_on.append(self.block(source.tree.body)))
-            if goes_on[0] and any(self.returned.values):
-                what = "some paths return a value, and others do not"
-                self.refuse(source.tree, what, "CPY-RETURN-1", "return at its end as well")
-            result = self._join_returned(node, self.returned)
-        finally:
-            self.source, self.names, self.lost, self.loops, self.returned, self.callers = kept
-        self.out.append(ir.Inlined(function.__name__, body))
-        return result
-
-    def _source_of(self, node: ast.AST, function: Any) -> Source:
-        """Return the source of a function that is called."""
-        try:
-            return self.source.callee(function)
-        except ArgumentError as error:
-            self.refuse(node, error.what, error.rule, error.hint)
-
-    def _passed(self, node: ast.expr) -> Any:
-        """Return the meaning of a parameter: a number is a variable of the function's own."""
-        found = self.value(node)
-        if isinstance(found, (ir.ArrayValue, Values)):
-            return found
-        if isinstance(found, Object) and not isinstance(found.value, (bool, int, float, complex)):
-            return found
-        number = self.number(node) if isinstance(found, Object) else found
-        slot: ir.Slot = self.put(number).slot
-        return slot
-
-    def _join_returned(self, node: ast.AST, returned: Returned) -> Values | ir.Expression:
-        """Return slots for the results, and store the results there at each return."""
-        counts = {len(values) for values in returned.values}
-        if len(counts) > 1:
-            self.refuse(
-                node, "its return statements return tuples of different lengths", "CPY-RETURN-1"
-            )
-        types: list[ScalarType] = []
-        for column in zip(*returned.values, strict=True):
-            common = column[0].type
-            for value in column[1:]:
-                common = self.joined(node, common, value.type)
-            types.append(common)
-        slots = [self.new_slot("_", type_) for type_ in types]
-        for values, (place, index) in zip(returned.values, returned.places, strict=True):
-            stores: list[ir.Statement] = [
-                ir.Store(slot, self.cast(value, slot.type))
-                for slot, value in zip(slots, values, strict=True)
-            ]
-            place[index : index + 1] = [*stores, place[index]]
-        reads = Values(tuple(map(ir.Read, slots)))
-        return reads.items[0] if len(slots) == 1 else reads
-
-    def block(self, body: Sequence[ast.stmt]) -> bool:
-        """Convert statements: see `Statements`."""
-        raise NotImplementedError
 
 
 def _wide(name: str, axis: int) -> ir.Expression:
     """Return a special register, as wide as an address."""
     return ir.Cast(intp, ir.Special(int32, name, axis))
-
-
-def has_more(arguments: ast.arguments) -> bool:
-    """Whether a function has other parameters than plain ones."""
-    rest = (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults)
-    return any(part is not None for part in rest) or bool(arguments.posonlyargs)
 
 
 def _is_hashable(value: object) -> bool:

@@ -14,7 +14,7 @@ from .operators import RefusedTypesError, can_store, most_generic
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .source import Source
     from .types import ScalarType
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A tuple: a shape, strides, or the result of a function."""
+    """A tuple: a shape, strides, or the result of a function; its items may be of any kind."""
 
-    items: tuple[ir.Expression, ...]
+    items: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ Meaning = ir.Slot | ir.ArrayValue | Values | Object
 class Returned:
     """The results of an inlined function, collected from its ``return`` statements."""
 
-    values: list[tuple[ir.Expression, ...]] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
     places: list[tuple[list[ir.Statement], int]] = field(default_factory=list)
 
 
@@ -59,6 +59,8 @@ class Context:
         self.lost: dict[str, str] = {}
         """Names that are no longer defined, and why."""
         self.loops = 0
+        self.breaks: list[ir.Slot | None] = []
+        """For each loop around: the variable that notes a ``break``, if an ``else`` needs it."""
         self.in_entry_block = True
         self.returned: Returned | None = None
         self.callers: tuple[object, ...] = (source.function,)
@@ -121,7 +123,7 @@ class Context:
         except RefusedTypesError as refused:
             self.refuse(node, refused.what, refused.rule)
 
-    # ------------------------------------------------------------ implemented by `Expressions`
+    # ------------------------------------------------------------ implemented by its subclasses
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of an expression: a number, an array, a tuple, or an object outside."""
@@ -137,4 +139,42 @@ class Context:
 
     def extent(self, array: ir.ArrayValue, axis: int, is_stride: bool = False) -> ir.Expression:  # noqa: FBT002
         """Return a length [elements] or a stride [bytes]."""
+        raise NotImplementedError
+
+    def number(self, node: ast.expr) -> ir.Expression:
+        """Return an expression that must be a number."""
+        raise NotImplementedError
+
+    def as_number(self, node: ast.AST, found: Any) -> ir.Expression:
+        """Return a value that must be a number."""
+        raise NotImplementedError
+
+    def compared(
+        self, node: ast.AST, operator: ast.cmpop, left: ir.Expression, right: ir.Expression
+    ) -> ir.Expression:
+        """Return a comparison of two numbers."""
+        raise NotImplementedError
+
+    def nested(self, act: Callable[[], object]) -> list[ir.Statement]:
+        """Return the statements added by a function."""
+        raise NotImplementedError
+
+    def block(self, body: Sequence[ast.stmt]) -> bool:
+        """Convert statements; return whether those after them are reachable."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Assign a value to a target."""
+        raise NotImplementedError
+
+    def bind(self, node: ast.AST, name: str, value: Any) -> None:
+        """Bind a name to a value."""
+        raise NotImplementedError
+
+    def in_loop(self, act: Callable[[], object]) -> list[ir.Statement]:
+        """Return the statements that a function adds in a loop."""
+        raise NotImplementedError
+
+    def left_loop(self, before: dict[str, Meaning]) -> None:
+        """Restore the names from before a loop; those first assigned in it are undefined."""
         raise NotImplementedError

@@ -6,12 +6,13 @@ Source: CUDA Python Specification 0.2, "Basic Arithmetic Operations" and "Array 
 from __future__ import annotations
 
 import ast
+from difflib import get_close_matches
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._types.errors import show
 
-from . import ir, memory, views
+from . import ir, known, memory, tuples, views
 from .context import Context, Object, Values
 from .intrinsics import AXES, Register
 from .operators import literal_type, typed_binary, typed_comparison
@@ -58,7 +59,10 @@ class Expressions(Context):
 
     def number(self, node: ast.expr) -> ir.Expression:
         """Return an expression that must be a number."""
-        found = self.value(node)
+        return self.as_number(node, self.value(node))
+
+    def as_number(self, node: ast.AST, found: Value) -> ir.Expression:
+        """Return a value that must be a number."""
         if isinstance(found, Object):
             return self.constant(node, found.value)
         if isinstance(found, (ir.ArrayValue, Values)):
@@ -108,7 +112,9 @@ class Expressions(Context):
         return ir.Constant(type_, value)
 
     def _read_constant(self, node: ast.Constant) -> Value:
-        """Convert a literal."""
+        """Convert a literal; None and text are objects, which have no operators."""
+        if node.value is None or isinstance(node.value, str):
+            return Object(node.value)
         return self.constant(node, node.value)
 
     def _read_name(self, node: ast.Name) -> Value:
@@ -128,16 +134,20 @@ class Expressions(Context):
             if node.id == "xrange":
                 return Object(range)
             self.refuse(node, f"{node.id} is not known", "CPY-NAME-1")
-        return _object(found)
+        return outer(found)
 
     def _is_local(self, name: str) -> bool:
         """Whether Python would treat a name as a variable of the function."""
         return name in self.source.code.co_varnames
 
     def _read_tuple(self, node: ast.Tuple) -> Value:
-        """Convert a tuple."""
-        numbers = self.numbers(node.elts)
-        return Values(tuple(n if isinstance(n, ir.Constant) else self.put(n) for n in numbers))
+        """Convert a tuple, whose items are evaluated now."""
+        return tuples.read(self, node.elts)
+
+    def _read_named(self, node: ast.NamedExpr) -> Value:
+        """Convert an assignment expression."""
+        self.bind(node.target, node.target.id, self.value(node.value))
+        return self.value(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
 
     # ------------------------------------------------------------ arrays
 
@@ -146,10 +156,9 @@ class Expressions(Context):
         owner = self.value(node.value)
         if isinstance(owner, Object):
             try:
-                return _object(getattr(owner.value, node.attr))
+                return outer(getattr(owner.value, node.attr))
             except Exception:  # noqa: BLE001 - a property may raise anything
-                what = f"{show(owner.value)} has no {node.attr}"
-                self.refuse(node, what, "CPY-NAME-1")
+                refuse_attribute(self, node, owner.value)
         if isinstance(owner, ir.ArrayValue):
             return self._attribute_of_array(node, owner)
         if (
@@ -190,7 +199,7 @@ class Expressions(Context):
         """Convert a subscript: an element, or an item of a tuple."""
         owner = self.indexed(node.value, self.value(node.value))
         if isinstance(owner, Values):
-            return self._item(node, owner)
+            return tuples.item(self, node, owner)
         if isinstance(owner, ir.ArrayValue):
             return views.subscript(self, node, owner)
         self.refuse(node, "only arrays and tuples can be indexed", "CPY-INDEX-1")
@@ -198,23 +207,9 @@ class Expressions(Context):
 
     def indexed(self, node: ast.AST, owner: Value) -> Value:
         """Return a tuple or an array of the enclosing program as one of the kernel."""
-        outer = owner.value if isinstance(owner, Object) else None
-        if isinstance(outer, tuple):
-            return Values(tuple(self.constant(node, each) for each in outer))
-        if hasattr(type(outer), "__array_interface__"):
-            return memory.constant(self, node, outer)
-        return owner
-
-    def _item(self, node: ast.Subscript, values: Values) -> ir.Expression:
-        """Return an item of a tuple, whose index must be constant."""
-        index = self.number(node.slice)
-        if not isinstance(index, (ir.Constant, ir.Unary)):
-            self.refuse(node.slice, "the index of a tuple is not a constant", "CPY-TUPLE-1")
-        place = index.value if isinstance(index, ir.Constant) else _negative(index)
-        count = len(values.items)
-        if not isinstance(place, int) or not -count <= place < count:
-            self.refuse(node.slice, f"a tuple of {count} has no item {place}", "CPY-TUPLE-1")
-        return values.items[place]
+        if isinstance(owner, Object) and hasattr(type(owner.value), "__array_interface__"):
+            return memory.constant(self, node, owner.value)
+        return tuples.opened(owner)
 
     def element(self, node: ast.Subscript, array: ir.ArrayValue) -> ir.Element:
         """Return the element that is stored to, with an int for every axis."""
@@ -272,13 +267,15 @@ class Expressions(Context):
 
     def _read_compare(self, node: ast.Compare) -> Value:
         """Convert a comparison, or a chain of them."""
+        if known.is_about_objects(node):
+            return known.compared(self, node)
         for operator in node.ops:
             if type(operator) not in COMPARED:
                 what = f"the comparison {type(operator).__name__} is not in the dialect"
                 self.refuse(node, what, "CPY-NPM-2", _WAYS_OUT.get(type(operator)))
         if len(node.ops) == 1:
             left, right = self.numbers([node.left, node.comparators[0]])
-            return self._compared(node, node.ops[0], left, right)
+            return self.compared(node, node.ops[0], left, right)
         result = self.new_slot("_", bool_)
         left = self.put(self.number(node.left))
         self._chain(node, list(zip(node.ops, node.comparators, strict=True)), left, result)
@@ -294,14 +291,14 @@ class Expressions(Context):
         """Compare the first pair, and the rest if it holds."""
         (operator, other), *more = rest
         right = self.put(self.number(other))
-        test = self._compared(node, operator, left, right)
+        test = self.compared(node, operator, left, right)
         if not more:
             self.out.append(ir.Store(to, test))
             return
-        body = self.nested(lambda: self._chain(node, more, right, to))
+        body = self.conditional(lambda: self._chain(node, more, right, to))
         self.out.append(ir.If(test, body, [ir.Store(to, ir.Constant(bool_, False))]))  # noqa: FBT003
 
-    def _compared(
+    def compared(
         self, node: ast.AST, operator: ast.cmpop, left: ir.Expression, right: ir.Expression
     ) -> ir.Expression:
         """Return a comparison."""
@@ -335,22 +332,27 @@ class Expressions(Context):
     ) -> None:
         """Store an operand, and, if it does not decide, the ones after it."""
         first, *more = rest
+        if read == self.truth and self.known(first) is isinstance(node.op, ast.Or):
+            more = []  # decided here: what follows may be no number
         value = self.put(read(first)) if more else read(first)
         stores.append(ir.Store(to, value))
         self.out.append(stores[-1])
         if more:
             test = self.as_truth(first, value)
-            body = self.nested(lambda: self._decide(node, more, read, to, stores))
+            body = self.conditional(lambda: self._decide(node, more, read, to, stores))
             nothing: list[ir.Statement] = []
             is_and = isinstance(node.op, ast.And)
             self.out.append(ir.If(test, *((body, nothing) if is_and else (nothing, body))))
 
     def _read_if_exp(self, node: ast.IfExp) -> Value:
         """Convert a conditional expression."""
+        decided = self.known(node.test)
+        if decided is not None:
+            return self.value(node.body if decided else node.orelse)
         test = self.truth(node.test)
         values: list[ir.Expression] = []
         bodies = [
-            self.nested(lambda each=each: values.append(self.number(each)))  # type: ignore[misc]
+            self.conditional(lambda each=each: values.append(self.number(each)))  # type: ignore[misc]
             for each in (node.body, node.orelse)
         ]
         a, b = values
@@ -372,9 +374,25 @@ class Expressions(Context):
         ast.Compare: _read_compare,
         ast.BoolOp: _read_bool_op,
         ast.IfExp: _read_if_exp,
+        ast.NamedExpr: _read_named,
         ast.Call: lambda self, node: self.read_call(node),
     }
     """Kind of expression -> the method that converts it."""
+
+    def known(self, node: ast.expr) -> bool | None:
+        """Return the truth of a condition that is decided now, None if threads decide it."""
+        found = known.value(self, node)
+        return None if found is known.UNKNOWN else bool(found)
+
+    def conditional(self, act: Callable[[], object]) -> list[ir.Statement]:
+        """Return the statements of a part of an expression that is not always evaluated."""
+        before = dict(self.names)
+        body = self.nested(act)
+        for name, meaning in self.names.items():
+            if before.get(name) is not meaning:
+                self.lost[name] = "is assigned in a part of an expression that may be skipped"
+        self.names = {n: m for n, m in self.names.items() if before.get(n) is m}
+        return body
 
     def nested(self, act: Callable[[], object]) -> list[ir.Statement]:
         """Return the statements added by a function."""
@@ -387,14 +405,16 @@ class Expressions(Context):
             self.out, self.in_entry_block = kept, was
 
 
-def _object(value: Any) -> Value:
+def outer(value: Any) -> Value:
     """Return the meaning of an outer object in a kernel: a special register, or an object."""
     if isinstance(value, Register):
         return ir.Special(int32, value.name, AXES.index(value.axis))
     return Object(value)
 
 
-def _negative(index: ir.Unary) -> Any:
-    """Return the number of the literal ``-n``."""
-    number = index.value
-    return -number.value if isinstance(number, ir.Constant) and index.operator == "-" else None
+def refuse_attribute(reader: Context, node: ast.Attribute, owner: object) -> NoReturn:
+    """Raise the error for a name that a module or another object lacks; with close names."""
+    shown = getattr(owner, "__name__", None) or show(owner)
+    close = get_close_matches(node.attr, dir(owner), n=3, cutoff=0.6)
+    hint = f"is it {' or '.join(f'{shown}.{name}' for name in close)}?" if close else None
+    reader.refuse(node, f"{shown} has no {node.attr}", "CPY-NAME-1", hint)

@@ -270,6 +270,13 @@ class Loop:
 
 
 @dataclass(eq=False)
+class Unrolled:
+    """A loop over a tuple: the statements of every round; ``continue`` jumps to the next."""
+
+    rounds: list[list[Statement]]
+
+
+@dataclass(eq=False)
 class Jump:
     """A jump: ``break``, ``continue`` or ``return``."""
 
@@ -316,7 +323,9 @@ class Barrier:
     line: int
 
 
-Statement = Store | StoreElement | If | Loop | Jump | Inlined | Check | Raise | Assert | Barrier
+Statement = (
+    Store | StoreElement | If | Loop | Unrolled | Jump | Inlined | Check | Raise | Assert | Barrier
+)
 
 
 class Place(NamedTuple):

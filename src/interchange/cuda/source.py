@@ -6,6 +6,7 @@ Source: the Python Language Reference, "Naming and binding", "Private name mangl
 from __future__ import annotations
 
 import builtins
+import functools
 import inspect
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -75,6 +76,11 @@ class Source:
             return Source(function, self)
         self._known[id(function)] = found
         return found
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        """The parameters and their defaults."""
+        return inspect.signature(self.function, follow_wrapped=False)
 
     @property
     def parameters(self) -> tuple[str, ...]:

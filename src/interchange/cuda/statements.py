@@ -10,20 +10,21 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from . import debugging, ir
-from .calls import Calls, has_more
+from . import debugging, ir, tuples
+from .calls import Calls
 from .context import Object, Values
 from .operators import most_generic
-from .types import UNSIGNED, ArrayType, bool_, int32
+from .types import UNSIGNED, ArrayType, ScalarType, bool_, float64, int32, int64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .context import Meaning
     from .source import Source
-    from .types import ScalarType
 
 _RANGE: Final = 3  # the most arguments of range()
+_ANNOTATIONS: Final = {int: int64, float: float64, bool: bool_}
+"""Built-in type of an annotation -> the type that it stands for."""
 _ONE_PATH: Final = "is assigned on one of two paths only"
 _IN_LOOP: Final = "is first assigned in a loop, which may have no iteration"
 
@@ -38,10 +39,10 @@ def typed_program(
     KernelError
         The function is not in the dialect.
     """
-    names = [each.arg for each in source.tree.args.args]
+    names = [each.arg for each in (*source.tree.args.posonlyargs, *source.tree.args.args)]
     program = ir.Program(source.name, tuple(arguments), is_strict=strict)
     reader = Statements(source, program)
-    if has_more(source.tree.args):
+    if _has_more(source.tree.args):
         what = "parameters with defaults, *args or **kwargs"
         reader.refuse(source.tree, what, "CPY-ARG-1", "write plain parameters")
     if len(names) != len(arguments):
@@ -95,22 +96,28 @@ class Statements(Calls):
     def _read_assign(self, node: ast.Assign) -> None:
         """Convert an assignment."""
         value = self.value(node.value)
-        if len(node.targets) > 1:
-            self.refuse(
-                node, "several assignment targets", "CPY-NPM-2", "write one assignment for each"
-            )
-        self._assign(node.targets[0], value)
+        if len(node.targets) > 1 and not tuples.is_kept(value):
+            value = self.put(value)
+        for target in node.targets:
+            self.assign(target, value)
 
     def _read_ann_assign(self, node: ast.AnnAssign) -> None:
-        """Refuse an annotation."""
-        self.refuse(node, "an annotated variable", "CPY-NPM-2", "write int32(...) around the value")
+        """Convert ``x: float32 = 0``: the value is cast to the type."""
+        type_ = self.value(node.annotation)
+        found = type_.value if isinstance(type_, Object) else None
+        found = _ANNOTATIONS.get(found, found) if isinstance(found, type) else found
+        if not isinstance(found, ScalarType) or node.value is None:
+            what = "an annotated variable without a value, or without a type of numbers"
+            self.refuse(node, what, "CPY-NPM-2", "write x: float32 = 0")
+        value = self.stored(node, self.number(node.value), found)
+        self.assign(node.target, self.put(value) if isinstance(value, ir.Constant) else value)
 
-    def _assign(self, target: ast.expr, value: Any) -> None:
+    def assign(self, target: ast.expr, value: Any) -> None:
         """Assign a value to a target."""
         if isinstance(target, ast.Name):
-            self._bind(target, target.id, value)
+            self.bind(target, target.id, value)
         elif isinstance(target, ast.Subscript):
-            self._store_element(target, self._as_number(target, value))
+            self._store_element(target, self.as_number(target, value))
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value)
         elif isinstance(target, ast.Attribute):
@@ -118,27 +125,24 @@ class Statements(Calls):
         else:
             self.refuse(target, f"{type(target).__name__} is not an assignment target", "CPY-NPM-2")
 
-    def _as_number(self, node: ast.AST, value: Any) -> ir.Expression:
-        """Return a value that must be a number."""
-        if isinstance(value, Object):
-            return self.constant(node, value.value)
-        if isinstance(value, (ir.ArrayValue, Values)):
-            self.refuse(node, "only numbers can be stored", "CPY-TYPE-1")
-        found: ir.Expression = value
-        return found
-
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
         """Assign the items of a tuple to several targets."""
+        value = tuples.opened(value)
         if not isinstance(value, Values):
             what = "only shape, strides and tuples are unpacked"
             self.refuse(target, what, "CPY-TUPLE-1")
-        if len(value.items) != len(target.elts):
-            what = f"{len(value.items)} values for {len(target.elts)} names"
+        items, count = list(value.items), len(target.elts)
+        starred = [k for k, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
+        if len(starred) == 1 and len(items) >= count - 1:
+            first, last = starred[0], len(items) - (count - 1 - starred[0])
+            items[first:last] = [Values(tuple(items[first:last]))]
+        if len(items) != count or len(starred) > 1:
+            what = f"{len(value.items)} values for {count} names"
             self.refuse(target, what, "CPY-TUPLE-1")
-        for each, item in zip(target.elts, value.items, strict=True):
-            self._assign(each, item)
+        for each, item in zip(target.elts, items, strict=True):
+            self.assign(each.value if isinstance(each, ast.Starred) else each, item)
 
-    def _bind(self, node: ast.AST, name: str, value: Any) -> None:
+    def bind(self, node: ast.AST, name: str, value: Any) -> None:
         """Bind a name to a value."""
         before = self.names.get(name)
         if isinstance(value, Object) and not _is_number(value.value):
@@ -147,7 +151,7 @@ class Statements(Calls):
         if isinstance(value, (ir.ArrayValue, Values)):
             self._rename(node, name, before, value)
             return
-        number = self._as_number(node, value)
+        number = self.as_number(node, value)
         if isinstance(before, ir.Slot) and (self.loops or before.type is number.type):
             self.out.append(ir.Store(before, self.stored(node, number, before.type)))
             return
@@ -189,7 +193,7 @@ class Statements(Calls):
             self.refuse(node, "attributes cannot be assigned", "CPY-ATTR-1")
         read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         left, right = self.numbers([read, node.value])
-        self._bind(node, node.target.id, self.binary(node, node.op, left, right))
+        self.bind(node, node.target.id, self.binary(node, node.op, left, right))
 
     def _augment_element(self, node: ast.AugAssign, target: ast.Subscript) -> None:
         """Read, compute and store one element, whose index is evaluated once."""
@@ -208,18 +212,30 @@ class Statements(Calls):
 
     def _read_if(self, node: ast.If) -> bool:
         """Convert an ``if`` statement."""
-        test = self.truth(node.test)
+        decided = self.known(node.test)
+        if decided is not None:
+            return self.block(node.body if decided else node.orelse)
+        return self.branch(node, self.truth(node.test), node.body, node.orelse)
+
+    def branch(
+        self,
+        node: ast.AST,
+        test: ir.Expression,
+        body: Sequence[ast.stmt],
+        orelse: Sequence[ast.stmt],
+    ) -> bool:
+        """Add a branch, and join the names after it; return whether one of the paths goes on."""
         self.in_entry_block = False
         base, lost = dict(self.names), dict(self.lost)
         ends: list[tuple[list[ir.Statement], dict[str, Meaning]]] = []
         bodies = []
-        for statements in (node.body, node.orelse):
+        for statements in (body, orelse):
             self.names, self.lost = dict(base), dict(lost)
             goes_on: list[bool] = []
-            body = self.nested(lambda: goes_on.append(self.block(statements)))  # noqa: B023
-            bodies.append(body)
+            converted = self.nested(lambda: goes_on.append(self.block(statements)))  # noqa: B023
+            bodies.append(converted)
             if goes_on[0]:
-                ends.append((body, self.names))
+                ends.append((converted, self.names))
         self.lost = lost
         self.out.append(ir.If(test, *bodies))
         self.in_entry_block = False
@@ -250,15 +266,38 @@ class Statements(Calls):
 
     # ------------------------------------------------------------ loops
 
-    def _read_while(self, node: ast.While) -> None:
+    def _read_while(self, node: ast.While) -> bool:
         """Convert a ``while`` loop."""
-        if node.orelse:
-            self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
 
         def test() -> ir.Expression:
             return self.truth(node.test)
 
-        self._loop(test, lambda: None, node.body, [])
+        return self._with_else(node, lambda: self._loop(test, lambda: None, node.body, []))
+
+    def _with_else(self, node: ast.For | ast.While, add: Callable[[], None]) -> bool:
+        """Add a loop and its ``else``, which a ``break`` skips; whether a path goes on."""
+        is_left = node.orelse and any(map(_has_break, node.body))
+        note = self.put(ir.Constant(bool_, False)).slot if is_left else None  # noqa: FBT003
+        self.breaks.append(note)
+        add()
+        self.breaks.pop()
+        if note is None:
+            return self.block(node.orelse)
+        return self.branch(node, ir.Unary(bool_, "not", ir.Read(note)), node.orelse, [])
+
+    def in_loop(self, act: Callable[[], object]) -> list[ir.Statement]:
+        """Return the statements that a function adds in a loop."""
+        self.in_entry_block = False
+        self.loops += 1
+        body = self.nested(act)
+        self.loops -= 1
+        return body
+
+    def left_loop(self, before: dict[str, Meaning]) -> None:
+        """Restore the names from before a loop; those first assigned in it are undefined."""
+        self.lost.update(dict.fromkeys(self.names.keys() - before.keys(), _IN_LOOP))
+        self.names = before
+        self.in_entry_block = False
 
     def _loop(
         self,
@@ -267,37 +306,32 @@ class Statements(Calls):
         body: Sequence[ast.stmt],
         step: list[ir.Statement],
     ) -> None:
-        """Add a loop; names first assigned in it are undefined after it."""
-        self.in_entry_block = False
+        """Add a loop."""
         before = dict(self.names)
-        self.loops += 1
         tests: list[ir.Expression] = []
-        before_test = self.nested(lambda: tests.append(test()))
+        before_test = self.in_loop(lambda: tests.append(test()))
 
         def all_of_it() -> None:
             begin()
             self.block(body)
 
-        statements = self.nested(all_of_it)
-        self.loops -= 1
+        statements = self.in_loop(all_of_it)
         self.out.append(ir.Loop(before_test, tests[0], statements, step))
-        self.lost.update(dict.fromkeys(self.names.keys() - before.keys(), _IN_LOOP))
-        self.names = before
-        self.in_entry_block = False
+        self.left_loop(before)
 
-    def _read_for(self, node: ast.For) -> None:
-        """Convert a ``for`` loop over a range."""
-        if node.orelse:
-            self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
+    def _read_for(self, node: ast.For) -> bool:
+        """Convert a ``for`` loop over a range, or over a tuple."""
         call = node.iter
         called = self.value(call.func) if isinstance(call, ast.Call) else None
-        is_range = isinstance(called, Object) and called.value is range
-        if not isinstance(call, ast.Call) or not is_range:
-            self.refuse(node.iter, "only range() can be iterated over", "CPY-NPM-3")
+        if not isinstance(call, ast.Call) or not _is_range(called):
+            found = tuples.iterable(self, node.iter)
+            if not isinstance(found, Values):
+                self.refuse(node.iter, "only range() and tuples are iterated over", "CPY-NPM-3")
+            return self._with_else(node, lambda: tuples.loop(self, node, found))
         if not isinstance(node.target, ast.Name):
-            self.refuse(node.target, "a loop has one variable", "CPY-NPM-3")
-        start, stop, step = self._range(call)
-        self._count(node, node.target.id, start, stop, step)
+            self.refuse(node.target, "a loop over a range has one variable", "CPY-NPM-3")
+        name, (start, stop, step) = node.target.id, self._range(call)
+        return self._with_else(node, lambda: self._count(node, name, start, stop, step))
 
     def _range(self, call: ast.Call) -> tuple[ir.Expression, ir.Expression, ir.Expression]:
         """Return the three numbers of range(), of one type."""
@@ -343,7 +377,7 @@ class Statements(Calls):
             return ir.Binary(bool_, "<", ir.Read(counter), rounds)
 
         def begin() -> None:
-            self._bind(node.target, name, ir.Read(variable))
+            self.bind(node.target, name, ir.Read(variable))
 
         advance: list[ir.Statement] = [
             ir.Store(counter, ir.Binary(counted, "+", ir.Read(counter), ir.Constant(counted, 1))),
@@ -353,6 +387,8 @@ class Statements(Calls):
 
     def _read_break(self, _: ast.Break) -> bool:
         """Convert ``break``."""
+        if self.breaks[-1] is not None:
+            self.out.append(ir.Store(self.breaks[-1], ir.Constant(bool_, True)))  # noqa: FBT003
         self.out.append(ir.Jump("break"))
         return False
 
@@ -375,13 +411,8 @@ class Statements(Calls):
                 )
             self.out.append(ir.Jump("return"))
             return False
-        values: tuple[ir.Expression, ...] = ()
-        if node.value is not None and not is_nothing:
-            found = self.value(node.value)
-            if isinstance(found, ir.ArrayValue):
-                self.refuse(node, "a function can return numbers only", "CPY-RETURN-1")
-            values = found.items if isinstance(found, Values) else (self._as_number(node, found),)
-        self.returned.values.append(values)
+        value = Values(()) if node.value is None or is_nothing else self.value(node.value)
+        self.returned.values.append(value)
         self.returned.places.append((self.out, len(self.out)))
         self.out.append(ir.Jump("return"))
         return False
@@ -402,6 +433,27 @@ class Statements(Calls):
         ast.Raise: debugging.read_raise,
     }
     """Kind of statement -> the method that converts it."""
+
+
+def _has_more(arguments: ast.arguments) -> bool:
+    """Whether a kernel has parameters that a launch does not pass by position."""
+    rest = (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults)
+    return any(part is not None for part in rest)
+
+
+def _is_range(value: Any) -> bool:
+    """Whether a value is the type ``range``."""
+    return isinstance(value, Object) and value.value is range
+
+
+def _has_break(node: ast.stmt) -> bool:
+    """Whether a statement leaves the loop around it by ``break``."""
+    if isinstance(node, ast.Break):
+        return True
+    parts = [getattr(node, "orelse", [])]
+    if not isinstance(node, (ast.For, ast.While)):
+        parts.append(getattr(node, "body", []))
+    return any(_has_break(each) for part in parts for each in part)
 
 
 def _is_number(value: object) -> bool:

@@ -38,6 +38,7 @@ from interchange.cuda.ir import (
     Store,
     StoreElement,
     Unary,
+    Unrolled,
 )
 from interchange.cuda.races import READ, WRITE
 from interchange.cuda.types import PART_OF
@@ -195,6 +196,20 @@ class Code:
         self.b.branch(test)
         self.b.position_at_end(done)
 
+    def _write_unrolled(self, node: Unrolled) -> None:
+        """Generate the rounds of a loop, one after the other."""
+        done = self.function.append_basic_block("done")
+        for statements in node.rounds:
+            step = self.function.append_basic_block("step")
+            self._loops.append((step, done))
+            self.statements(statements)
+            self._loops.pop()
+            if not self.b.block.is_terminated:
+                self.b.branch(step)
+            self.b.position_at_end(step)
+        self.b.branch(done)
+        self.b.position_at_end(done)
+
     def _write_jump(self, node: Jump) -> None:
         """Generate a jump."""
         if node.kind == "return":
@@ -329,6 +344,7 @@ class Code:
         StoreElement: _write_store_element,
         If: _write_if,
         Loop: _write_loop,
+        Unrolled: _write_unrolled,
         Jump: _write_jump,
         Inlined: _write_inlined,
         Raise: debugging.write_raise,
