@@ -43,6 +43,8 @@ def ulps(found: np.ndarray, expected: np.ndarray) -> float:
 def _real(array: np.ndarray) -> np.ndarray:
     """Return the parts of complex numbers; other numbers unchanged."""
     array = np.ascontiguousarray(array)
+    if array.dtype.name == "bfloat16":
+        return array.astype(np.float32)
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
 
 

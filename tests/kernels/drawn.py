@@ -10,12 +10,13 @@ from __future__ import annotations
 import random
 from typing import Any, NamedTuple
 
+import ml_dtypes  # noqa: F401 - NumPy then knows bfloat16
 import numpy as np
 
 from interchange.cuda import intrinsics
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-FLOATS = ("float32", "float64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 REALS = ("bool_", *INTEGERS, *FLOATS)
 LITERALS = (
@@ -251,16 +252,17 @@ def scalar(choices, type_):
     if type_ == "bool_":
         return np.bool_(choices.below(2))
     if type_ in COMPLEX:
-        part = FLOATS[type_ == "complex128"]
+        part = "float64" if type_ == "complex128" else "float32"
         return getattr(np, type_)(complex(scalar(choices, part), scalar(choices, part)))
-    kind = getattr(np, type_)
+    kind = np.dtype(type_).type
     if type_ in INTEGERS:
         info = np.iinfo(kind)
         small = kind(choices.below(100))
         return pick((small, small, kind(1), kind(0), kind(info.min), kind(info.max), ~small))
-    info = np.finfo(kind)
+    info = np.finfo(np.float32 if type_ == "bfloat16" else kind)
     few = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 3e9, -7e18, np.inf, np.nan, info.max, info.tiny)
-    return kind(pick((*few, choices.below(10_000) / 16 - 300, choices.below(99) - 50)))
+    with np.errstate(over="ignore"):
+        return kind(pick((*few, choices.below(10_000) / 16 - 300, choices.below(99) - 50)))
 
 
 def array(choices, type_, ndim):

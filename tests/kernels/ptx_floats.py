@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def rounded(value: Fraction, bits: int, mode: str = "rn") -> Any:
     """Return an exact value rounded to a float: to nearest, to zero (rz), down (rm) or up (rp)."""
-    near = FLOATS[bits](_to_odd(value) if bits == 32 else _to_double(value))
+    near = FLOATS[bits](_to_double(value) if bits == 64 else _to_odd(value))
     if mode == "rn" or np.isnan(near):
         return near
     exact = Fraction(float(near)) if np.isfinite(near) else math.copysign(math.inf, near)
@@ -136,6 +136,8 @@ _FLOAT_FLAGS = "rn rz rm rp ftz sat approx full"
 
 def float_rule(op: Opcode) -> Rule:
     op.allow(_FLOAT_FLAGS)
+    if len(op.types) == 2:
+        return _mixed_rule(op)
     bits, mode = op.type.bits, op.one_of(ROUNDING, "rn")
     if op.name in _FLOAT_BINARY:
         plain = _FLOAT_BINARY[op.name]
@@ -159,6 +161,20 @@ def float_rule(op: Opcode) -> Rule:
     return Rule(op.type, (op.type,) * count, modified(op, act))
 
 
+def _mixed_rule(op: Opcode) -> Rule:
+    """Return an operation of float32 whose first operands, all but the last, are narrower."""
+    wide, narrow = op.types
+    if op.name not in {"add", "sub", "fma"}:
+        op.refuse()
+    rule = float_rule(Opcode(op.text.removesuffix(f".f{narrow.bits}")))
+    count = len(rule.operands)
+
+    def act(*numbers: Any) -> Any:
+        return rule.act(*map(FLOATS[wide.bits], numbers))
+
+    return Rule(wide, (*[narrow] * (count - 1), wide), act)
+
+
 def modified(op: Opcode, act: Callable[..., Any]) -> Callable[..., Any]:
     """Return an operation with the modifiers ``.ftz`` and ``.sat``."""
     if op.has("ftz"):
@@ -171,16 +187,17 @@ def modified(op: Opcode, act: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pair_rule(op: Opcode) -> Rule:
-    """Return an operation on two floats of 32 bits at once."""
-    if op.name not in {"add", "sub", "mul", "fma"}:
+    """Return an operation on two floats in one register."""
+    if op.name not in {"add", "sub", "mul", "fma", "neg", "abs"}:
         op.refuse()
+    width = op.type.bits // 2
     rule = float_rule(Opcode(op.text.removesuffix("x2")))
     decode, encode = decoder(rule.result), encoder(rule.result)
 
     def act(*pairs: int) -> int:
         low, high = (
-            encode(rule.act(*(decode(pair >> shift) for pair in pairs))) for shift in (0, 32)
+            encode(rule.act(*(decode(pair >> shift) for pair in pairs))) for shift in (0, width)
         )
-        return high << 32 | low
+        return high << width | low
 
     return Rule(op.type, (op.type,) * len(rule.operands), act)

@@ -14,8 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FLOATS = {32: np.float32, 64: np.float64}
-PACKED = {32: struct.Struct("<f"), 64: struct.Struct("<d")}
+FLOATS = {16: np.float16, 32: np.float32, 64: np.float64}
+PACKED = {16: struct.Struct("<e"), 32: struct.Struct("<f"), 64: struct.Struct("<d")}
 WIDE = (1 << 64) - 1
 
 
@@ -26,7 +26,7 @@ class UnknownOpcodeError(NotImplementedError):
 class Type(NamedTuple):
     """The type of an operand: ``b``, ``s``, ``u``, ``f``, ``pred`` or ``x2``, and its width [bits].
 
-    The last is two floats of 32 bits.
+    The last is two floats of half its width.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Type(NamedTuple):
 TYPES = {
     **{f"{kind}{bits}": Type(kind, bits) for kind in "bsu" for bits in (8, 16, 32, 64)},
     **{f"f{bits}": Type("f", bits) for bits in FLOATS},
-    "pred": Type("pred", 1), "f32x2": Type("x2", 64),
+    "pred": Type("pred", 1), "f32x2": Type("x2", 64), "f16x2": Type("x2", 32),
 }  # fmt: skip
 
 

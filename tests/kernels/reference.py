@@ -426,7 +426,7 @@ def run(reader, names, types, arguments):
     env = {
         name: value
         if isinstance(type_, ArrayType)
-        else numbers.from_element(getattr(np, type_.name)(value), type_)
+        else numbers.from_element(np.dtype(type_.name).type(value), type_)
         for name, type_, value in zip(names, types, arguments, strict=True)
     }
     with np.errstate(all="ignore"), suppress(Ended):

@@ -513,7 +513,7 @@ def constant(value):
         type_ = numbers.literal(value)
     raw = value
     if type_.kind == "complex":
-        raw = numbers.from_element(getattr(np, type_.name)(value), type_)
+        raw = numbers.from_element(np.dtype(type_.name).type(value), type_)
     elif type_.kind == "float":
         raw = numbers.as_float(value, type_)
     return Term(type_, lambda _: raw, value)

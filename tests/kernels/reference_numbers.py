@@ -7,11 +7,16 @@ a float NumPy's scalar, and a complex number the pair of its parts.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
+import ml_dtypes
 import numpy as np
 
 from interchange.cuda.types import (
     BY_NAME,
     PART_OF,
+    bfloat16,
     bool_,
     complex128,
     float32,
@@ -75,7 +80,9 @@ def generic(*types):
         if len(set(types)) > 1:
             raise Refused("CPY-TYPE-1")
         return types[0]
-    floats = [t for t in types if t.kind == "float"]
+    floats = {t for t in types if t.kind == "float"}
+    if len(floats) > 1 and max(t.bits for t in floats) == 16:
+        return float32
     integers = [t for t in types if t.is_integer]
     if floats:
         return max(floats, key=lambda t: t.bits)
@@ -127,7 +134,29 @@ def as_float(number, type_):
     if isinstance(number, int) and type_ is float32:  # not through a double
         whole = np.uint64(number) if number >= 2**63 else np.int64(number)
         return whole.astype(np.float32)
-    return np.float64(number) if type_ is float64 else np.float32(number)
+    if type_ is bfloat16:
+        return to_bfloat16(number)
+    return getattr(np, type_.name)(number)
+
+
+def to_bfloat16(number):
+    """Return a number rounded once to bfloat16."""
+    if not isinstance(number, int) and (not np.isfinite(number) or number == 0):
+        return ml_dtypes.bfloat16(number)
+    exact = Fraction(int(number) if isinstance(number, (bool, int)) else float(number))
+    if not exact:
+        return ml_dtypes.bfloat16(0)
+    unit = Fraction(2) ** max(_exponent(exact) - 7, -133)
+    size = float(round(exact / unit) * unit)
+    size = math.copysign(size if abs(size) < 2.0**128 else math.inf, exact)
+    return ml_dtypes.bfloat16(size)
+
+
+def _exponent(exact):
+    """Return the exponent of the largest power of 2 that a number reaches."""
+    size = abs(exact)
+    found = size.numerator.bit_length() - size.denominator.bit_length()
+    return found if Fraction(2) ** found <= size else found - 1
 
 
 def saturated(number, type_):

@@ -29,7 +29,7 @@ def test_a_type_that_no_kernel_knows_is_refused_on_the_host(monkeypatch):
     """NumPy cannot allocate it."""
     monkeypatch.setattr("interchange.cuda.arrays.find_driver", lambda _: None)
     with pytest.raises(ix.UnsupportedDTypeError, match=r"\[CPY-NPM-1\]"):
-        cuda.device_array(3, "bfloat16")
+        cuda.device_array(3, "float8_e4m3fn")
 
 
 @cuda.jit(void(int32[::1]))

@@ -28,9 +28,11 @@ from .types import (
     ArrayType,
     ScalarType,
     Signature,
+    bfloat16,
     bool_,
     complex64,
     complex128,
+    float16,
     float32,
     float64,
     int8,
@@ -47,11 +49,11 @@ from .types import (
 
 __all__ = [  # noqa: RUF022 - as everywhere
     "ArrayType", "Event", "Kernel", "KernelError", "RaceError", "ScalarType", "Signature", "Stream",
-    "UntypedArray", "as_cuda_array", "blockDim", "blockIdx", "bool_", "complex128", "complex64",
-    "const", "device_array", "event", "float32", "float64", "from_cuda_array_interface", "grid",
-    "gridDim", "gridsize", "int16", "int32", "int64", "int8", "intp", "is_available", "jit",
-    "local", "shared", "stream", "synchronize", "syncthreads", "threadIdx", "to_device", "uint16",
-    "uint32", "uint64", "uint8", "void",
+    "UntypedArray", "as_cuda_array", "bfloat16", "blockDim", "blockIdx", "bool_", "complex128",
+    "complex64", "const", "device_array", "event", "float16", "float32", "float64",
+    "from_cuda_array_interface", "grid", "gridDim", "gridsize", "int16", "int32", "int64", "int8",
+    "intp", "is_available", "jit", "local", "shared", "stream", "synchronize", "syncthreads",
+    "threadIdx", "to_device", "uint16", "uint32", "uint64", "uint8", "void",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from interchange._types.errors import ArgumentError, ReadOnlyError, UnsupportedD
 from interchange.abi._show import module_of
 
 from .operators import literal_type
-from .types import BY_NAME, PART_OF, ArrayType, ScalarType, int64
+from .types import BY_NAME, PART_OF, ArrayType, ScalarType, bfloat16, float16, int64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 _SINGLE: Final = 32  # [bits]
 _TOO_LARGE: Final = (2 - 2**-24) * 2.0**127  # rounds up to a number beyond float32
+_TOO_LARGE_FOR_HALF: Final = 65520.0
 _SLOT: Final = 8  # alignment of a parameter [bytes]
 _FORMATS: Final = {
     "bool": "B7x", "int8": "b7x", "int16": "h6x", "int32": "i4x", "int64": "q", "uint8": "B7x",
-    "uint16": "H6x", "uint32": "I4x", "uint64": "Q", "float32": "f4x", "float64": "d",
-    "complex64": "2f", "complex128": "2d",
+    "uint16": "H6x", "uint32": "I4x", "uint64": "Q", "float16": "e6x", "bfloat16": "H6x",
+    "float32": "f4x", "float64": "d", "complex64": "2f", "complex128": "2d",
 }  # fmt: skip
 """Name of a type -> its `struct` format as an argument."""
 
@@ -116,14 +117,28 @@ def _pass_scalar(value: Any, type_: ScalarType, call: str) -> Passed:
         part = PART_OF[type_]
         return Passed(type_, (_rounded(parts.real, part), _rounded(parts.imag, part)))
     if type_.kind == "float":
+        if type_ is bfloat16:
+            return Passed(type_, (_bits_of_bfloat16(float(number)),))
         return Passed(type_, (_rounded(float(number), type_),))
     return Passed(type_, (_checked_integer(number, type_, call),))
 
 
 def _rounded(number: float, type_: ScalarType) -> float:
     """Return a float in the range of a type: a larger number becomes infinite, as in a cast."""
-    is_finite = type_.bits > _SINGLE or not abs(number) >= _TOO_LARGE
+    limit = _TOO_LARGE_FOR_HALF if type_ is float16 else _TOO_LARGE
+    is_finite = type_.bits > _SINGLE or not abs(number) >= limit
     return number if is_finite else math.copysign(math.inf, number)
+
+
+def _bits_of_bfloat16(number: float) -> int:
+    """Return a number rounded to bfloat16, as bits: through a float32 that is rounded to odd."""
+    if math.isnan(number):
+        return 0x7FC0
+    near = _rounded(number, bfloat16)
+    bits: int = struct.unpack("<I", struct.pack("<f", near))[0]
+    (back,) = struct.unpack("<f", struct.pack("<I", bits))
+    odd = bits - (abs(back) > abs(number)) | (back != number)
+    return (odd + 0x7FFF + (odd >> 16 & 1)) >> 16
 
 
 def _checked_integer(number: Any, type_: ScalarType, call: str) -> int:

@@ -188,7 +188,10 @@ def _host_array(shape: tuple[int, ...], dtype: DType, order: str, call: str) -> 
 
     if str(dtype) not in BY_NAME:
         raise UnsupportedDTypeError(call, f"dtype={dtype} on the host", "CPY-NPM-1")
-    return asarray(np.empty(shape, str(dtype), order=order))  # type: ignore[call-overload]
+    name = str(dtype)
+    stored = "uint16" if name == "bfloat16" else name  # which NumPy does not have
+    found = asarray(np.empty(shape, stored, order=order))  # type: ignore[call-overload]
+    return found if name == stored else found.view(dtype)
 
 
 def to_device(x: Any, stream: Any = None) -> Array:

@@ -60,7 +60,7 @@ def most_generic(a: ScalarType, b: ScalarType) -> ScalarType:
         what = f"{a} and {b}: complex numbers are not coerced"
         raise RefusedTypesError(what, "CPY-TYPE-1")
     if "float" in {a.kind, b.kind}:
-        return FLOATS[max(t.bits for t in (a, b) if t.kind == "float")]
+        return _widest(a, b)
     if a.kind == b.kind == "bool":
         return int32
     if "bool" in {a.kind, b.kind}:
@@ -68,6 +68,15 @@ def most_generic(a: ScalarType, b: ScalarType) -> ScalarType:
     if a.bits != b.bits:
         return max(a, b, key=lambda t: t.bits)
     return a if a.kind == "uint" else b
+
+
+def _widest(a: ScalarType, b: ScalarType) -> ScalarType:
+    """Return the wider float of two types; float32 for float16 and bfloat16."""
+    if a is b or b.kind != "float":
+        return a
+    if a.kind != "float":
+        return b
+    return FLOATS[max(NARROWEST, a.bits, b.bits)]
 
 
 def typed_binary(operator: str, a: ScalarType, b: ScalarType) -> Typed:

@@ -56,6 +56,8 @@ class ScalarType:
 
     def __call__(self, value: Any, /) -> Any:
         """Return a scalar of NumPy; in a kernel, a cast."""
+        if self is bfloat16:
+            return _of_ml_dtypes()(value)
         import numpy as np
 
         return getattr(np, self.name)(value)
@@ -73,6 +75,16 @@ class ScalarType:
 
     def __reduce__(self) -> str:
         return "bool_" if self.kind == "bool" else self.name
+
+
+def _of_ml_dtypes() -> Any:
+    """Return the type bfloat16 of the package ml_dtypes: NumPy has none."""
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        hint = "install ml_dtypes, or use float32"
+        raise TypeError(f"bfloat16(...) outside of a kernel: {hint}") from error
+    return ml_dtypes.bfloat16
 
 
 def _is_whole(step: Any) -> bool:
@@ -135,6 +147,8 @@ uint8: Final = ScalarType("uint8", "uint", 8)
 uint16: Final = ScalarType("uint16", "uint", 16)
 uint32: Final = ScalarType("uint32", "uint", 32)
 uint64: Final = ScalarType("uint64", "uint", 64)
+float16: Final = ScalarType("float16", "float", 16)
+bfloat16: Final = ScalarType("bfloat16", "float", 16)
 float32: Final = ScalarType("float32", "float", 32)
 float64: Final = ScalarType("float64", "float", 64)
 complex64: Final = ScalarType("complex64", "complex", 64)
@@ -144,8 +158,8 @@ intp: Final = int64
 void: Final = Void()
 
 SCALARS: Final = (
-    bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64,
-    complex64, complex128,
+    bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
+    float32, float64, complex64, complex128,
 )  # fmt: skip
 """Every type of a number."""
 BY_NAME: Final = {scalar.name: scalar for scalar in SCALARS}
@@ -155,5 +169,7 @@ UNSIGNED: Final = {
     **{BY_NAME[f"uint{bits}"]: BY_NAME[f"uint{bits}"] for bits in (8, 16, 32, 64)},
 }
 """Integer type -> the unsigned one of its width."""
+HALVES: Final = (float16, bfloat16)
+"""Floats of 16 bits: computed as float32, and rounded after every operation."""
 PART_OF: Final = {complex64: float32, complex128: float64}
 """Complex type -> the type of its parts."""

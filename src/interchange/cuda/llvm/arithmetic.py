@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from interchange.cuda.operators import COMPARISONS
-from interchange.cuda.types import PART_OF, bool_
+from interchange.cuda.types import HALVES, PART_OF, bool_
 
+from . import halves
 from .registers import I1, value_type
 
 if TYPE_CHECKING:
@@ -66,11 +67,13 @@ def _float(code: Writer, node: Binary, left: Any, right: Any) -> Any:
     b, type_ = code.b, node.left.type
     simple = {"+": b.fadd, "-": b.fsub, "*": b.fmul, "/": b.fdiv}.get(node.operator)
     if simple is not None:
-        return simple(left, right)
-    floor = code.mathematics("floor", type_, [b.fdiv(left, right)])
+        return halves.rounded(b, simple(left, right), type_)
+    quotient = halves.rounded(b, b.fdiv(left, right), type_)
+    floor = code.mathematics("floor", type_, [quotient])
     if node.operator == "//":
         return cast(code, floor, type_, node.type)
-    return b.fsub(left, b.fmul(floor, right))
+    product = halves.rounded(b, b.fmul(floor, right), type_)
+    return halves.rounded(b, b.fsub(left, product), type_)
 
 
 def _integer(code: Writer, operator: str, type_: ScalarType, left: Any, right: Any) -> Any:
@@ -141,6 +144,8 @@ def cast(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> An
         if source.kind == "float":
             return code.b.fcmp_unordered("!=", value, zero)
         return code.b.icmp_unsigned("!=", value, zero)
+    if target in HALVES:
+        return halves.converted(code.b, value, source, target)
     if source.kind == "float":
         return _from_float(code, value, source, target)
     if target.kind == "float":
@@ -162,9 +167,11 @@ def _from_float(code: Writer, value: Any, source: ScalarType, target: ScalarType
     """Return a float cast to another type; integers are truncated, and saturate."""
     kind = value_type(target)
     if target.kind == "float":
+        if target.bits == 32 and source in HALVES:
+            return value
         return (code.b.fpext if target.bits > source.bits else code.b.fptrunc)(value, kind)
     name = "fptosi" if target.kind == "int" else "fptoui"
-    return code.call(f"llvm.{name}.sat.i{target.bits}.f{source.bits}", kind, [value])
+    return code.call(f"llvm.{name}.sat.i{target.bits}.f{max(32, source.bits)}", kind, [value])
 
 
 def _resized(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> Any:

@@ -44,7 +44,7 @@ from interchange.cuda.races import READ, WRITE
 from interchange.cuda.types import PART_OF
 
 from . import arithmetic, debugging, memory
-from .registers import I8, memory_type, value_type
+from .registers import from_memory, memory_type, to_memory, value_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,8 +155,7 @@ class Code:
     def _write_store_element(self, node: StoreElement) -> None:
         """Assign to an element."""
         value = self.value(node.value)
-        if node.target.type.kind == "bool":
-            value = self.b.zext(value, I8)
+        value = to_memory(self.b, node.target.type, value)
         pointer = self.address(node.target, WRITE, value)
         self.b.store(value, pointer, align=self._alignment(node.target))
 
@@ -298,7 +297,7 @@ class Code:
     def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
         """Return a call of a function of math: LLVM's own, or one of the target's library."""
         is_own = name in ONE_INSTRUCTION
-        called = f"llvm.{name}.f{type_.bits}" if is_own else self.library_name(name, type_)
+        called = f"llvm.{name}.f{max(32, type_.bits)}" if is_own else self.library_name(name, type_)
         return self.call(called, value_type(type_), arguments)
 
     def _compute_call(self, node: Call) -> Any:
@@ -333,7 +332,7 @@ class Code:
         """Return an element."""
         kind = memory_type(node.type)
         found = self.b.load(self.address(node, READ), align=self._alignment(node), typ=kind)
-        return self.b.icmp_unsigned("!=", found, I8(0)) if node.type.kind == "bool" else found
+        return from_memory(self.b, node.type, found)
 
     def _compute_cast(self, node: Cast) -> Any:
         """Return a number cast to another type."""

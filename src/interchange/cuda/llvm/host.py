@@ -18,7 +18,7 @@ from interchange.cuda.types import ArrayType
 from . import debugging
 from .code import Code
 from .races import Watch
-from .registers import I1, I8, I32, I64, POINTER, memory_type
+from .registers import I1, I8, I32, I64, POINTER, from_memory, memory_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,9 +98,7 @@ def take_arguments(code: Code, values: list[Any]) -> None:
     rest = iter(values)
     for place, type_ in enumerate(code.program.arguments):
         if not isinstance(type_, ArrayType):
-            value = next(rest)
-            is_bool = type_.kind == "bool"
-            code.numbers[place] = code.b.icmp_unsigned("!=", value, I8(0)) if is_bool else value
+            code.numbers[place] = from_memory(code.b, type_, next(rest))
             continue
         pointer = next(rest)
         lengths = [next(rest) for _ in range(type_.ndim)]
