@@ -137,7 +137,7 @@ def _bits_of_bfloat16(number: float) -> int:
     near = _rounded(number, bfloat16)
     bits: int = struct.unpack("<I", struct.pack("<f", near))[0]
     (back,) = struct.unpack("<f", struct.pack("<I", bits))
-    odd = bits - (abs(back) > abs(number)) | (back != number)
+    odd = bits - int(abs(back) > abs(number)) | int(back != number)
     return (odd + 0x7FFF + (odd >> 16 & 1)) >> 16
 
 
