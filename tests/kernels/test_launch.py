@@ -174,7 +174,7 @@ ARGUMENTS = {
     "too many": ((np.zeros(3), 1, 2), "CPY-ARG-1"),
     "a list": (([1, 2], 1), "IX-PROTOCOL-1"),
     "None": ((None, 1), "IX-PROTOCOL-1"),
-    "dates": ((np.zeros(3, "M8[s]"), 1), "CPY-NPM-1"),
+    "float8": ((ix.from_pointer(4096, (3,), "float8_e4m3fn", device="cpu"), 1), "CPY-NPM-1"),
     "read-only": ((b"abc", 1), "CPY-ARG-2"),
     "on a GPU and the host": (
         (ix.from_pointer(4096, (3,), "float64", device="cuda:0"), np.zeros(3)),
