@@ -9,18 +9,23 @@ import ast
 import importlib.util
 import textwrap
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import tables
 
 from interchange import cuda
 from interchange.cuda import KernelError, intrinsics, types
+from interchange.cuda.atomics import AtomicOperations
 from interchange.cuda.calls import MATH
 from interchange.cuda.operators import RefusedTypesError, typed_binary
 from interchange.cuda.source import Source
 from interchange.cuda.statements import typed_program
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PROGRAMS: Final = tables.DOCS / "examples" / "kernels" / "refused.py"
+_NAMESPACES: Final = (intrinsics.Shared, intrinsics.Local, intrinsics.Const, AtomicOperations)
 COLUMNS: Final = ("+", "%", "/", "//", "&", "<<")
 PAIRS: Final = (
     ("bool", "bool"), ("bool", "int8"), ("int8", "int8"), ("int8", "uint8"), ("int16", "int16"),
@@ -57,15 +62,22 @@ def functions() -> str:
 def intrinsic_rows() -> str:
     """Return the intrinsics with their docstrings."""
     rows = []
-    for name in cuda.__all__:
-        row = getattr(cuda, name)
-        row = getattr(row, "array", getattr(row, "array_like", row))
+    for name, row in _intrinsics():
         if isinstance(row, intrinsics.Registers):
             rows.append((f"`{name}.x`, `.y`, `.z`", row.doc))
         elif isinstance(row, intrinsics.Intrinsic):
             given = ", ".join(map(str, row.parameters))
             rows.append((f"`{row.name}({given})`", row.__doc__))
     return tables.table(("Intrinsic", "Value"), rows)
+
+
+def _intrinsics() -> Iterator[tuple[str, Any]]:
+    """Yield the names and the objects of the module, and of its namespaces."""
+    for name in cuda.__all__:
+        row = getattr(cuda, name)
+        yield name, row
+        if type(row) in _NAMESPACES:
+            yield from vars(type(row)).items()
 
 
 def programs() -> list[tuple[Any, str, tuple[Any, ...]]]:

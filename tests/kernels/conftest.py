@@ -17,6 +17,7 @@ _NEED_LLVM = (
     "ptx_kernels.py",
     "ptx_machine.py",
     "test_arrays_made.py",
+    "test_atomics.py",
     "test_cache.py",
     "test_debugging.py",
     "test_differential.py",

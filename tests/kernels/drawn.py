@@ -32,6 +32,13 @@ INTRINSICS = {
     if isinstance(row, intrinsics.Intrinsic) and row.reference is not None
 }
 """Intrinsics that the reference interpreter computes -> types of their parameters."""
+ATOMICS = {
+    "i": ("add", "sub", "min", "max", "nanmin", "and_", "or_", "xor", "exch", "cas"),
+    "u": ("add", "sub", "min", "max", "nanmax", "and_", "or_", "xor", "exch", "cas", "inc", "dec"),
+    "float32": ("min", "max", "nanmin", "nanmax", "exch"),
+    "float64": ("add", "sub", "min", "max", "nanmin", "nanmax", "exch"),
+}
+"""Type of an element, or its first letter -> atomic operations; sums in float32 flush on GPUs."""
 OF_REALS = ("+", "-", "*", "/", "//", "%")
 OF_INTEGERS = ("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>")
 MOST_VARIABLES = 5

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .ptx_arithmetic import rule_of
+from .ptx_atomics import MAKERS as _ATOMICS
 from .ptx_library import library_function
 from .ptx_text import literal, read_module
 from .ptx_types import WIDE, Opcode, UnknownOpcodeError, decoder, encoder
@@ -351,7 +352,7 @@ class Code:
 
     def _accessed(self, op: Opcode, text: str, count: int) -> Callable[[Frame], memoryview]:
         """Return a function that finds the bytes of a load or store."""
-        op.allow("param global shared local const nc v2 v4 weak")
+        op.allow("param global shared local const nc v2 v4 weak relaxed cta gpu sys")
         size = op.type.bits // 8 * count
         if count != int(op.one_of(("v2", "v4"), "v1")[1:]):
             op.refuse()
@@ -487,6 +488,7 @@ class Code:
 _MAKERS = {
     "mov": Code._mov, "cvta": Code._cvta, "ld": Code._ld, "st": Code._st, "bra": Code._bra,
     "brx": Code._brx, "bar": Code._bar, "barrier": Code._bar, "ret": Code._ret, "call": Code._call,
+    **_ATOMICS,
 }  # fmt: skip
 """Name of an instruction that does more than compute -> its decoder."""
 _TAKE_A_CARRY = ("addc", "subc", "madc")

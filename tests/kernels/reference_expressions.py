@@ -14,6 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from interchange.cuda.atomics import (
+    Atomic,
+    threadfence,
+    threadfence_block,
+    threadfence_system,
+)
 from interchange.cuda.intrinsics import Intrinsic, syncthreads
 from interchange.cuda.types import BY_NAME, PART_OF, ArrayType, ScalarType, bool_, int32, intp
 
@@ -27,6 +33,7 @@ BINARY = {
 COMPARED = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
+_NOTHING = (syncthreads, threadfence, threadfence_block, threadfence_system)
 OUTSIDE = object()
 """Type of objects that are not values of the language: modules, functions, types."""
 LEFT = "what a function returned"
@@ -375,8 +382,10 @@ class Expressions:
             return self.items(node, "CPY-NPM-3")
         if isinstance(called, ScalarType):
             return self.cast_to(called, self.numbers(node.args))
-        if called is syncthreads and not node.args:
+        if called in _NOTHING and not node.args:
             return Term((), lambda _: ())  # a single thread does not wait
+        if isinstance(called, Atomic):
+            return self.atomic(called, node.args)
         if isinstance(called, Intrinsic) and called.reference is not None:
             return self.intrinsic(called, self.numbers(node.args))
         if called is len:
@@ -415,6 +424,30 @@ class Expressions:
             return called.reference(*(cast(n.run(env), n.type, type_) for n, type_ in pairs))
 
         return Term(called.result, run)
+
+    def atomic(self, called, nodes):
+        """Return an operation of one thread: it reads an element, and stores another value."""
+        if len(nodes) != len(called.parameters):
+            raise Refused("CPY-CALL-1")
+        array = self.term(nodes[0])
+        type_ = array.type.element if isinstance(array.type, ArrayType) else None
+        if type_ is None or type_.kind not in called.kinds or type_.bits not in {32, 64}:
+            raise Refused("CPY-ATOMIC-1")
+        place = self.place(ast.Subscript(nodes[0], nodes[1]), array)
+        given = self.numbers(nodes[2:])
+        for number in given:
+            numbers.storable(number.type, type_)
+
+        def run(env):
+            where = place(env)
+            values = [cast(number.run(env), number.type, type_) for number in given]
+            held = array.run(env)
+            old = held[where]
+            values = [numbers.to_element(value, type_) for value in values]
+            held[where] = numbers.ATOMIC[called.operation](old, *values)
+            return numbers.from_element(old, type_)
+
+        return Term(type_, run)
 
     def length(self, given):
         """Return the length of an array, or of a tuple."""

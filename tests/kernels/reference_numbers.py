@@ -264,3 +264,25 @@ def to_element(value, type_):
     found = np.zeros((), type_.name)
     found.real, found.imag = value
     return found[()]
+
+
+ATOMIC = {
+    "add": lambda old, value: old + value,
+    "sub": lambda old, value: old - value,
+    "min": min,
+    "max": max,
+    "nanmin": lambda old, value: value if _is_nan(old) else min(old, value),
+    "nanmax": lambda old, value: value if _is_nan(old) else max(old, value),
+    "and_": lambda old, value: old & value,
+    "or_": lambda old, value: old | value,
+    "xor": lambda old, value: old ^ value,
+    "exch": lambda _, value: value,
+    "inc": lambda old, value: 0 if old >= value else old + 1,
+    "dec": lambda old, value: value if old == 0 or old > value else old - 1,
+    "cas": lambda old, wanted, value: value if old == wanted else old,
+}
+"""Atomic operation -> the new element, from the old one and the values."""
+
+
+def _is_nan(number):
+    return number != number  # noqa: PLR0124 - NaN

@@ -6,6 +6,7 @@ Source: CUDA Python Specification 0.2.
 from __future__ import annotations
 
 from .drawn import (
+    ATOMICS,
     COMPLEX,
     INTEGERS,
     LITERALS,
@@ -29,6 +30,7 @@ class Statements(Expressions):
         self.choices = choices
         self.loops = self.made = 0
         self.lines: list[str] = []
+        self.types: dict[str, str] = {}
 
     def fresh(self, letter):
         """Return an unused name."""
@@ -45,6 +47,8 @@ class Statements(Expressions):
         """Add some statements."""
         for _ in range(count):
             ways = [self.assign, self.assign, self.assign, self.store, self.augment, self.unpack]
+            if any(name in self.types for name in self.arrays) and self.one_in(3):
+                ways.append(self.atomic)
             if indent < DEEP + 1:
                 ways += [self.branch, self.branch, self.for_loop, self.while_loop]
             self.pick(ways)(indent)
@@ -91,6 +95,27 @@ class Statements(Expressions):
         is_complex = self.arrays[name][0][0] == "c"
         kind = self.pick(("r", "i", "c64", "c128")) if is_complex else "r"
         self.write(indent, f"{self.place(name)} = {self.draw(kind, 3)}")
+
+    def atomic(self, indent):
+        """Add an atomic operation, and perhaps an assignment of the old value."""
+        name = self.pick(list(self.arrays))
+        type_, kind = self.types[name], self.arrays[name][0]
+        is_wide = type_.endswith(("32", "64"))
+        known = ATOMICS.get(type_, ATOMICS.get(type_[0], ())) if is_wide else ()
+        if not known and not self.one_in(10):
+            self.write(indent, "cuda.threadfence()")
+            return
+        operation = self.pick(known or ATOMICS["u"])
+        index = self.place(name)[len(name) + 1 : -1]
+        index = f"({index})" if self.arrays[name][1] == 2 else index
+        given = [self.draw("r", 2) for _ in range(1 + (operation == "cas"))]
+        line = f"cuda.atomic.{operation}({', '.join((name, index, *given))})"
+        if self.below(2) and kind in "ir":
+            variable = self.variable("r")
+            self.write(indent, f"{variable} = {line}")
+            self.becomes(variable, kind)
+        else:
+            self.write(indent, line)
 
     def unpack(self, indent):
         """Add an assignment to two names."""
@@ -199,6 +224,7 @@ class Statements(Expressions):
         for name, types, ndim in (("u1", REALS, 1), ("u9", (*REALS, *COMPLEX), 2)):
             type_ = self.pick(types)
             given[name] = array(self.choices, type_, ndim)
+            self.types[name] = type_
             kind = "i" if type_ in INTEGERS or type_ == "bool_" else "r"
             self.arrays[name] = f"c{type_[7:]}" if type_ in COMPLEX else kind, ndim
         return given

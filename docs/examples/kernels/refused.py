@@ -596,6 +596,24 @@ def raised_again(out):
     raise
 
 
+@refused("CPY-ATOMIC-1", int16[:])
+def atomic_sum_of_16_bits(out):
+    """An atomic operation of a type that GPUs lack."""
+    cuda.atomic.add(out, 0, 1)
+
+
+@refused("CPY-ATOMIC-1", OUT)
+def atomic_bits_of_a_float(out):
+    """A bitwise atomic operation of a float."""
+    cuda.atomic.xor(out, 0, 1)
+
+
+@refused("CPY-ATOMIC-1", int32, OUT)
+def atomic_sum_in_a_number(n, out):
+    """An atomic operation of something that is no array."""
+    cuda.atomic.add(n, 0, 1)
+
+
 @refused("CPY-ARG-1", OUT)
 def parameter_with_default(out, n=1):
     """A parameter with a default value."""

@@ -8,6 +8,7 @@ GPU.
 from __future__ import annotations
 
 from .arrays import UntypedArray, as_cuda_array, device_array, from_cuda_array_interface, to_device
+from .atomics import atomic, threadfence, threadfence_block, threadfence_system
 from .errors import KernelError
 from .intrinsics import (
     blockDim,
@@ -48,12 +49,13 @@ from .types import (
 )
 
 __all__ = [  # noqa: RUF022 - as everywhere
-    "ArrayType", "Event", "Kernel", "KernelError", "RaceError", "ScalarType", "Signature", "Stream",
-    "UntypedArray", "as_cuda_array", "bfloat16", "blockDim", "blockIdx", "bool_", "complex128",
-    "complex64", "const", "device_array", "event", "float16", "float32", "float64",
-    "from_cuda_array_interface", "grid", "gridDim", "gridsize", "int16", "int32", "int64", "int8",
-    "intp", "is_available", "jit", "local", "shared", "stream", "synchronize", "syncthreads",
-    "threadIdx", "to_device", "uint16", "uint32", "uint64", "uint8", "void",
+    "ArrayType", "Event", "Kernel", "KernelError", "RaceError", "ScalarType", "Signature",
+    "Stream", "UntypedArray", "as_cuda_array", "atomic", "bfloat16", "blockDim", "blockIdx",
+    "bool_", "complex128", "complex64", "const", "device_array", "event", "float16", "float32",
+    "float64", "from_cuda_array_interface", "grid", "gridDim", "gridsize", "int16", "int32",
+    "int64", "int8", "intp", "is_available", "jit", "local", "shared", "stream", "synchronize",
+    "syncthreads", "threadIdx", "threadfence", "threadfence_block", "threadfence_system",
+    "to_device", "uint16", "uint32", "uint64", "uint8", "void",
 ]  # fmt: skip
 
 

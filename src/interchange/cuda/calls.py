@@ -10,7 +10,7 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from . import functions, intrinsics, ir, memory, tuples, views
+from . import atomics, functions, intrinsics, ir, memory, tuples, views
 from .context import Object, Values
 from .expressions import Expressions
 from .operators import typed_math
@@ -177,6 +177,7 @@ class Calls(Expressions):
         intrinsics.gridsize: _gridsize,
         len: _length,
         **tuples.FUNCTIONS,
+        **atomics.FUNCTIONS,
     }
     """Intrinsic, or built-in function -> the method that converts a call of it."""
 

@@ -189,6 +189,16 @@ class Call:
 
 
 @dataclass(frozen=True, eq=False)
+class Atomic:
+    """The old value of an element that an atomic operation replaces; it is stored in a slot."""
+
+    type: ScalarType
+    operation: str  # of `atomics.AtomicOperations`
+    target: Element
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Complex:
     """A complex number of two parts."""
 
@@ -228,6 +238,7 @@ Expression = (
     | Special
     | Math
     | Call
+    | Atomic
     | Complex
     | Part
     | Rounds
@@ -323,8 +334,26 @@ class Barrier:
     line: int
 
 
+@dataclass(eq=False)
+class Fence:
+    """A memory fence."""
+
+    name: str  # of the function: ``threadfence`` and so on
+
+
 Statement = (
-    Store | StoreElement | If | Loop | Unrolled | Jump | Inlined | Check | Raise | Assert | Barrier
+    Store
+    | StoreElement
+    | If
+    | Loop
+    | Unrolled
+    | Jump
+    | Inlined
+    | Check
+    | Raise
+    | Assert
+    | Barrier
+    | Fence
 )
 
 

@@ -71,6 +71,10 @@ KERNELS: Final = (
          "Numba, Memory management"),
     Rule("CPY-CONST-2", "constant arrays are read-only", "store to a shared or a local array",
          "CUDA C++ Programming Guide, Memory Spaces"),
+    Rule("CPY-ATOMIC-1", "atomic operations are defined for elements of 32 and 64 bits: add, sub,"
+         " min, max and exch for ints and floats, and_, or_, xor and cas for ints, inc and dec for"
+         " unsigned ints", "use an array of another type",
+         "CUDA C++ Programming Guide, Atomic Functions"),
     Rule("CPY-BARRIER-1", "all threads of a block reach the same syncthreads()",
          "move it out of the branch that only some threads take", "CUDA C++ Programming Guide"),
     Rule("CPY-RACE-1", "two threads access one element, and one of them writes, only if a barrier"

@@ -16,6 +16,7 @@ from interchange.cuda.ir import (
     TOO_DEEP,
     Argument,
     Assert,
+    Atomic,
     Barrier,
     Binary,
     Call,
@@ -25,6 +26,7 @@ from interchange.cuda.ir import (
     Constant,
     Element,
     Extent,
+    Fence,
     If,
     Inlined,
     Jump,
@@ -43,7 +45,7 @@ from interchange.cuda.ir import (
 from interchange.cuda.races import READ, WRITE
 from interchange.cuda.types import PART_OF
 
-from . import arithmetic, debugging, memory
+from . import arithmetic, atomics, debugging, memory
 from .registers import from_memory, memory_type, to_memory, value_type
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class Code:
     program: Program
     module: Any
     function: Any
+    device_scope = ""  # LLVM's scope of atomic operations
     checks = False  # whether indices are checked before they are used
     constant_space = 0  # address space of constant arrays
     watch: Any = None  # what finds races, if they are to be found
@@ -92,6 +95,10 @@ class Code:
 
     def barrier(self) -> None:
         """Wait for the threads of the block."""
+        raise NotImplementedError
+
+    def fence(self, name: str) -> None:
+        """Order memory accesses."""
         raise NotImplementedError
 
     def shared(self, array: ArrayValue) -> Any:
@@ -350,6 +357,7 @@ class Code:
         Assert: debugging.write_assert,
         Check: memory.check,
         Barrier: _write_barrier,
+        Fence: atomics.fence,
     }
     """Kind of statement -> the method that generates it."""
     _COMPUTED: Final[dict[type[Any], Callable[[Any, Any], Any]]] = {
@@ -362,6 +370,7 @@ class Code:
         Part: _compute_part,
         Math: _compute_math,
         Call: _compute_call,
+        Atomic: atomics.atomic,
         Element: _compute_element,
         Binary: arithmetic.binary,
         Unary: arithmetic.unary,

@@ -149,6 +149,10 @@ class HostCode(Code):
             return self.dynamic_bytes()
         return self._specials[3 * SPECIALS.index(name) + axis]
 
+    def fence(self, name: str) -> None:
+        """Order memory accesses; all threads of a block run on one thread of the machine."""
+        self.b.fence("seq_cst", "singlethread" if name == "threadfence_block" else None)
+
     def shared(self, array: ArrayValue) -> Any:
         """Return an address in the memory of the block."""
         return self.b.gep(self._shared, [I64(array.offset)], source_etype=I8)

@@ -35,6 +35,9 @@ GLOBAL, SHARED, CONST = 1, 3, 4  # address spaces
 _SPECIAL: Final = {
     "threadIdx": "tid", "blockIdx": "ctaid", "blockDim": "ntid", "gridDim": "nctaid",
 }  # fmt: skip
+_FENCES: Final = {
+    "threadfence": "gl", "threadfence_block": "cta", "threadfence_system": "sys",
+}  # fmt: skip
 _BARRIER: Final = "llvm.nvvm.barrier.cta.sync.aligned.all"
 _LIBDEVICE: Final = "nvvm/libdevice/libdevice.10.bc"
 _TOOLKITS: Final = ("/usr/local/cuda", "/opt/cuda")
@@ -44,6 +47,7 @@ class PtxCode(Code):
     """The function of one thread on a GPU, which is the kernel itself."""
 
     constant_space = CONST
+    device_scope = 'syncscope("device") '
 
     def __init__(self, program: Program, module: ir.Module, *, checks: bool = False) -> None:
         self.checks = checks
@@ -69,6 +73,11 @@ class PtxCode(Code):
     def barrier(self) -> None:
         """Wait at barrier 0."""
         self.b.call(self.declared(_BARRIER, ir.VoidType(), [I32]), [I32(0)])
+
+    def fence(self, name: str) -> None:
+        """Order memory accesses."""
+        function = f"llvm.nvvm.membar.{_FENCES[name]}"
+        self.b.call(self.declared(function, ir.VoidType(), []), [])
 
     def shared(self, array: ArrayValue) -> Any:
         """Return a variable of the module in shared memory."""
