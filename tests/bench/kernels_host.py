@@ -1,10 +1,11 @@
-"""Times kernels on the CPU with the same in OpenCL C on PoCL, NumPy, and Numba's simulator.
+"""Times kernels on the CPU with the same in OpenCL C on PoCL, Numba, NumPy, and Numba's simulator.
 
-Source: the OpenCL C specification; Numba's documentation, "Debugging CUDA Python with the CUDA
-Simulator".  ``python tests/bench/kernels_host.py`` needs LLVM; PoCL (``pocl-opencl-icd`` and
-``pyopencl``) and numba-cuda have rows if they are installed.  Rounds are interleaved and paired:
-the result for each kernel is the median of the ratios, and of the times.  ``--write FILE`` writes a
-table of Markdown, which the guide "Write kernels in Python" shows.
+Source: the OpenCL C specification; Numba's documentation, "Automatic parallelization with @jit" and
+"Debugging CUDA Python with the CUDA Simulator".  ``python tests/bench/kernels_host.py`` needs LLVM;
+PoCL (``pocl-opencl-icd`` and ``pyopencl``), Numba and numba-cuda have rows if they are installed.
+Rounds are interleaved and paired: the result for each kernel is the median of the ratios, and of
+the times.  ``--write FILE`` writes a table of Markdown, which the guide "Write kernels in Python"
+shows.
 """
 
 from __future__ import annotations
@@ -37,12 +38,36 @@ if TYPE_CHECKING:
 
 LARGE, BLOCK, WIDTH = 1 << 24, 256, 512
 ROUNDS = 11
-LIBRARIES = ("numpy", "llvmlite", "pyopencl", "numba-cuda")
+SIDE, ROUNDS_OF_POINT = 4096, 100
+LIBRARIES = ("numpy", "llvmlite", "pyopencl", "numba", "numba-cuda")
+QUARTER, TWO, FOUR = np.float32(0.25), np.float32(2), np.float32(4)
 OPENCL = """
 kernel void add(global const float *x, global const float *y, global float *out)
 {
     size_t i = get_global_id(0);
     out[i] = x[i] + y[i];
+}
+
+kernel void stencil(global const float *u, global float *out)
+{
+    size_t j = get_global_id(0), i = get_global_id(1), n = get_global_size(0);
+    if (0 < i && i < get_global_size(1) - 1 && 0 < j && j < n - 1)
+        out[i * n + j] = 0.25f * (u[(i - 1) * n + j] + u[(i + 1) * n + j] + u[i * n + j - 1]
+                                  + u[i * n + j + 1]);
+}
+
+kernel void mandelbrot(global const float *reals, global const float *imags, global int *counts)
+{
+    size_t j = get_global_id(0), i = get_global_id(1), n = get_global_size(0);
+    float x = 0, y = 0, real = reals[j], imag = imags[i];
+    int count = 0;
+    while (count < 100 && x * x + y * y <= 4) {
+        float next = x * x - y * y + real;
+        y = 2 * x * y + imag;
+        x = next;
+        count++;
+    }
+    counts[i * n + j] = count;
 }
 
 kernel void waves(global const float *x, global float *out)
@@ -89,6 +114,25 @@ kernel void product(global const float *a, global const float *b, global float *
 
 
 @cuda.jit
+def stencil(u, out):  # type: ignore[no-untyped-def]
+    j, i = cuda.grid(2)
+    if 0 < i < u.shape[0] - 1 and 0 < j < u.shape[1] - 1:
+        out[i, j] = QUARTER * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+
+
+@cuda.jit
+def mandelbrot(reals, imags, counts):  # type: ignore[no-untyped-def]
+    j, i = cuda.grid(2)
+    if i < counts.shape[0] and j < counts.shape[1]:
+        x, y, real, imag = float32(0), float32(0), reals[j], imags[i]
+        count = 0
+        while count < ROUNDS_OF_POINT and x * x + y * y <= FOUR:
+            x, y = x * x - y * y + real, TWO * x * y + imag
+            count += 1
+        counts[i, j] = count
+
+
+@cuda.jit
 def waves(x, out):  # type: ignore[no-untyped-def]
     i = cuda.grid(1)
     if i < x.shape[0]:
@@ -130,14 +174,39 @@ def cases() -> list[Case]:
     x = np.random.default_rng(3).normal(size=LARGE).astype("f4")
     y, out, parts = x[::-1].copy(), np.empty_like(x), np.empty(LARGE // BLOCK, "f4")
     a, b = (each[: WIDTH * WIDTH].reshape(WIDTH, WIDTH).copy() for each in (x, y))
+    u = x.reshape(SIDE, SIDE)
+    reals, imags = np.linspace(-2, 1, 1024, dtype="f4"), np.linspace(-1.2, 1.2, 1024, dtype="f4")
     line, tiles = (LARGE // BLOCK,), (WIDTH // TILE,) * 2
     return [
         Case(add, "vector add, 2^24 float32", line, (BLOCK,), (x, y, out), np.add),
+        Case(stencil, f"stencil of 4 neighbours, {SIDE} x {SIDE} float32", (SIDE // 32, SIDE // 8),
+             (32, 8), (u, np.zeros_like(u)), _stencil),
+        Case(mandelbrot, "Mandelbrot set, 1024 x 1024, 100 steps", (1024 // 16,) * 2, (16, 16),
+             (reals, imags, np.zeros((1024, 1024), "i4")), _mandelbrot),
         Case(waves, "16 steps of a recurrence, 2^24 float32", line, (BLOCK,), (x, out), _waves),
         Case(sums, "sums of 256 in shared memory, 2^24 float32", line, (BLOCK,), (x, parts), _sums),
         Case(product, f"tiled product, {WIDTH} x {WIDTH} float32", tiles, (TILE, TILE),
              (a, b, np.empty_like(a)), np.matmul),
     ]  # fmt: skip
+
+
+def _stencil(u: np.ndarray, *, out: np.ndarray) -> np.ndarray:
+    """Compute the stencil."""
+    around = u[:-2, 1:-1] + u[2:, 1:-1]
+    around += u[1:-1, :-2]
+    around += u[1:-1, 2:]
+    return np.multiply(around, QUARTER, out=out[1:-1, 1:-1])
+
+
+def _mandelbrot(reals: np.ndarray, imags: np.ndarray, *, out: np.ndarray) -> np.ndarray:
+    """Count the steps."""
+    c = reals + 1j * imags[:, None]
+    z, out[...] = np.zeros_like(c), 0
+    with np.errstate(all="ignore"):
+        for _ in range(ROUNDS_OF_POINT):
+            out += z.real * z.real + z.imag * z.imag <= FOUR
+            z = z * z + c
+    return out
 
 
 def _waves(x: np.ndarray, *, out: np.ndarray) -> np.ndarray:
@@ -177,6 +246,27 @@ def opencl(case: Case) -> Callable[[], Any] | None:
         queue.finish()
 
     return run
+
+
+def parallel(case: Case) -> Callable[[], Any] | None:
+    """Return what runs a case in a parallel loop of Numba, or None."""
+    try:
+        numba = importlib.import_module("numba")
+    except ImportError:
+        return None
+
+    def add(x, y, out):  # type: ignore[no-untyped-def]
+        for i in numba.prange(x.shape[0]):
+            out[i] = x[i] + y[i]
+
+    def stencil(u, out):  # type: ignore[no-untyped-def]
+        for i in numba.prange(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                out[i, j] = QUARTER * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+
+    python = {"add": add, "stencil": stencil}.get(case.kernel.__name__)
+    compiled = numba.njit(parallel=True)(python) if python else None
+    return (lambda: compiled(*case.arguments)) if compiled else None
 
 
 _SIMULATED = """
@@ -239,11 +329,13 @@ def rows() -> tuple[list[str], list[str]]:
             case.numpy(*case.arguments[:-1], out=case.arguments[-1])
 
         to_numpy, mine, numpys = paired(ours, in_numpy)
-        pocl = opencl(case)
-        cells = ["", ""]
-        if pocl is not None:
-            to_pocl, mine, pocls = paired(ours, pocl)
-            cells = [f"{pocls:.1f}", f"{to_pocl:.2f}"]
+        cells = []
+        for other in (opencl(case), parallel(case)):
+            if other is None:
+                cells += ["", ""]
+                continue
+            ratio, mine, others = paired(ours, other)
+            cells += [f"{others:.1f}", f"{ratio:.2f}"]
         found.append(
             f"| {case.title} | {mine:.1f} | {' | '.join(cells)} | {numpys:.1f} | {to_numpy:.2f} |"
         )
@@ -263,8 +355,8 @@ def table() -> str:
     lines = [
         seen(f"{platform.machine()} with {os.cpu_count()} cores", LIBRARIES),
         "",
-        "| Kernel | here [ms] | PoCL [ms] | times PoCL's | NumPy [ms] | times NumPy's |",
-        "|---|--:|--:|--:|--:|--:|",
+        "| Kernel | here [ms] | PoCL [ms] | ratio | Numba [ms] | ratio | NumPy [ms] | ratio |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
         *found,
     ]
     return "\n".join([*lines, "", *tail, ""])

@@ -21,6 +21,7 @@ _NEED_LLVM = (
     "test_cache.py",
     "test_debugging.py",
     "test_differential.py",
+    "test_fission.py",
     "test_halves.py",
     "test_intrinsics.py",
     "test_launch.py",

@@ -338,12 +338,14 @@ def test_a_frame_of_a_coroutine_may_be_large():
     lines += [f"    {name} = x[(i + {k}) % 64]" for k, name in enumerate(names)]
     lines += ["    cuda.syncthreads()", "    total = 0.0"]
     lines += [*(f"    total += {name}" for name in names), "    out[i] = total"]
-    kernel = cuda.jit(defined("\n".join(lines), "large"))
-    x, out = np.arange(64.0), np.zeros(64)
-    kernel[1, 64](x, out)
+    x = np.arange(64.0)
+    for debug in (False, True):  # arrays of variables, and frames of coroutines
+        kernel, out = cuda.jit(defined("\n".join(lines), "large"), debug=debug), np.zeros(64)
+        kernel[1, 64](x, out)
 
-    assert next(iter(kernel._compiled.values())).frame_size > 1024
-    assert (out == 4 * x.sum() + [x[(i + np.arange(44)) % 64].sum() for i in range(64)]).all()
+        compiled = next(iter(kernel._compiled.values()))
+        assert compiled.frame_size + sum(each.per_thread for each in compiled.pieces) > 1024
+        assert (out == 4 * x.sum() + [x[(i + np.arange(44)) % 64].sum() for i in range(64)]).all()
 
 
 def test_launches_of_several_threads_do_not_meet():

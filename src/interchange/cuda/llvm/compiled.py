@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import llvmlite.binding as llvm
 
 from . import cache
-from .host import host_module
+from .fission import host_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,13 +115,13 @@ class HostKernel:
         level: int | None = None,
     ) -> None:
         self.program = program
-        usual = _LEVEL_OF_COROUTINES if program.has_barrier else _LEVEL
-        self._level = usual if level is None else level
         with locked():
             self._host = this_host()
             module, code = host_module(program, checks=checks, races=races)
             self.pieces = code.pieces
             self.granules: dict[int, int] | None = code.watch and code.watch.granules
+            usual = _LEVEL_OF_COROUTINES if code.is_coroutine else _LEVEL
+            self._level = usual if level is None else level
             module.data_layout = self._host.layout
             self.llvm: str = str(module)
             parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")

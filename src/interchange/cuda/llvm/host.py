@@ -133,6 +133,7 @@ class HostCode(Code):
         self._specials = function.args[first : first + 3 * len(SPECIALS)]
         self._shared, self._frames, self._status, self._work = function.args[-4:]
         self._barriers = 0
+        self.is_coroutine = program.has_barrier
         self.pieces: list[Piece] = []
         self._outside: dict[str, Any] = {}
         if program.has_barrier:
