@@ -173,7 +173,7 @@ ARGUMENTS = {
     "too few": ((np.zeros(3),), "CPY-ARG-1"),
     "too many": ((np.zeros(3), 1, 2), "CPY-ARG-1"),
     "a list": (([1, 2], 1), "IX-PROTOCOL-1"),
-    "None": ((None, 1), "IX-PROTOCOL-1"),
+    "None": ((None, 1), "CPY-NAME-1"),
     "float8": ((ix.from_pointer(4096, (3,), "float8_e4m3fn", device="cpu"), 1), "CPY-NPM-1"),
     "read-only": ((b"abc", 1), "CPY-ARG-2"),
     "on a GPU and the host": (

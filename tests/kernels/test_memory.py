@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import interchange as ix
 from interchange import cuda
 from interchange.cuda import float32, float64, int16, int32
+from interchange.cuda.arguments import pass_any
+from interchange.cuda.records import as_bytes
 
 from .comparing import is_same
-from .programs import type_of
 from .ptx_kernels import any_ptx
 from .ptx_machine import Machine, MachineError
 
@@ -180,10 +182,105 @@ def literals_from_the_end(x, a, out):
     out[i] = 46
 
 
+PARTICLE = np.dtype([("mass", "f4"), ("at", "f8", (3,)), ("n", "i2"), ("is_on", "?")], align=True)
+SINGLE = np.dtype([("mass", "f4"), ("n", "i2"), ("in", [("deep", "u1")])])
+PACKED = np.dtype([("kind", "u1"), ("x", "f4"), ("inner", [("re", "f8"), ("im", "f8")])])
+
+
+def particles(dtype):
+    """Return eight records with numbers in every field."""
+    found = np.zeros(8, dtype)
+    for number, name in enumerate(dtype.names):
+        base = found[name]
+        if base.dtype.names:
+            base["re"], base["im"] = np.arange(8) + 0.5, np.arange(8) * 2
+        else:
+            base[...] = np.arange(base.size).reshape(base.shape) % 2 + number
+    return found
+
+
+P, Q = particles(PARTICLE), particles(PACKED)
+
+
+@example(P, expected=P["mass"] * 2 + P["at"][:, 1] + P["n"] + P["is_on"] + P["at"][:, -1] * 7)
+def records(p, out):
+    i = cuda.grid(1)
+    p[i].mass = p[i].mass + p[i]["mass"]
+    one = p[i]
+    one.n += 1
+    out[i] = p.mass[i] + p[i].at[1] + one["n"] - 1 + p["is_on"][i] + p[i].at[-1] * 7
+
+
+@example(Q[::-1], expected=(Q["kind"] + Q["x"] + Q["inner"]["re"] - Q["inner"]["im"])[::-1])
+def packed_records(q, out):
+    i = cuda.grid(1)
+    held = cuda.local.array(2, PACKED)
+    tile = cuda.shared.array(8, PACKED)
+    held[0].x = q[i].x
+    held[0]["inner"]["im"] = q["inner"]["im"][i]
+    tile[7 - i].kind = q[i].kind
+    cuda.syncthreads()
+    out[i] = tile[7 - i].kind + held[0].x + q[i].inner.re - held[0].inner.im
+
+
+@example(
+    (A, (2, np.float32(0.5))),
+    None,
+    np.array((1.5, 2, (4,)), SINGLE)[()],
+    expected=A[:, 2] * 0.5 + 1.5 + 7,
+)
+def nested(given, nothing, record, out):
+    i = cuda.grid(1)
+    a, (column, factor) = given
+    out[i] = a[i, column] * factor + record.mass + len(given) + record["n"] - 1
+    out[i] += record["in"].deep
+    if nothing is not None:
+        out[i] = nothing[0]
+
+
 def arguments_of(given):
     """Return new arguments."""
     copies = [x.copy() if isinstance(x, np.ndarray) else x for x in given.arguments]
     return [*copies, np.zeros(given.expected.shape)]
+
+
+def types_of(arguments):
+    """Return the types of arguments."""
+    return [pass_any(x, None, "f()", lambda x, _: ix.asarray(x)).type for x in arguments]
+
+
+def flat(arguments):
+    """Yield the numbers and arrays that the code takes."""
+    for x in arguments:
+        if isinstance(x, tuple):
+            yield from flat(x)
+        elif isinstance(x, np.void):
+            yield from flat(x[name] for name in x.dtype.names)
+        elif x is not None:
+            yield np.int64(x) if isinstance(x, int) else x
+
+
+class OnDevice:
+    """An array of records in memory of the device, as other libraries have them."""
+
+    def __init__(self, array):
+        self.dtype, self._bytes = array.dtype, cuda.to_device(as_bytes(array, array.dtype))
+
+    @property
+    def __cuda_array_interface__(self):
+        given = dict(self._bytes.__cuda_array_interface__)
+        shape, strides = given["shape"][:-1], given["strides"]
+        size = f"|V{self.dtype.itemsize}"
+        return given | {"typestr": size, "shape": shape, "strides": strides and strides[:-1]}
+
+
+def on_device(x):
+    """Return a copy on the device."""
+    if isinstance(x, tuple):
+        return tuple(map(on_device, x))
+    if not isinstance(x, np.ndarray):
+        return x
+    return OnDevice(x) if x.dtype.names else cuda.to_device(x)
 
 
 def check(given, arguments):
@@ -208,9 +305,9 @@ def test_an_example_as_ptx(name):
     """The interpreter refuses accesses outside of memory, and misaligned ones."""
     given = EXAMPLES[name]
     arguments = arguments_of(given)
-    ptx = any_ptx(cuda.jit(given.kernel), *map(type_of, arguments))
+    ptx = any_ptx(cuda.jit(given.kernel), *types_of(arguments))
 
-    Machine(ptx).launch(name, (1,), (8,), arguments, given.dynamic)
+    Machine(ptx).launch(name, (1,), (8,), flat(arguments), given.dynamic)
 
     check(given, arguments)
 
@@ -221,7 +318,7 @@ def test_an_example_as_ptx(name):
 def test_an_example_on_the_device(name, cuda_driver):  # noqa: ARG001 - it is loaded
     """The driver passes the size of dynamic shared memory."""
     given = EXAMPLES[name]
-    arguments = [cuda.to_device(x) for x in arguments_of(given)]
+    arguments = list(map(on_device, arguments_of(given)))
 
     cuda.jit(given.kernel)[1, 8, None, given.dynamic](*arguments)
 
@@ -291,3 +388,31 @@ def test_the_contents_of_a_constant_are_those_at_compilation():
         found.append(out[0])
 
     assert found == [2.5, 4]
+
+
+def test_records_that_kernels_cannot_take_are_refused():
+    """Fields that are no numbers; addresses that are not aligned; an array in one record."""
+
+    @cuda.jit
+    def first(p, out):
+        out[0] = p[0].n
+
+    text = np.zeros(2, [("name", "S3"), ("n", "i4")])
+    unaligned = np.frombuffer(bytearray(17), "u1")[1:].view([("n", "i4"), ("m", "f4")])
+    for bad, rule in ((text, "CPY-NPM-1"), (unaligned, "CPY-ARG-1"), (P[0], "CPY-ARG-1")):
+        with pytest.raises(ix.InterchangeError, match=rf"\[{rule}\]"):
+            first[1, 1](bad, np.zeros(1))
+
+
+def test_an_array_in_a_tuple_is_read_only_where_it_is_written():
+    """The error has the name of the parameter."""
+
+    @cuda.jit
+    def put(pair):
+        pair[0][0] = pair[1]
+
+    out = np.zeros(2)
+    put[1, 1]((out, 3))
+    assert out[0] == 3
+    with pytest.raises(ix.ReadOnlyError, match=r"argument 'pair'.*\[CPY-ARG-2\]"):
+        put[1, 1]((b"abc", 3))

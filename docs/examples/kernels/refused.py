@@ -10,7 +10,18 @@ import math
 import numpy as np
 
 from interchange import cuda
-from interchange.cuda import bool_, complex64, float32, float64, int16, int32, int64, uint64
+from interchange.cuda import (
+    ArrayType,
+    bool_,
+    complex64,
+    float32,
+    float64,
+    int16,
+    int32,
+    int64,
+    uint64,
+)
+from interchange.cuda.records import record_type
 
 REFUSED = []
 """Function, rule, types of the arguments."""
@@ -31,6 +42,7 @@ def refused(rule, *types):
 
 
 OUT, GRID = float32[:], float32[:, :]
+RECORDS = ArrayType(record_type(np.dtype([("x", "f4"), ("y", "f4")])), 1)
 
 
 @refused("CPY-INDEX-1", OUT)
@@ -576,6 +588,18 @@ def shared_of_another_type(out):
 def too_much_shared_memory(out):
     """More shared memory than a block has."""
     memory = cuda.shared.array((128, 128), float32)
+
+
+@refused("CPY-RECORD-1", RECORDS)
+def field_that_records_lack(x):
+    """A field that records lack."""
+    x[0].z = 1
+
+
+@refused("CPY-RECORD-1", RECORDS)
+def record_as_a_whole(x):
+    """A whole record that is stored to."""
+    x[0] = 1
 
 
 @refused("CPY-ARG-1", OUT, OUT)

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from interchange._types.errors import ArgumentError, ReadOnlyError, UnsupportedDTypeError, show
 from interchange.abi._show import module_of
 
+from . import records
 from .operators import literal_type
-from .types import BY_NAME, PART_OF, ArrayType, ScalarType, bfloat16, float16, int64
+from .records import RecordType
+from .types import BY_NAME, PART_OF, ArrayType, ScalarType, TupleType, bfloat16, float16, int64
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from interchange import Array
     from interchange._types.dtypes import DType
@@ -38,9 +40,90 @@ _FORMATS: Final = {
 class Passed(NamedTuple):
     """An argument: its type, the numbers that are passed for it, and the array, if it is one."""
 
-    type: ScalarType | ArrayType
+    type: Any  # of a number, an array, a tuple, a record or None
     numbers: tuple[Any, ...]
     array: Array | None = None
+    # items of a tuple, fields of a record; None for numbers and arrays
+    parts: tuple[Passed, ...] | None = None
+
+
+def pass_any(value: Any, wanted: Any, call: str, take: Callable[[Any, Any], Array]) -> Passed:
+    """Return any argument; `take` imports an array, of a wanted type if there is one."""
+    number = pass_number(value, wanted, call)
+    if number is not None:
+        return number
+    if value is None or isinstance(value, tuple):
+        return _pass_tuple(value, wanted, call, take)
+    dtype = records.dtype_of(value)
+    if dtype is None:
+        return pass_array(take(value, wanted), wanted, call)
+    type_ = records.record_type(dtype)
+    if type_ is None:
+        what = f"records of {show(dtype)}, with a field that is no number"
+        raise UnsupportedDTypeError(call, what, "CPY-NPM-1")
+    if wanted is not None:
+        raise ArgumentError(call, f"records where {wanted} is wanted", "CPY-ARG-1")
+    import numpy as np
+
+    if isinstance(value, np.void):
+        return _pass_record(value, type_, call)
+    return _pass_records(take(records.as_bytes(value, dtype), None), type_, call)
+
+
+def _pass_tuple(value: Any, wanted: Any, call: str, take: Callable[[Any, Any], Array]) -> Passed:
+    """Return a tuple, or None."""
+    if wanted is not None:
+        what = f"{'None' if value is None else 'a tuple'} where {wanted} is wanted"
+        raise ArgumentError(call, what, "CPY-ARG-1")
+    if value is None:
+        return Passed(TupleType((), is_none=True), (), None, ())
+    parts = tuple(pass_any(each, None, call, take) for each in value)
+    return _joined(TupleType(tuple(part.type for part in parts)), parts)
+
+
+def _pass_record(value: Any, type_: RecordType, call: str) -> Passed:
+    """Return a record as the numbers of its fields."""
+    parts = []
+    for name, field in type_.fields.items():
+        if field.shape:
+            what = f"a record with an array in it, {name!r}"
+            raise ArgumentError(call, what, "CPY-ARG-1", "pass an array of one record")
+        if isinstance(field.type, RecordType):
+            parts.append(_pass_record(value[name], field.type, call))
+        else:
+            parts.append(_pass_scalar(value[name], field.type, call))
+    return _joined(type_, tuple(parts))
+
+
+def _joined(type_: Any, parts: tuple[Passed, ...]) -> Passed:
+    """Return several arguments as one."""
+    return Passed(type_, tuple(n for part in parts for n in part.numbers), None, parts)
+
+
+def _pass_records(array: Array, type_: RecordType, call: str) -> Passed:
+    """Return an array of records, given as one of their bytes."""
+    shape, strides = array.shape[:-1], array.strides[:-1]
+    if any(number % type_.alignment for number in (array.ptr, *strides)):
+        what = f"an array of records at {array.ptr:#x}, which are not aligned"
+        raise ArgumentError(call, what, "CPY-ARG-1", "pass .copy()")
+    dense = array.is_contiguous()
+    return Passed(ArrayType(type_, len(shape), dense), (array.ptr, *shape, *strides), array)
+
+
+def leaves(passed: Iterable[Passed]) -> list[Passed]:
+    """Return the numbers and arrays among arguments, in the order of the code's arguments."""
+    found: list[Passed] = []
+    for each in passed:
+        found += [each] if each.parts is None else leaves(each.parts)
+    return found
+
+
+def is_plain(passed: Iterable[Passed]) -> bool:
+    """Whether all arguments are numbers and arrays of numbers."""
+    return not any(
+        each.parts is not None or (each.array is not None and each.type.element.kind == "record")
+        for each in passed
+    )
 
 
 def pass_number(value: Any, wanted: ScalarType | ArrayType | None, call: str) -> Passed | None:
@@ -159,10 +242,13 @@ def check_writable(
 
     `names`: the names of the parameters.
     """
+    flat = [
+        (leaf, name) for each, name in zip(passed, names, strict=True) for leaf in leaves([each])
+    ]
     for place in sorted(writes):
-        array = passed[place].array
+        (_, _, array, _), name = flat[place]
         if array is not None and array.readonly is not False:
-            name, unknown = names[place], array.readonly is None
+            unknown = array.readonly is None
             what = f"argument {name!r} is {'not known to be writable' if unknown else 'read-only'}"
             word = "assume_writable" if unknown else "copy"
             code = f"`interchange.asarray({name}, {word}=True)`"

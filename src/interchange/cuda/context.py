@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A tuple: a shape, strides, or the result of a function; its items may be of any kind."""
+    """A tuple: a shape, strides, the result of a function; or a record, whose items have names."""
 
-    items: tuple[Any, ...]
+    items: tuple[Any, ...]  # of any kind
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,8 @@ class Context:
         self.loops = 0
         self.breaks: list[ir.Slot | None] = []
         """For each loop around: the variable that notes a ``break``, if an ``else`` needs it."""
+        self.arguments = 0
+        """The number of arguments of the code so far."""
         self.in_entry_block = True
         self.returned: Returned | None = None
         self.callers: tuple[object, ...] = (source.function,)

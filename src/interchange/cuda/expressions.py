@@ -161,6 +161,8 @@ class Expressions(Context):
                 refuse_attribute(self, node, owner.value)
         if isinstance(owner, ir.ArrayValue):
             return self._attribute_of_array(node, owner)
+        if isinstance(owner, Values) and node.attr in owner.names:
+            return views.named(owner, node.attr)
         if (
             not isinstance(owner, Values)
             and owner.type in PART_OF
@@ -171,7 +173,9 @@ class Expressions(Context):
         return None
 
     def _attribute_of_array(self, node: ast.Attribute, array: ir.ArrayValue) -> Value:
-        """Return one of the four attributes of an array."""
+        """Return one of the four attributes of an array, or a field of its records."""
+        if views.is_record(array) and node.attr not in {"ndim", "shape", "strides", "size"}:
+            return views.read(self, node, views.field(self, node, array, node.attr))
         axes = range(array.type.ndim)
         if node.attr == "ndim":
             return ir.Constant(intp, array.type.ndim)
@@ -199,7 +203,9 @@ class Expressions(Context):
         """Convert a subscript: an element, or an item of a tuple."""
         owner = self.indexed(node.value, self.value(node.value))
         if isinstance(owner, Values):
-            return tuples.item(self, node, owner)
+            name = views.field_name(node)
+            is_field = name in owner.names
+            return views.named(owner, name) if is_field else tuples.item(self, node, owner)
         if isinstance(owner, ir.ArrayValue):
             return views.subscript(self, node, owner)
         self.refuse(node, "only arrays and tuples can be indexed", "CPY-INDEX-1")

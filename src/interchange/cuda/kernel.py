@@ -15,7 +15,7 @@ from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.errors import ArgumentError, ExchangeError, InterchangeError, show
 
 from . import host_launch
-from .arguments import Packing, check_writable, form_of, pass_array, pass_number
+from .arguments import Packing, check_writable, form_of, is_plain, leaves, pass_any, pass_number
 from .arrays import UntypedArray
 from .configuration import read_configuration, read_line
 from .consumer import Use, is_settled, may_be_another
@@ -26,7 +26,7 @@ from .repeating import Repeater
 from .source import Source
 from .statements import typed_program
 from .streams import Stream, synchronize_stream
-from .types import ArrayType, ScalarType, Signature, Void
+from .types import ArrayType, ScalarType, Signature, TupleType, Void
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ class Kernel:
     def typed(self, *types: ScalarType | ArrayType) -> Program:
         """Return the typed program for types of arguments."""
         for each in types:
-            if not isinstance(each, (ScalarType, ArrayType)):
+            if not isinstance(each, (ScalarType, ArrayType, TupleType)):
                 call, what = (
                     f"{self.__name__}: the types",
                     f"{show(each)} is not a type of interchange.cuda",
@@ -175,18 +175,17 @@ class Kernel:
         try:
             for value, kind in zip(arguments, wanted, strict=True):
                 passed.append(
-                    pass_number(value, kind, call)
-                    or pass_array(use.take(_settled(value, kind)), kind, call)
+                    pass_any(value, kind, call, lambda x, kind: use.take(_settled(x, kind)))
                 )
         except InterchangeError as error:
             raise self._named(error, len(passed), call) from error.__cause__
-        ordinal = find_ordinal(passed, call)
+        ordinal = find_ordinal(leaves(passed), call)
         if ordinal is None:
             self._run_on_host(configuration, passed, call)
         else:
             use.order(ordinal)
             self._run_on_device(configuration, passed, ordinal, call)
-            if not self.debug:
+            if not self.debug and is_plain(passed):
                 self._remember(arguments, passed, ordinal)
 
     def _named(self, error: InterchangeError, place: int, call: str) -> InterchangeError:

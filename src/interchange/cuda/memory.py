@@ -15,6 +15,7 @@ from interchange._types.errors import show
 from . import ir
 from .configuration import MOST_SHARED
 from .context import Object, Values
+from .records import record_type
 from .types import BY_NAME, ArrayType, ScalarType, int32, intp
 
 if TYPE_CHECKING:
@@ -171,6 +172,8 @@ def element_type(given: Any) -> ScalarType | None:
         dtype = np.dtype(given)
     except Exception:  # noqa: BLE001 - an object of any library may raise anything
         return BY_NAME.get(str(given))
+    if dtype.names:
+        return record_type(dtype)
     return BY_NAME.get(dtype.name) if dtype.isnative else None
 
 

@@ -10,17 +10,18 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from . import debugging, ir, tuples
+from . import debugging, ir, parameters, tuples, views
 from .calls import Calls
 from .context import Object, Values
 from .operators import most_generic
-from .types import UNSIGNED, ArrayType, ScalarType, bool_, float64, int32, int64
+from .types import UNSIGNED, ScalarType, bool_, float64, int32, int64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .context import Meaning
     from .source import Source
+    from .types import ArrayType
 
 _RANGE: Final = 3  # the most arguments of range()
 _ANNOTATIONS: Final = {int: int64, float: float64, bool: bool_}
@@ -40,7 +41,7 @@ def typed_program(
         The function is not in the dialect.
     """
     names = [each.arg for each in (*source.tree.args.posonlyargs, *source.tree.args.args)]
-    program = ir.Program(source.name, tuple(arguments), is_strict=strict)
+    program = ir.Program(source.name, parameters.flat(arguments), is_strict=strict)
     reader = Statements(source, program)
     if _has_more(source.tree.args):
         what = "parameters with defaults, *args or **kwargs"
@@ -48,11 +49,8 @@ def typed_program(
     if len(names) != len(arguments):
         what = f"{len(names)} parameters for {len(arguments)} arguments"
         reader.refuse(source.tree, what, "CPY-ARG-1")
-    for place, (name, type_) in enumerate(zip(names, arguments, strict=True)):
-        if isinstance(type_, ArrayType):
-            reader.names[name] = ir.ArrayValue(name, type_, place, space="argument")
-        else:
-            reader.names[name] = reader.put(ir.Argument(type_, place), name).slot
+    for name, type_ in zip(names, arguments, strict=True):
+        reader.names[name] = parameters.meaning(reader, name, type_)
     try:
         reader.block(source.tree.body)
     except RecursionError:
@@ -121,7 +119,7 @@ class Statements(Calls):
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value)
         elif isinstance(target, ast.Attribute):
-            self.refuse(target, "attributes cannot be assigned", "CPY-ATTR-1")
+            self._store_element(target, self.as_number(target, value))
         else:
             self.refuse(target, f"{type(target).__name__} is not an assignment target", "CPY-NPM-2")
 
@@ -168,34 +166,37 @@ class Statements(Calls):
         self.names[name] = value
         self.lost.pop(name, None)
 
-    def _store_element(self, target: ast.Subscript, value: ir.Expression) -> None:
-        """Assign a number to an element of an array."""
+    def _store_element(self, target: ast.Subscript | ast.Attribute, value: ir.Expression) -> None:
+        """Assign a number to an element of an array, or to a field of a record."""
         before = len(self.out)
         element = self._target_element(target)
         if len(self.out) > before:
             value = self.spill(value, before)
         self.out.append(ir.StoreElement(element, self.stored(target, value, element.type)))
 
-    def _target_element(self, target: ast.Subscript) -> ir.Element:
-        """Return the element of an array that is stored to."""
+    def _target_element(self, target: ast.Subscript | ast.Attribute) -> ir.Element:
+        """Return the element of an array, or the field of a record, that is stored to."""
         array = self.value(target.value)
+        is_attribute = isinstance(target, ast.Attribute)
+        if is_attribute and not (isinstance(array, ir.ArrayValue) and views.is_record(array)):
+            self.refuse(target, "attributes cannot be assigned", "CPY-ATTR-1")
         if not isinstance(array, ir.ArrayValue):
             self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
         self.write_to(target, array)
+        if isinstance(target, ast.Attribute):
+            return views.whole(self, target, views.field(self, target, array, target.attr))
         return self.element(target, array)
 
     def _read_aug_assign(self, node: ast.AugAssign) -> None:
         """Convert an augmented assignment."""
-        if isinstance(node.target, ast.Subscript):
+        if not isinstance(node.target, ast.Name):
             self._augment_element(node, node.target)
             return
-        if not isinstance(node.target, ast.Name):
-            self.refuse(node, "attributes cannot be assigned", "CPY-ATTR-1")
         read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         left, right = self.numbers([read, node.value])
         self.bind(node, node.target.id, self.binary(node, node.op, left, right))
 
-    def _augment_element(self, node: ast.AugAssign, target: ast.Subscript) -> None:
+    def _augment_element(self, node: ast.AugAssign, target: ast.Subscript | ast.Attribute) -> None:
         """Read, compute and store one element, whose index is evaluated once."""
         place = self._target_element(target)
         index = tuple(i if isinstance(i, ir.Constant) else self.put(i) for i in place.index)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple
 
-Kind = Literal["bool", "int", "uint", "float", "complex"]
+Kind = Literal["bool", "int", "uint", "float", "complex", "record"]
 
 
 class ScalarType:
@@ -114,6 +114,16 @@ class ArrayType(NamedTuple):
         if self.in_c_order and axes:
             axes[-1] = "::1"
         return f"{self.element}[{', '.join(axes)}]"
+
+
+class TupleType(NamedTuple):
+    """The type of a tuple as an argument; of no tuple, that of None."""
+
+    items: tuple[Any, ...]
+    is_none: bool = False
+
+    def __repr__(self) -> str:
+        return "None" if self.is_none else f"({', '.join(map(str, self.items))})"
 
 
 class Signature(NamedTuple):

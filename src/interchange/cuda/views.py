@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from . import ir
 from .context import Object, Values
 from .memory import ALIGNMENT, dtype_of, folded
+from .records import RecordType
 from .types import ArrayType, bool_, intp
 
 if TYPE_CHECKING:
@@ -41,8 +42,12 @@ _ALL: Final = _Slice(None, None, 1)
 
 def subscript(reader: Context, node: ast.Subscript, array: ir.ArrayValue) -> Any:
     """Return an element, or a view of a row or a slice."""
+    name = field_name(node)
+    if name is not None:
+        return read(reader, node, field(reader, node, array, name))
     place, axes = _read_axes(reader, node, array)
-    if not any(isinstance(axis, _Slice) for axis in axes):
+    is_record = array.type.element.kind == "record"
+    if not is_record and not any(isinstance(axis, _Slice) for axis in axes):
         if array.argument is not None:
             reader.program.reads.add(array.argument)
         return ir.Element(array, tuple(axes), place)  # type: ignore[arg-type]
@@ -50,12 +55,81 @@ def subscript(reader: Context, node: ast.Subscript, array: ir.ArrayValue) -> Any
 
 
 def element(reader: Context, node: ast.Subscript, array: ir.ArrayValue) -> ir.Element:
-    """Return an element that is stored to, an int for every axis."""
+    """Return an element that is stored to: an int for every axis, or a field of a record."""
+    name = field_name(node)
+    if name is not None:
+        return whole(reader, node, field(reader, node, array, name))
+    if array.type.element.kind == "record":
+        reader.refuse(node, "a record is stored to", "CPY-RECORD-1", "store to each of its fields")
     place, axes = _read_axes(reader, node, array)
     if any(isinstance(axis, _Slice) for axis in axes):
         what = "several elements are stored at once"
         reader.refuse(node, what, "CPY-INDEX-1", "write a loop over its elements")
     return ir.Element(array, tuple(axes), place)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- records
+
+
+def field_name(node: ast.Subscript) -> str | None:
+    """Return the name of a field, as in ``x["name"]``, None for any other subscript."""
+    found = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return found if isinstance(found, str) else None
+
+
+def named(record: Values, name: str | None) -> Any:
+    """Return a field of a record that is an argument."""
+    return record.items[record.names.index(name or "")]
+
+
+def field(reader: Context, node: ast.AST, array: ir.ArrayValue, name: str) -> ir.View:
+    """Return one field of all records of an array."""
+    type_ = array.type.element
+    found = type_.fields.get(name) if isinstance(type_, RecordType) else None
+    if found is None:
+        reader.refuse(node, f"{type_} has no field {name}", "CPY-RECORD-1")
+    axes = range(array.type.ndim)
+    inner = ir.ArrayValue("", ArrayType(found.type, len(found.shape)), None, found.shape)
+    first = array.first if isinstance(array, ir.View) else ir.Constant(intp, 0)
+    of_records = [
+        (reader.extent(array, axis), reader.extent(array, axis, is_stride=True)) for axis in axes
+    ]
+    of_field = [
+        (ir.Constant(intp, length), ir.Constant(intp, step))
+        for length, step in zip(inner.shape, inner.strides, strict=True)
+    ]
+    lengths, steps = (
+        zip(*of_records, *of_field, strict=True) if of_records or of_field else ((), ())
+    )
+    return ir.View(
+        array.name, ArrayType(found.type, len(lengths)), array.argument, space=array.space,
+        base=array.base if isinstance(array, ir.View) else array,
+        first=_kept(reader, of_ints("+", first, ir.Constant(intp, found.offset))),
+        lengths=lengths, steps=steps, known_alignment=gcd(array.alignment, found.alignment),
+    )  # fmt: skip
+
+
+def read(reader: Context, node: ast.AST, view: ir.View) -> Any:
+    """Return the number in a field of one record; other views as they are."""
+    return view if view.type.ndim or is_record(view) else whole(reader, node, view, is_read=True)
+
+
+def is_record(array: ir.ArrayValue) -> bool:
+    """Whether the elements of an array are records."""
+    return array.type.element.kind == "record"
+
+
+def whole(reader: Context, node: ast.AST, view: ir.View, *, is_read: bool = False) -> ir.Element:
+    """Return the only element of an array without axes."""
+    if view.type.ndim or is_record(view):
+        what = "several numbers are stored to at once"
+        reader.refuse(node, what, "CPY-INDEX-1", "store to each of them")
+    if is_read and view.argument is not None:
+        reader.program.reads.add(view.argument)
+    return ir.Element(view, (), reader.place(node))
+
+
+# ---------------------------------------------------------------- indices and slices
 
 
 def _read_axes(

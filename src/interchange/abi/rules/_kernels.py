@@ -75,6 +75,8 @@ KERNELS: Final = (
          " min, max and exch for ints and floats, and_, or_, xor and cas for ints, inc and dec for"
          " unsigned ints", "use an array of another type",
          "CUDA C++ Programming Guide, Atomic Functions"),
+    Rule("CPY-RECORD-1", "records are read and stored by field: x[i].name or x[i]['name']",
+         "name one of the fields of its dtype", "NumPy, Structured arrays"),
     Rule("CPY-BARRIER-1", "all threads of a block reach the same syncthreads()",
          "move it out of the branch that only some threads take", "CUDA C++ Programming Guide"),
     Rule("CPY-RACE-1", "two threads access one element, and one of them writes, only if a barrier"

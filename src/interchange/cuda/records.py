@@ -1,0 +1,95 @@
+"""Records: the types of NumPy's structured dtypes, and arrays of them as arguments.
+
+Source: NumPy, "Structured arrays" (offsets, padding); CUDA Array Interface, version 3 (``descr``).
+"""
+
+from __future__ import annotations
+
+from math import gcd, prod
+from typing import Any, Final, NamedTuple
+
+from .types import BY_NAME, ScalarType
+
+
+class Field(NamedTuple):
+    """A field of a record."""
+
+    type: ScalarType  # of a number, or of a record
+    offset: int  # [bytes]
+    shape: tuple[int, ...]  # of an array in the record
+    alignment: int  # of its address [bytes]
+
+
+class RecordType(ScalarType):
+    """The type of a record, as an element of an array; equal dtypes have the same object."""
+
+    __slots__ = ("alignment_", "dtype", "fields")
+
+    def __init__(self, dtype: Any, fields: dict[str, Field]) -> None:
+        super().__init__(str(dtype), "record", 8 * dtype.itemsize)
+        self.dtype, self.fields = dtype, fields
+        self.alignment_ = max((field.alignment for field in fields.values()), default=1)
+
+    @property
+    def alignment(self) -> int:
+        """Alignment of its address, with which that of every field is known [bytes]."""
+        return self.alignment_
+
+
+_known: Final[dict[Any, RecordType | None]] = {}
+
+
+def record_type(dtype: Any) -> RecordType | None:
+    """Return the type of a structured dtype of NumPy, None if a field is not of numbers."""
+    if dtype not in _known:
+        _known[dtype] = _made(dtype)
+    return _known[dtype]
+
+
+def _made(dtype: Any) -> RecordType | None:
+    """Return a new type."""
+    fields: dict[str, Field] = {}
+    for name in dtype.names:
+        given, offset, *_ = dtype.fields[name]
+        base, shape = given.subdtype or (given, ())
+        type_ = record_type(base) if base.names else BY_NAME.get(base.name)
+        if type_ is None or not base.isnative or 0 in shape:
+            return None
+        alignment = gcd(type_.alignment, offset, dtype.itemsize)
+        fields[name] = Field(type_, offset, shape, alignment)
+    return RecordType(dtype, fields) if fields else None
+
+
+def dtype_of(value: Any) -> Any:
+    """Return the structured dtype of an array or a record, None for any other object."""
+    dtype = getattr(value, "dtype", None)
+    return dtype if getattr(dtype, "names", None) else None
+
+
+class Bytes:
+    """The memory of an array of records, as one of bytes with one axis more."""
+
+    def __init__(self, array: Any, itemsize: int) -> None:
+        self._array, self._itemsize = array, itemsize
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The array's own, with other elements."""
+        given = dict(self._array.__cuda_array_interface__)
+        shape, size = tuple(given["shape"]), self._itemsize
+        strides = given.get("strides")
+        if strides is None:
+            strides = [prod(shape[axis + 1 :]) * size for axis in range(len(shape))]
+        return given | {
+            "typestr": "|u1", "descr": [("", "|u1")], "shape": (*shape, size),
+            "strides": (*strides, 1),
+        }  # fmt: skip
+
+
+def as_bytes(value: Any, dtype: Any) -> Any:
+    """Return an array of records as one of bytes, for the protocols, which know no records."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return np.asarray(value).view(np.dtype((np.uint8, (dtype.itemsize,))))
+    return Bytes(value, dtype.itemsize)
