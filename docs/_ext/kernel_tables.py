@@ -65,6 +65,8 @@ def intrinsic_rows() -> str:
     for name, row in _intrinsics():
         if isinstance(row, intrinsics.Registers):
             rows.append((f"`{name}.x`, `.y`, `.z`", row.doc))
+        elif isinstance(row, intrinsics.Register):
+            rows.append((f"`{name}`", row.doc))
         elif isinstance(row, intrinsics.Intrinsic):
             given = ", ".join(map(str, row.parameters))
             rows.append((f"`{row.name}({given})`", row.__doc__))

@@ -31,6 +31,7 @@ _NEED_LLVM = (
     "test_ptxas.py",
     "test_races.py",
     "test_rulings.py",
+    "test_warps.py",
 )
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)
 

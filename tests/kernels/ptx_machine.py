@@ -19,6 +19,7 @@ from .ptx_atomics import MAKERS as _ATOMICS
 from .ptx_library import library_function
 from .ptx_text import literal, read_module
 from .ptx_types import WIDE, Opcode, UnknownOpcodeError, decoder, encoder
+from .ptx_warps import MAKERS as _WARPS, release_block, run_warp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +35,8 @@ _WINDOW = 32  # bits of an address below the region number, which starts in the 
 _UNWRITTEN = 0xA5  # initial contents of shared and local memory
 _SPECIALS = ("tid", "ntid", "ctaid", "nctaid")
 _DYNAMIC = "%dynamic_smem_size"
+_OF_A_LANE = ("%laneid", "%lanemask_lt")
+_WARP = 32
 
 
 class MachineError(RuntimeError):
@@ -71,6 +74,7 @@ class Thread:
     def __init__(self, machine: Machine, specials: dict[str, int]) -> None:
         self.machine, self.specials = machine, specials
         self.frames: list[Frame] = []
+        self.waiting: Any = None  # of an instruction that threads of a warp or a block share
 
     def enter(self, code: Code, parameters: dict[str, bytearray]) -> Frame:
         """Enter a function, with new local memory."""
@@ -226,13 +230,17 @@ class Machine:
         shared = self._enter_shared(variables, specials[_DYNAMIC])
         threads = []
         for place in itertools.product(*map(range, reversed(block))):
-            thread = Thread(self, {**specials, **_axes("tid", place)})
+            lane = len(threads) % _WARP
+            of_lane = dict(zip(_OF_A_LANE, (lane, (1 << lane) - 1), strict=True))
+            thread = Thread(self, {**specials, **_axes("tid", place), **of_lane})
             thread.enter(code, dict(parameters))
             threads.append(thread)
         while any(thread.frames for thread in threads):
-            places = {thread.go_on() for thread in threads}
+            warps = [threads[first : first + _WARP] for first in range(0, len(threads), _WARP)]
+            places = {place for warp in warps for place in run_warp(warp)}
             if len(places) > 1:
                 raise MachineError(f"some threads wait where others do not: {places}")
+            release_block(threads)
         for address in shared:
             self.release(address)
 
@@ -268,7 +276,7 @@ class Code:
         is_carried = op.has("cc") or op.name in _TAKE_A_CARRY
         make = Code._carried if is_carried else _MAKERS.get(op.name, Code._computed)
         act = make(self, op, given.operands)
-        return Step(given.guard, given.wanted, op.name in {"bar", "barrier"}, act)
+        return Step(given.guard, given.wanted, op.name in _WAIT, act)
 
     def _computed(self, op: Opcode, operands: Sequence[str]) -> Action:
         rule = rule_of(op)
@@ -289,6 +297,8 @@ class Code:
     def operand(self, text: str) -> Operand:
         """Return a function that reads a register, a number or an address."""
         name, _, axis = text.removeprefix("%").partition(".")
+        if text in _OF_A_LANE:
+            return lambda frame: frame.thread.specials[text]
         if text.startswith("%") and axis:
             if name not in _SPECIALS:
                 raise UnknownOpcodeError(text)
@@ -422,6 +432,8 @@ class Code:
         return step
 
     def _bar(self, op: Opcode, operands: Sequence[str]) -> Action:
+        if op.has("warp") or op.has("red"):
+            return _WARPS[op.name](self, op, operands)
         op.allow("sync cta aligned")
         if tuple(operands) != ("0",):
             op.refuse()
@@ -489,8 +501,11 @@ _MAKERS = {
     "mov": Code._mov, "cvta": Code._cvta, "ld": Code._ld, "st": Code._st, "bra": Code._bra,
     "brx": Code._brx, "bar": Code._bar, "barrier": Code._bar, "ret": Code._ret, "call": Code._call,
     **_ATOMICS,
+    **{name: make for name, make in _WARPS.items() if name not in {"bar", "barrier"}},
 }  # fmt: skip
 """Name of an instruction that does more than compute -> its decoder."""
+_WAIT = {"bar", "barrier", *_WARPS}
+"""Instructions in which a thread may wait for others."""
 _TAKE_A_CARRY = ("addc", "subc", "madc")
 
 

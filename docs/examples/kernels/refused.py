@@ -650,6 +650,36 @@ def too_many_arguments(out):
     out[0] = 1
 
 
+@refused("CPY-WARP-1", float32[::1], OUT)
+def mask_that_is_a_float(x, out):
+    """A mask that is not an int."""
+    out[0] = cuda.shfl_sync(x[0], x[1], 0)
+
+
+@refused("CPY-WARP-1", int32, OUT)
+def width_that_is_no_power_of_two(n, out):
+    """A width that is not a constant power of two."""
+    out[0] = cuda.shfl_down_sync(0xFFFFFFFF, n, 1, width=24)
+
+
+@refused("CPY-WARP-1", complex64[::1], OUT)
+def matches_of_complex_numbers(z, out):
+    """A match of complex numbers."""
+    out[0] = cuda.match_any_sync(0xFFFFFFFF, z[0])
+
+
+@refused("CPY-CALL-1", OUT)
+def shuffle_without_a_lane(out):
+    """A shuffle without its last argument."""
+    out[0] = cuda.shfl_sync(0xFFFFFFFF, 1)
+
+
+@refused("CPY-TYPE-2", float32[::1], OUT)
+def popc_of_a_float(x, out):
+    """The number of bits of a float."""
+    out[0] = cuda.popc(x[0])
+
+
 def halved(x):
     return x / 2
 

@@ -10,7 +10,7 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from . import atomics, functions, intrinsics, ir, memory, tuples, views
+from . import atomics, bits, functions, intrinsics, ir, memory, tuples, views, warps
 from .context import Object, Values
 from .expressions import Expressions
 from .operators import typed_math
@@ -33,12 +33,13 @@ MATH: Final = {
     for name in names.split()
 }  # fmt: skip
 """Function of the standard library -> its name, and its number of arguments."""
-_CREATES: Final = {
+_WITH_KEYWORDS: Final = {
     intrinsics.shared.array: memory.shared_array,
     intrinsics.local.array: memory.local_array,
     intrinsics.const.array_like: memory.constant_array,
+    **warps.FUNCTIONS,
 }
-"""Intrinsic that creates an array -> its converter."""
+"""Intrinsic whose calls may have keywords -> its converter."""
 
 
 class Calls(Expressions):
@@ -58,8 +59,8 @@ class Calls(Expressions):
         if not isinstance(called, Object):
             self.refuse(node.func, "only functions can be called", "CPY-CALL-1")
         function = called.value
-        if isinstance(function, intrinsics.Intrinsic) and function in _CREATES:
-            return _CREATES[function](self, node)
+        if isinstance(function, intrinsics.Intrinsic) and function in _WITH_KEYWORDS:
+            return _WITH_KEYWORDS[function](self, node)
         return self._call_of(node, function)
 
     def _call_of(self, node: ast.Call, function: Any) -> Value:
@@ -178,6 +179,7 @@ class Calls(Expressions):
         len: _length,
         **tuples.FUNCTIONS,
         **atomics.FUNCTIONS,
+        **bits.FUNCTIONS,
     }
     """Intrinsic, or built-in function -> the method that converts a call of it."""
 

@@ -98,7 +98,7 @@ def run(
     packed: Packed,
     outside: dict[str, int] | None = None,
 ) -> tuple[int, list[int]]:
-    """Run a kernel; return 1 if a barrier was not reached by all, else 0, and a report or [].
+    """Run a kernel; return the largest result of its code, and a report or [].
 
     `outside` has the addresses that the code takes by name; with races, one worker runs all blocks.
     """

@@ -341,6 +341,30 @@ class Fence:
     name: str  # of the function: ``threadfence`` and so on
 
 
+@dataclass(eq=False)
+class BarrierVote:
+    """A barrier that stores a result: how many predicates are true (count), all (and), one (or)."""
+
+    line: int
+    operation: str
+    predicate: Expression
+    result: Slot
+
+
+@dataclass(eq=False)
+class WarpCall:
+    """A call of a function of a warp by the lanes in a mask."""
+
+    operation: str
+    mask: Expression
+    arguments: tuple[Expression, ...]  # the value, and the lane of a shuffle
+    width: int  # number of lanes in a group of a shuffle
+    results: tuple[Slot, ...]
+    # the errors in debug mode: the mask leaves out the caller, or names lanes that are absent
+    places: tuple[int, ...]
+    stuck: int  # the error where the lanes in the mask never meet
+
+
 Statement = (
     Store
     | StoreElement
@@ -354,6 +378,8 @@ Statement = (
     | Assert
     | Barrier
     | Fence
+    | BarrierVote
+    | WarpCall
 )
 
 
@@ -383,6 +409,8 @@ class Program:
     memory: dict[Any, ArrayValue] = field(default_factory=dict)
     is_strict: bool = False  # whether shared arrays may be created in the entry block only
     has_barrier: bool = False  # whether threads wait for each other
+    has_warps: bool = False  # whether lanes of a warp do
+    has_votes: bool = False  # whether barriers count predicates
     # what threads may report, by their numbers from 1 on: element accesses, exceptions
     places: list[Place] = field(default_factory=list)
     variables: dict[str, list[Slot]] = field(default_factory=dict)  # name -> its slots

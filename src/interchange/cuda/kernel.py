@@ -21,6 +21,7 @@ from .configuration import read_configuration, read_line
 from .consumer import Use, is_settled, may_be_another
 from .debugging import reported_error
 from .device_launch import DeviceKernel, find_ordinal
+from .errors import refuse
 from .races import RACE_WORD, Shadow, race_error
 from .repeating import Repeater
 from .source import Source
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from .llvm.compiled import HostKernel
 
 _TYPES: Final = (Signature, Void, ScalarType)
+DIVERGENT: Final = -1
+"""What is reported of a barrier that not all threads reach; a number below is the place of a call
+in which lanes of a warp wait forever."""
 _ALIGNMENT: Final = 7  # of addresses: a multiple of 8 is aligned for every type
 Plan = tuple[DeviceKernel, int]
 """A kernel for types of arguments, and the GPU."""
@@ -290,7 +294,9 @@ class Kernel:
             raise race_error(program, words, configuration.block, configuration.grid)
         if words[0] > 0:
             raise reported_error(program, words)
-        if words[0] < 0:
+        if words[0] < DIVERGENT:
+            refuse(*program.places[DIVERGENT - words[0] - 1][:5])
+        if words[0] == DIVERGENT:
             call = f"{self.__name__}[...]()"
             what = "some threads of a block left, or waited elsewhere, while others waited"
             raise ExchangeError(call, what, "CPY-BARRIER-1")

@@ -13,8 +13,8 @@
  * SHARED  static shared memory of a block, in decimal [bytes].
  * FRAME   what is kept of each thread between barriers, in decimal [bytes]; 0 without barriers.
  * STATUS  address, in hex, of an int32_t in host memory, or 0x0. What went wrong in a run is stored
- *         there if it is 0: the number of the place whose index was out of bounds, or -1 for a
- *         divergent barrier. With 0x0 that is a report, beside those of the race detector.
+ *         there if it is 0: the number of the place whose index was out of bounds, or what the
+ *         function returned, times -1. With 0x0 that is a report, beside those of the race detector.
  * WORD    w64:8       memory of a block, of 64 bytes and 8 for each thread, and
  *         p0x...      an address, in hex, that is passed as it is: one more item of `work`
  *         v8          a parameter: a value of 8 bytes; 1, 2, 4 and 16 do as well
@@ -42,8 +42,8 @@
  *             2  one pointer for each thread
  *             3, 4 ...  the words w and p of the image, in their order
  *
- * Returns 1 where threads of a block wait at different barriers, or have left while others wait,
- * else 0. */
+ * Returns 0; 1 where threads of a block wait at different barriers, or have left while others wait;
+ * and 1 more than the number of a place where lanes of a warp wait for others that do not come. */
 typedef int32_t entry_function(void **parameters, int32_t *dims, int64_t first, int64_t last,
                                void **work);
 

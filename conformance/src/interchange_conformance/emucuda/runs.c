@@ -81,6 +81,8 @@ static void record_error(const struct op *op, int32_t wrong)
     if (status)
         __atomic_compare_exchange_n(status, &none, wrong, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_RELAXED);
+    else if (wrong < DIVERGED)
+        report(op, "divergent warp", "has lanes of a warp that wait for others, which do not come", 0);
     else if (wrong == DIVERGED)
         report(op, "divergent barrier",
                "has threads of a block that wait at different barriers, or left while others wait",
@@ -104,5 +106,5 @@ void launch_run(struct op *op)
         return;
     }
     int32_t diverged = launch->kernel->entry((void **)launch->values, dims, 0, blocks, work);
-    record_error(op, dims[6] ? dims[6] : diverged ? DIVERGED : 0);
+    record_error(op, dims[6] ? dims[6] : -diverged);
 }

@@ -79,6 +79,12 @@ KERNELS: Final = (
          "name one of the fields of its dtype", "NumPy, Structured arrays"),
     Rule("CPY-BARRIER-1", "all threads of a block reach the same syncthreads()",
          "move it out of the branch that only some threads take", "CUDA C++ Programming Guide"),
+    Rule("CPY-WARP-1", "functions of warps take a mask of 32 bits, real numbers, and a constant"
+         " width", "pass a mask such as 0xffffffff", "PTX ISA, shfl.sync"),
+    Rule("CPY-WARP-2", "in debug mode a mask names lanes that run, the calling one among them",
+         "pass the mask of the lanes that reach the call", "PTX ISA, shfl.sync"),
+    Rule("CPY-WARP-3", "the lanes in a mask call the same function of warps, with the same mask",
+         "move it out of the branch that only some of the lanes take", "PTX ISA, shfl.sync"),
     Rule("CPY-RACE-1", "two threads access one element, and one of them writes, only if a barrier"
          " orders them, or if both accesses are atomic", "call cuda.syncthreads() between them",
          "Compute Sanitizer, Racecheck"),

@@ -18,6 +18,7 @@ from interchange.cuda.ir import (
     Assert,
     Atomic,
     Barrier,
+    BarrierVote,
     Binary,
     Call,
     Cast,
@@ -41,11 +42,12 @@ from interchange.cuda.ir import (
     StoreElement,
     Unary,
     Unrolled,
+    WarpCall,
 )
 from interchange.cuda.races import READ, WRITE
 from interchange.cuda.types import PART_OF
 
-from . import arithmetic, atomics, debugging, memory
+from . import arithmetic, atomics, debugging, memory, warps
 from .registers import from_memory, memory_type, to_memory, value_type
 
 if TYPE_CHECKING:
@@ -99,6 +101,14 @@ class Code:
 
     def fence(self, name: str) -> None:
         """Order memory accesses."""
+        raise NotImplementedError
+
+    def barrier_vote(self, node: BarrierVote) -> Any:
+        """Wait for the threads of the block, and return what they count."""
+        raise NotImplementedError
+
+    def warp_call(self, node: WarpCall) -> list[Any]:
+        """Return the results of a function of warps."""
         raise NotImplementedError
 
     def shared(self, array: ArrayValue) -> Any:
@@ -358,6 +368,8 @@ class Code:
         Check: memory.check,
         Barrier: _write_barrier,
         Fence: atomics.fence,
+        BarrierVote: warps.vote,
+        WarpCall: warps.call,
     }
     """Kind of statement -> the method that generates it."""
     _COMPUTED: Final[dict[type[Any], Callable[[Any, Any], Any]]] = {

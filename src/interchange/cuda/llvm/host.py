@@ -8,6 +8,7 @@ that the caller provides: `frame_size` returns the size of one.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import llvmlite.binding as llvm
@@ -15,7 +16,7 @@ from llvmlite import ir
 
 from interchange.cuda.types import ArrayType
 
-from . import debugging
+from . import debugging, warps
 from .code import Code
 from .races import Watch
 from .registers import I1, I8, I32, I64, POINTER, from_memory, memory_type
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.cuda.intrinsics import Intrinsic
-    from interchange.cuda.ir import ArrayValue, Program
+    from interchange.cuda.ir import ArrayValue, BarrierVote, Program, WarpCall
     from interchange.cuda.types import ScalarType
 
 SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
@@ -136,8 +137,14 @@ class HostCode(Code):
         self.is_coroutine = program.has_barrier
         self.pieces: list[Piece] = []
         self._outside: dict[str, Any] = {}
+        self.lanes: Any = None
         if program.has_barrier:
             self._begin_coroutine()
+            self.lanes = warps.Lanes(self) if program.has_warps else None
+            if program.has_votes:
+                self._votes = self.piece(FRAME_ALIGNMENT)
+                self.votes_item = HANDLES + len(self.pieces)
+            self._write_ends()
         else:
             function.attributes.add("alwaysinline")
         take_arguments(self, list(function.args[:first]))
@@ -148,6 +155,8 @@ class HostCode(Code):
         """Return a parameter."""
         if name == "dynamicShared":
             return self.dynamic_bytes()
+        if name == "laneid":
+            return self.b.and_(self.linear_thread(self.b), I32(warps.WARP - 1))
         return self._specials[3 * SPECIALS.index(name) + axis]
 
     def fence(self, name: str) -> None:
@@ -228,7 +237,6 @@ class HostCode(Code):
         self._handle = b.call(begin, [id_, frame])
         self._suspended = function.append_basic_block("suspended")
         self._final = function.append_basic_block("final")
-        self._write_ends()
 
     def _write_ends(self) -> None:
         """Generate the exits of a coroutine: suspended, and finished."""
@@ -237,11 +245,13 @@ class HostCode(Code):
         b.call(end, [self._handle, I1(0), _NONE])
         b.ret(self._handle)
         kept, self.b = self.b, ir.IRBuilder(self._final)
-        self._suspend(is_final=True)
+        if self.lanes is not None:
+            self.lanes.wait(warps.ENDED)
+        self.suspend(is_final=True)
         self.b.unreachable()
         self.b: Any = kept
 
-    def _suspend(self, *, is_final: bool) -> None:
+    def suspend(self, *, is_final: bool = False) -> None:
         """Suspend the coroutine."""
         suspend = self.declared("llvm.coro.suspend", I8, [_TOKEN, I1])
         state = self.b.call(suspend, [_NONE, I1(int(is_final))])
@@ -262,15 +272,42 @@ class HostCode(Code):
         differs = self.b.zext(self.b.icmp_unsigned("!=", first, here), I32)
         differs = self.b.select(is_first, I32(0), differs)
         self.b.store(self.b.or_(self.b.load(elsewhere, typ=I32), differs), elsewhere)
-        self._suspend(is_final=False)
+        if self.lanes is not None:
+            self.lanes.wait(warps.AT_BARRIER)
+        self.suspend()
         if self.watch is not None:
             self.watch.barrier()
+
+    def barrier_vote(self, node: BarrierVote) -> Any:
+        """Add a predicate to the sum; the scheduler moves it when it resumes the threads."""
+        predicate = self.b.zext(self.value(node.predicate), I32)
+        self.b.store(self.b.add(self.b.load(self._votes, typ=I32), predicate), self._votes)
+        self.barrier()
+        count = self.b.load(self.b.gep(self._votes, [I32(1)], source_etype=I32), typ=I32)
+        if node.operation == "count":
+            return count
+        sizes = (self.special("blockDim", axis) for axis in range(3))
+        all_ = functools.reduce(self.b.mul, sizes) if node.operation == "and" else I32(0)
+        test = "==" if node.operation == "and" else "!="
+        return self.b.zext(self.b.icmp_unsigned(test, count, all_), I32)
+
+    def warp_call(self, node: WarpCall) -> list[Any]:
+        """Wait for the other lanes, and return the results."""
+        found: list[Any] = self.lanes.call(node)
+        return found
+
+    def linear_thread(self, b: Any) -> Any:
+        """Return the index of the thread in its block, x fastest."""
+        x, y, z = (self.special("threadIdx", axis) for axis in range(3))
+        wide, high = (self.special("blockDim", axis) for axis in range(2))
+        return b.add(b.mul(b.add(b.mul(z, high), y), wide), x)
 
 
 class Blocks:
     """The function ``run(params, dims, first, last, work)``, of some blocks.
 
-    It returns 0, or 1 if threads of a block wait at different barriers, or have ended.
+    It returns 0; 1 if threads of a block wait at different barriers, or have ended; or 1 more than
+    the place of a call in which lanes of a warp wait forever.
 
     ``dims`` has, after the sizes of block and grid, the position of an index out of bounds, the
     barrier at which threads wait, whether they wait at another, and the size of dynamic shared
@@ -383,12 +420,15 @@ class Blocks:
             self.b.store(self.b.add(number, I64(1)), count)
             self._count_done(handle)
 
+        self._clear()
         self._threads(begin)
         total = self.b.load(count, typ=I64)
         names = ("round", "look", "go", "ready", "divergent")
         again, look, go, ready, bad = (self.function.append_basic_block(name) for name in names)
         self.b.branch(again)
         self.b.position_at_end(again)
+        if self.code.lanes is not None:
+            self._run_warps(total)
         done = self.b.load(self.done, typ=I64)
         waiting, elsewhere = (self.b.gep(self.status, [I32(k)], source_etype=I32) for k in (1, 2))
         self.b.store(I32(0), waiting)
@@ -399,9 +439,46 @@ class Blocks:
         self.b.cbranch(self.b.and_(all_wait, is_one), go, bad)
         ir.IRBuilder(bad).ret(I32(1))
         self.b.position_at_end(go)
+        if self.code.program.has_votes:
+            self._move_votes()
         self._loop("resume", I64(0), total, self._resume)
         self.b.branch(again)
         self.b.position_at_end(ready)
+
+    def _clear(self) -> None:
+        """Generate: no votes so far, and no lanes that wait."""
+        if self.code.program.has_votes:
+            self.b.store(I32(0), self._item(self.code.votes_item))
+        if self.code.lanes is not None:
+            threads = functools.reduce(self.b.mul, (self.b.zext(n, I64) for n in self.block))
+            count = self.b.lshr(self.b.add(threads, I64(warps.WARP - 1)), I64(5))
+            records = self._item(self.code.lanes.item)
+            self._loop(
+                "warp", I64(0), count, lambda warp: warps.clear_record(self.b, records, warp)
+            )
+
+    def _item(self, number: int) -> Any:
+        """Return an address in ``work``."""
+        place = self.entry.gep(self.work, [I32(number)], source_etype=POINTER)
+        return self.entry.load(place, typ=POINTER)
+
+    def _move_votes(self) -> None:
+        """Generate: the sum of the predicates becomes the result."""
+        votes = self._item(self.code.votes_item)
+        self.b.store(self.b.load(votes, typ=I32), self.b.gep(votes, [I32(1)], source_etype=I32))
+        self.b.store(I32(0), votes)
+
+    def _run_warps(self, total: Any) -> None:
+        """Generate: resume lanes until each has ended or waits at a barrier."""
+        run = warps.write_scheduler(self.code)
+        records = self._item(self.code.lanes.item)
+        found = self.b.call(run, [records, self.handles, total])
+        stuck, fine = (self.function.append_basic_block(name) for name in ("stuck", "fine"))
+        self.b.cbranch(self.b.icmp_signed("<", found, I64(0)), stuck, fine)
+        self.b.position_at_end(stuck)
+        self.b.ret(self.b.trunc(self.b.sub(I64(1), found), I32))
+        self.b.position_at_end(fine)
+        self.b.store(found, self.done)
 
     def _resume(self, number: Any) -> None:
         """Generate: resume a waiting thread."""
@@ -412,6 +489,8 @@ class Blocks:
 
     def _count_done(self, handle: Any) -> None:
         """Generate: count a thread that is done."""
+        if self.code.lanes is not None:
+            return  # the scheduler of warps counts
         is_done = self.code.declared("llvm.coro.done", I1, [POINTER])
         more = self.b.zext(self.b.call(is_done, [handle]), I64)
         self.b.store(self.b.add(self.b.load(self.done, typ=I64), more), self.done)

@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
-from . import cache, debugging
+from . import cache, debugging, warps_ptx
 from .code import Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interchange.cuda.intrinsics import Intrinsic
-    from interchange.cuda.ir import ArrayValue, Program
+    from interchange.cuda.ir import ArrayValue, BarrierVote, Program, WarpCall
     from interchange.cuda.types import ScalarType
 
 TRIPLE: Final = "nvptx64-nvidia-cuda"
@@ -67,6 +67,8 @@ class PtxCode(Code):
         if name == "dynamicShared":
             kind = ir.FunctionType(I32, [])
             return self.b.asm(kind, "mov.u32 $0, %dynamic_smem_size;", "=r", [], side_effect=False)
+        if name == "laneid":
+            return self.call("llvm.nvvm.read.ptx.sreg.laneid", I32, [])
         register = f"llvm.nvvm.read.ptx.sreg.{_SPECIAL[name]}.{'xyz'[axis]}"
         return self.call(register, I32, [])
 
@@ -78,6 +80,14 @@ class PtxCode(Code):
         """Order memory accesses."""
         function = f"llvm.nvvm.membar.{_FENCES[name]}"
         self.b.call(self.declared(function, ir.VoidType(), []), [])
+
+    def barrier_vote(self, node: BarrierVote) -> Any:
+        """Wait at barrier 0, and return what the threads count."""
+        return warps_ptx.vote(self, node)
+
+    def warp_call(self, node: WarpCall) -> list[Any]:
+        """Return the results of instructions."""
+        return warps_ptx.call(self, node)
 
     def shared(self, array: ArrayValue) -> Any:
         """Return a variable of the module in shared memory."""
