@@ -104,7 +104,7 @@ def test_a_launch_like_an_earlier_one_is_done_by_the_core(again):
     """Other arrays of the same kind use the fast path."""
     x, out = ones(), ones()
 
-    assert again(x, out) is True
+    assert again(x, out) == 1
     assert on_host(out) == [2] * COUNT
 
 
@@ -112,7 +112,7 @@ def test_an_array_of_any_length_is_like_another(again):
     """Lengths are passed, and are not part of the cached launch."""
     x, out = ones(count=7), ones(count=5)
 
-    assert again(x, out) is True
+    assert again(x, out) == 1
     assert on_host(out) == [2] * 5
 
 
@@ -137,7 +137,7 @@ def test_another_argument_is_left_to_python(again, kind):
     """Nothing was enqueued in this case."""
     arguments = DECLINED[kind]()
 
-    assert again(*arguments) is False
+    assert again(*arguments) == 0
     assert on_host(arguments[-1]) == [1] * COUNT
 
 
@@ -147,7 +147,7 @@ def test_an_array_that_may_not_be_written_is_left_to_python(again, readonly):
     x, out = ones(), ones()
     out._flags = None if readonly is None else 1
 
-    assert again(x, out) is False
+    assert again(x, out) == 0
     with pytest.raises(ix.ReadOnlyError):
         add[1, COUNT](x, out)
 
@@ -183,7 +183,7 @@ def test_the_core_launches_if_no_stream_has_to_wait(again, kind):
 
 def test_the_default_stream_of_a_thread_is_left_to_python(again):
     """The handle is a different stream in each thread."""
-    assert again(ones(stream=2), ones(stream=2), stream=2) is False
+    assert again(ones(stream=2), ones(stream=2), stream=2) == 0
 
 
 def test_a_launch_that_the_driver_refuses_is_left_to_python(again):

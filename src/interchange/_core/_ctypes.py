@@ -305,14 +305,14 @@ def import_unordered(x: Any) -> Any:  # noqa: ARG001 - part of the interface
 
 
 def make_launcher(
-    calls: tuple[int, int, int],
     streams: dict[int, int],
     pending: type,
     on_consumer: type,
     ordered: type,
+    host_stream: type,
 ) -> Launcher | None:
     """Return None: launches are repeated in Python."""
-    del calls, streams, pending, on_consumer, ordered
+    del streams, pending, on_consumer, ordered, host_stream
     return None
 
 

@@ -49,28 +49,56 @@ class FastPath(Protocol):
 class Launcher(Protocol):
     """Repeated launches of one kernel."""
 
-    def learn(self, loaded: dict[int, Any], ordinal: int, arguments: tuple[Any, ...], /) -> bool:
-        """Repeat launches like this one from now on; False if the table is full.
+    def connect(
+        self,
+        addresses: tuple[int, int, int, int, int, int],
+        several: bool,
+        events: dict[int, list[Any]],
+        ready: dict[int, tuple[Any, ...]],
+        /,
+    ) -> None:
+        """Launch on GPUs from now on, too.
 
         Parameters
         ----------
-        loaded : dict[int, tuple]
-            Ordinal of a GPU -> handles of the function and of its context, ...  It is looked up at
-            each launch.
-        ordinal : int
-            Ordinal of the GPU.
-        arguments : tuple
-            Arguments of the launch: an Array; or, for a number, its type, and kind and size [bytes]
-            of the `interchange.cuda.types.ScalarType` that it is passed as.
+        addresses : tuple[int, int, int, int, int, int]
+            Addresses of ``cuLaunchKernel``, ``cuCtxGetCurrent``, ``cuStreamIsCapturing``,
+            ``cuEventRecord``, ``cuStreamWaitEvent`` and ``cuStreamSynchronize``.
+        several : bool
+            Whether there are several GPUs.
+        events : dict[int, list]
+            Context -> its unused events.
+        ready : dict[int, tuple]
+            Stream that was ordered before -> the list of its context, ...
         """
 
-    def launch(self, configuration: tuple[Any, ...], arguments: tuple[Any, ...], /) -> bool:
+    def learn(self, target: tuple[Any, Any, Any], arguments: tuple[Any, ...], /) -> bool:
+        """Repeat launches like this one from now on, if the table has room; False if it is empty.
+
+        Parameters
+        ----------
+        target : tuple
+            On a GPU: a dict, ordinal of a GPU -> handles of the function and of its context, ...,
+            looked up at each launch; the ordinal; and None.  On the CPU: ``f(place)``, which raises
+            the error of a launch; what keeps the code alive; and its address, with the sizes of
+            ``work`` per block and per thread [bytes].
+        arguments : tuple
+            Pairs: an argument as the caller passed it, and an Array; or, for a number, its type,
+            and kind and size [bytes] of the `interchange.cuda.types.ScalarType` that it is passed
+            as.
+        """
+
+    def launch(self, configuration: tuple[Any, ...], arguments: tuple[Any, ...], /) -> int:
         """Launch the kernel if the arguments are like those of an earlier launch.
 
         Numbers have the same types and fit their parameters.  Arrays have the same dtype, device,
-        number of axes, order, read-only flag and alignment to 8 bytes, and all work on them is on
-        the stream of the launch, which belongs to their GPU, and whose use ends no capture.
-        Otherwise, or if the driver returns an error, nothing is launched, and the result is False.
+        number of axes, order, read-only flag and alignment to 8 bytes.  All work on an Array is on
+        the stream of the launch, which belongs to its GPU, and whose use ends no capture; arrays of
+        other libraries may name another stream of its context, which was ordered before.  On the
+        CPU the grid is small.
+
+        Returns 1 if it was launched; 2 if so, and the streams of its arrays could not be made to
+        wait; 0 if nothing was done, also if the driver returned an error.
         """
 
 
@@ -577,19 +605,16 @@ class Core(Protocol):
 
     def make_launcher(
         self,
-        calls: tuple[int, int, int],
         streams: dict[int, int],
         pending: type,
         on_consumer: type,
         ordered: type,
+        host_stream: type,
     ) -> Launcher | None:
         """Return a launcher of one kernel; None if launches are made in Python.
 
         Parameters
         ----------
-        calls : tuple[int, int, int]
-            Addresses of ``cuLaunchKernel``, of ``cuStreamIsCapturing``, which is called for the
-            legacy default stream, and of ``cuCtxGetCurrent``, 0 if there is one GPU.
         streams : dict[int, int]
             Handle -> ordinal of its GPU.  If there are several GPUs, other streams are left to
             Python.
@@ -598,4 +623,6 @@ class Core(Protocol):
             ``origin`` is None.
         ordered : type
             Work of exactly this type is already ordered.
+        host_stream : type
+            Streams of exactly this type do nothing.
         """

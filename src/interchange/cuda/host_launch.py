@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _FEW_THREADS: Final = 4096
 """Up to this number of threads, one worker runs all."""
 _LINE: Final = 64  # [bytes], of the processor's cache
+_OWN: Final = 3
+"""Number of items of ``work`` that every kernel has."""
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -67,25 +69,31 @@ class _Pool:
 _pool: Final = _Pool()
 
 
+def pieces_of(kernel: HostKernel) -> list[tuple[int, int]]:
+    """Return the sizes of the memory in ``work``, per block and per thread [bytes].
+
+    The first is shared memory, to which that of the launch is added.
+    """
+    handles = _POINTER * bool(kernel.frame_size)
+    own = (kernel.program.shared_bytes, 0), (0, kernel.frame_size), (0, handles)
+    return [*own, *(piece[:2] for piece in kernel.pieces)]
+
+
 class _Work:
     """The memory of one block at a time, each part at a multiple of a cache line."""
 
     def __init__(
         self, kernel: HostKernel, threads: int, shared_bytes: int, outside: dict[str, int]
     ) -> None:
-        shared = kernel.program.shared_bytes + shared_bytes
-        own = [(shared, 0), (0, kernel.frame_size), (0, _POINTER * bool(kernel.frame_size))]
-        sizes = [
-            block + thread * threads
-            for block, thread in [*own, *(piece[:2] for piece in kernel.pieces)]
-        ]
+        sizes = [block + thread * threads for block, thread in pieces_of(kernel)]
+        sizes[0] += shared_bytes
         rounded = [-(-size // _LINE) * _LINE for size in sizes]
         self._memory = (ctypes.c_char * (sum(rounded) + _LINE)).from_buffer(
             bytearray(sum(rounded) + _LINE)
         )
         first = -(-ctypes.addressof(self._memory) // _LINE) * _LINE
         *places, _ = accumulate(rounded, initial=first)
-        for number, piece in enumerate(kernel.pieces, len(own)):
+        for number, piece in enumerate(kernel.pieces, _OWN):
             if piece.name:
                 places[number] = outside[piece.name]
         self._places = (ctypes.c_void_p * len(places))(*places)

@@ -42,6 +42,7 @@ DIVERGENT: Final = -1
 """What is reported of a barrier that not all threads reach; a number below is the place of a call
 in which lanes of a warp wait forever."""
 _ALIGNMENT: Final = 7  # of addresses: a multiple of 8 is aligned for every type
+_MOST_LEARNED: Final = 64
 Plan = tuple[DeviceKernel, int]
 """A kernel for types of arguments, and the GPU."""
 Types = tuple["ScalarType | ArrayType", ...]
@@ -89,6 +90,7 @@ class Kernel:
         self._packings: dict[Types, Packing] = {}
         self._on_device: dict[Types, DeviceKernel] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._learned: set[tuple[Any, ...]] = set()  # kinds of launches that the core was told
         self._repeater = Repeater()
         self._lock = threading.Lock()
         if signature is not None:
@@ -185,7 +187,9 @@ class Kernel:
             raise self._named(error, len(passed), call) from error.__cause__
         ordinal = find_ordinal(leaves(passed), call)
         if ordinal is None:
-            self._run_on_host(configuration, passed, call)
+            compiled = self._run_on_host(configuration, passed, call)
+            if not self.debug:
+                self._remember_on_host(compiled, configuration, arguments, passed)
         else:
             use.order(ordinal)
             self._run_on_device(configuration, passed, ordinal, call)
@@ -211,8 +215,10 @@ class Kernel:
             raise ArgumentError(call, what, "CPY-ARG-1")
         return self.signature.arguments
 
-    def _run_on_host(self, configuration: Configuration, passed: list[Passed], call: str) -> None:
-        """Run the kernel on the CPU, and return when it is done."""
+    def _run_on_host(
+        self, configuration: Configuration, passed: list[Passed], call: str
+    ) -> HostKernel:
+        """Run the kernel on the CPU; return its code when it is done."""
         if type(configuration.given) is not Stream and configuration.given:
             synchronize_stream(configuration.stream, call)
         compiled = self.compile(*(each.type for each in passed))
@@ -228,6 +234,7 @@ class Kernel:
         code, words = host_launch.run(compiled, configuration, packed, outside)
         packing.release(packed)
         self._refuse_report(compiled.program, words or [-code], configuration)
+        return compiled
 
     def _packing_of(self, program: Program) -> Packing:
         """Return the memory layout of a program's arguments."""
@@ -257,11 +264,39 @@ class Kernel:
         if any(may_be_another(LEGACY_DEFAULT_STREAM, array) for array in arrays):
             return
         kernel = self._on_device[tuple([each.type for each in passed])]
-        plan = kernel, ordinal
-        if self._plans.setdefault(_key_of(arguments, passed, self.__name__), plan) is plan:
+        key = _key_of(arguments, passed, self.__name__)
+        self._plans.setdefault(key, (kernel, ordinal))
+        if self._is_new(key, arguments):
             pairs = zip(arguments, passed, strict=True)
             is_typed = self.signature is not None
             self._repeater.learn(kernel.by_ordinal, ordinal, pairs, is_typed=is_typed)
+
+    def _remember_on_host(
+        self,
+        compiled: HostKernel,
+        configuration: Configuration,
+        arguments: tuple[Any, ...],
+        passed: list[Passed],
+    ) -> None:
+        """Let the core make later launches like this one on the CPU, if their grid is small."""
+        if self._is_new(_key_of(arguments, passed, self.__name__), arguments):
+            program = compiled.program
+            pairs = zip(arguments, passed, strict=True)
+            is_typed = self.signature is not None
+            self._repeater.learn_host(
+                compiled,
+                lambda code: self._refuse_report(program, [code]),
+                pairs,
+                is_typed=is_typed,
+            )
+
+    def _is_new(self, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
+        """Whether the core does not know launches of this kind, over objects of these classes."""
+        kind = key, tuple(map(type, arguments))
+        if kind in self._learned or len(self._learned) >= _MOST_LEARNED:
+            return False
+        self._learned.add(kind)
+        return True
 
     def _run_as_before(self, configuration: Configuration, arguments: tuple[Any, ...]) -> bool:
         """Repeat an earlier launch with arguments of these types, if no stream has to wait."""
@@ -285,6 +320,10 @@ class Kernel:
             return False
         plan[0].enqueue(configuration, numbers, plan[1], call)
         return True
+
+    def _wait_for(self, configuration: Configuration) -> None:
+        """Let the host wait for a launch, since streams of its arrays could not be made to wait."""
+        synchronize_stream(configuration.stream, f"{self.__name__}[...]()")
 
     def _refuse_report(
         self, program: Program, words: Sequence[int], configuration: Configuration
@@ -333,7 +372,12 @@ class Launch:
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel: on the CPU until it is done; on a GPU it is enqueued on the stream."""
         repeat = self._kernel._repeater.launch
-        if repeat is None or not repeat(self._configuration, arguments):
+        done = 0 if repeat is None else repeat(self._configuration, arguments)
+        if done == 1:
+            return
+        if done:
+            self._kernel._wait_for(self._configuration)
+        else:
             self._kernel._run(self._configuration, arguments)
 
 

@@ -25,8 +25,7 @@ static int has_own_protocol(PyObject *x)
     return found != 0;
 }
 
-/* NULL without an exception: ask Python. */
-static Array *try_fast_share(PyObject *x)
+Array *try_fast_share(PyObject *x)
 {
     PyTypeObject *type = Py_TYPE(x);
     Array *self;
@@ -55,11 +54,23 @@ static Array *try_fast_share(PyObject *x)
     return self;
 }
 
+int learn_shared(PyObject *x, PyObject *found)
+{
+    if (Py_TYPE(x) == LOAD(core.ndarray_type))
+        return learn_descr(x, (Array *)found);
+    if (learn_type(x) < 0)
+        return -1;
+    if (look_up_type(Py_TYPE(x)).sharing == SHARE_BUFFER)
+        return learn_format(x, (Array *)found);
+    if (look_up_type(Py_TYPE(x)).sharing == SHARE_COLUMN)
+        return learn_column(x, found);
+    return 0;
+}
+
 /* Import in Python, and register the type for the next object. */
 static PyObject *share_carefully(PyObject *x)
 {
     PyObject *result;
-    int failed;
 
     if (core.asarray == NULL) {
         PyErr_SetString(PyExc_ImportError, "import interchange before you call its C API");
@@ -68,12 +79,7 @@ static PyObject *share_carefully(PyObject *x)
     result = PyObject_CallFunctionObjArgs(core.asarray, x, NULL);
     if (result == NULL || !is_array(result))
         return result; /* a proxy of an Array is returned as it is */
-    failed = learn_type(x) < 0;
-    if (!failed && look_up_type(Py_TYPE(x)).sharing == SHARE_BUFFER)
-        failed = learn_format(x, (Array *)result) < 0;
-    else if (!failed && look_up_type(Py_TYPE(x)).sharing == SHARE_COLUMN)
-        failed = learn_column(x, result) < 0;
-    if (failed)
+    if (learn_shared(x, result) < 0)
         Py_CLEAR(result);
     return result;
 }

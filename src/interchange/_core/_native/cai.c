@@ -116,6 +116,22 @@ static Array *read_record(PyObject *x, PyObject *const *entries, const InUse *us
     return self;
 }
 
+Array *read_cuda_record(PyObject *x, PyObject *record, int64_t *stream)
+{
+    PyObject *entries[ENTRIES];
+    Place place = {.was_asked = 0};
+    InUse *used;
+    Array *self;
+
+    if (!find_entries(record, entries))
+        return NULL;
+    used = hold_driver();
+    self = read_record(x, entries, used, stream, &place);
+    drop_driver(used);
+    drop_entries(entries, ENTRIES);
+    return self;
+}
+
 /* ---------------------------------------------------------------- pending work */
 
 /* Keep the entries of the record: they are immutable, and the record is not. */

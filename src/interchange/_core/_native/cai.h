@@ -2,8 +2,11 @@
 #ifndef INTERCHANGE_CAI_H
 #define INTERCHANGE_CAI_H
 
-#include "state.h"
+#include "array.h"
 
+/* An Array of a record that `x` has just returned, without pending work, and the stream that it names,
+ * or 0; NULL without an exception: read it in Python. */
+HIDDEN Array *read_cuda_record(PyObject *x, PyObject *record, int64_t *stream);
 extern HIDDEN PyMethodDef cai_functions[];
 
 #endif

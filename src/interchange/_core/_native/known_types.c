@@ -139,6 +139,16 @@ static PyObject *remember_column_type(PyObject *module, PyObject *args)
     return Py_NewRef(Py_None);
 }
 
+void launch_columns(PyTypeObject *type)
+{
+    KnownType *slot;
+
+    guard_begin(&guard);
+    slot = slot_for(type);
+    STORE(slot->column, (uint8_t)(slot->column | COLUMN_IS_LAUNCHED));
+    guard_end(&guard);
+}
+
 /* forget_types(...): called when a type died, since another object may get its address. */
 static PyObject *forget_types(PyObject *module, PyObject *args)
 {

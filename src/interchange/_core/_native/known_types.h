@@ -16,6 +16,7 @@ typedef enum { SHARE_CAREFULLY, SHARE_BY_DLPACK, SHARE_UNLESS_RECORD, SHARE_BUFF
 #define COLUMN_METHOD 7
 #define COLUMN_HAS_DICT 8 /* its objects may have attributes of their own */
 #define COLUMN_IS_KNOWN 16
+#define COLUMN_IS_LAUNCHED 32 /* its memory is that of asarray(): launches take it */
 
 typedef struct {
     PyTypeObject *type; /* borrowed: forget_types() is called when one dies */
@@ -32,6 +33,8 @@ HIDDEN KnownType look_up_type(PyTypeObject *type);
 /* Add the type of an object, unless it is known; and how columns of it are exported. */
 HIDDEN int learn_type(PyObject *x);
 HIDDEN int learn_column_type(PyObject *x);
+/* Let launches take columns of a known type by Arrow. */
+HIDDEN void launch_columns(PyTypeObject *type);
 extern HIDDEN PyMethodDef known_types_functions[];
 
 #endif
