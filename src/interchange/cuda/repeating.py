@@ -5,13 +5,15 @@ Source: CUDA driver API, ``cuLaunchKernel``.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange import _core, from_arrow
+from interchange import _core, from_arrow, from_cai
 from interchange._array import Array
 from interchange._protocols.protocol_attributes import column_method_of, is_read_once
+from interchange._protocols.published_work import ATTRIBUTE
 from interchange._streams._cuda_modules import find_addresses
 from interchange._streams.driver import driver_of
 from interchange._types.devices import CPU, Device
@@ -143,7 +145,11 @@ def _describe_all(
         if passed.array is not None:
             if is_read_once(value):
                 return None
-            is_column = passed.array is not value and _is_same_column(value, passed.array)
+            is_column = False
+            if passed.array.device is not CPU:
+                _learn_record(value)
+            elif passed.array is not value:
+                is_column = _is_same_column(value, passed.array)
             described.append((value, passed.array, is_column))
         elif _type_decides(value, passed, is_typed=is_typed):
             type_: Any = passed.type
@@ -151,6 +157,14 @@ def _describe_all(
         else:
             return None
     return tuple(described)
+
+
+def _learn_record(value: Any) -> None:
+    """Let the core read CUDA records of this class: it learns the class, then the element type."""
+    if type(value) is not Array and hasattr(value, ATTRIBUTE):
+        with contextlib.suppress(BufferError):
+            from_cai(value)
+            from_cai(value)
 
 
 def _is_same_column(value: Any, array: Array) -> bool:

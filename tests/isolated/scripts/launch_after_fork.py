@@ -27,7 +27,7 @@ launch = add[1, 1]
 def repeat():
     """Return whether the core launches it without Python code."""
     repeated = add._repeater.launch
-    return repeated is not None and repeated(launch._configuration, (x, out))
+    return repeated is not None and repeated(launch._configuration, (x, out)) == 1
 
 
 launch(x, out)
