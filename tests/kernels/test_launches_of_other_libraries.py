@@ -1,4 +1,4 @@
-"""Launches over arrays of other libraries that name a stream, or none: order, and calls of the driver.
+"""Launches over arrays that name a stream of their library, or none: order, and driver calls.
 
 Source: CUDA Array Interface, version 3, Synchronization; CUDA driver API, Event Management.
 """
@@ -26,7 +26,7 @@ ORDER = {"cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize", "cuLaunchK
 class Foreign:
     """An array of a library that publishes a stream by the CUDA Array Interface."""
 
-    def __init__(self, stream, dtype="f4", count=COUNT, step=1, readonly=False):
+    def __init__(self, stream, dtype="f4", count=COUNT, step=1, *, readonly=False):
         self.array = cuda.to_device(np.ones(count, dtype))
         cuda.synchronize()
         self.stream, self.step, self.readonly = stream, step, readonly
@@ -274,7 +274,7 @@ def test_a_launch_that_fails_in_the_middle(streams, failing):
     if launcher is None:
         pytest.skip("the ctypes core leaves launches to Python")
     calls, pool = Calls(failing), [(0, 0, 0, 77)]
-    launcher.connect(calls.addresses, False, {5: pool}, {theirs.handle: (pool,)})
+    launcher.connect(calls.addresses, 0, {5: pool}, {theirs.handle: (pool,)})
     array = Foreign(theirs.handle)
     assert launcher.learn(({0: (3, 5)}, 0, None), ((array, ix.from_cai(array)),))
     done, made = ENDS[failing]
