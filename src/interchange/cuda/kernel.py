@@ -283,12 +283,11 @@ class Kernel:
             program = compiled.program
             pairs = zip(arguments, passed, strict=True)
             is_typed = self.signature is not None
-            self._repeater.learn_host(
-                compiled,
-                lambda code: self._refuse_report(program, [code]),
-                pairs,
-                is_typed=is_typed,
-            )
+
+            def fail(code: int) -> None:
+                self._refuse_report(program, [code], configuration)
+
+            self._repeater.learn_host(compiled, fail, pairs, is_typed=is_typed)
 
     def _is_new(self, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
         """Whether the core does not know launches of this kind, over objects of these classes."""
