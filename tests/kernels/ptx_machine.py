@@ -17,6 +17,7 @@ import numpy as np
 from .ptx_arithmetic import rule_of
 from .ptx_atomics import MAKERS as _ATOMICS
 from .ptx_library import library_function
+from .ptx_printing import vprintf
 from .ptx_text import literal, read_module
 from .ptx_types import WIDE, Opcode, UnknownOpcodeError, decoder, encoder
 from .ptx_warps import MAKERS as _WARPS, release_block, run_warp
@@ -124,6 +125,8 @@ class Machine:
         All opcodes in its functions.
     steps : int
         The number of executed instructions.
+    printed : str
+        What ``vprintf`` has written.
     """
 
     def __init__(self, text: str) -> None:
@@ -132,6 +135,7 @@ class Machine:
         self._numbers = itertools.count(1)
         self.addresses: dict[str, int] = {}
         self.steps, self.opcodes = 0, set[str]()
+        self.printed = ""
         for each in self.module.variables:
             if each.space in {"global", "const"}:
                 self.addresses[each.name] = self.map(each.space, bytearray(each.data))
@@ -462,13 +466,16 @@ class Code:
             for each in results:
                 frame.parameters[each] = back
             code = self.machine.codes.get(name)
+            if name == "vprintf":
+                back[:] = vprintf(self.machine, passed)
+                return
             if code is None:
                 back[:] = library_function(name)(passed)
                 return
             names = [each.name for each in code.function.parameters]
             frame.thread.enter(code, {**dict(zip(names, passed, strict=True)), "": back})
 
-        if name not in self.machine.module.functions:
+        if name not in self.machine.module.functions and name != "vprintf":
             library_function(name)
         return step
 

@@ -5,12 +5,16 @@ Source: Numba for CUDA, "Debugging CUDA Python".
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 from interchange import cuda
 from interchange.cuda import KernelError, float32
 from interchange.cuda.llvm.ptx import to_ptx
+
+from .ptx_machine import Machine, MachineError
 
 pytestmark = pytest.mark.interop  # that extra installs LLVM
 LIMIT = "at most 100"
@@ -92,6 +96,24 @@ def test_an_exception_is_reported_with_its_thread(function, where):
     assert f"in {inside}()" in error.call
     assert shown in str(error).splitlines()[1]
     kernel[1, 4](np.ones(9, np.float32))  # the report is gone
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda function: function.__name__)
+def test_ptx_reports_the_same(function):
+    """The last parameter is the address of the report."""
+    _, _, _, _, thread, block = CASES[function]
+    kernel, x, report = cuda.jit(function), values(), np.zeros(32, np.int32)
+    program = kernel.typed(float32[::1])
+    machine = Machine(to_ptx(program, checks=True))
+    with nullcontext() if function is not limited else pytest.raises(MachineError, match="wait"):
+        machine.launch(function.__name__, (3,), (4,), [x, *_address(machine, report)])
+
+    assert report[0] > 0
+    assert tuple(report[1:7]) == thread + block
+
+
+def _address(machine, report):
+    return [np.int64(machine.map("global", report))]
 
 
 @pytest.mark.parametrize("debug", [False, True])

@@ -463,12 +463,6 @@ def misspelt_intrinsic(out):
     out[cuda.threadIndex.x] = 1
 
 
-@refused("CPY-CALL-1", OUT)
-def printed(out):
-    """A call of print()."""
-    print(out[0])
-
-
 @refused("CPY-CALL-1", int32, OUT)
 def called_number(n, out):
     """A call of a number."""
@@ -636,6 +630,24 @@ def atomic_bits_of_a_float(out):
 def atomic_sum_in_a_number(n, out):
     """An atomic operation of something that is no array."""
     cuda.atomic.add(n, 0, 1)
+
+
+@refused("CPY-PRINT-1", OUT)
+def array_printed(out):
+    """An array in print()."""
+    print("values", out)
+
+
+@refused("CPY-PRINT-1", OUT)
+def computed_text(out):
+    """A text that is computed."""
+    print(f"{out[0]}")
+
+
+@refused("CPY-PRINT-1", complex64)
+def complex_printed(z):
+    """A complex number in print()."""
+    print(z)
 
 
 @refused("CPY-ARG-1", OUT)

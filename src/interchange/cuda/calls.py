@@ -10,7 +10,7 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from . import atomics, bits, functions, intrinsics, ir, memory, tuples, views, warps
+from . import atomics, bits, functions, intrinsics, ir, memory, printing, tuples, views, warps
 from .context import Object, Values
 from .expressions import Expressions
 from .operators import typed_math
@@ -180,6 +180,7 @@ class Calls(Expressions):
         **tuples.FUNCTIONS,
         **atomics.FUNCTIONS,
         **bits.FUNCTIONS,
+        print: printing.read_print,
     }
     """Intrinsic, or built-in function -> the method that converts a call of it."""
 

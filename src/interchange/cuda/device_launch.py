@@ -19,6 +19,7 @@ from interchange._types.devices import Device
 from interchange._types.errors import ArgumentError, StreamError, UnsupportedDeviceError
 from interchange.abi.dlpack import DLDeviceType
 
+from . import printed as lines
 from .arguments import Packing
 from .configuration import MOST_SHARED
 from .debugging import WORDS
@@ -233,7 +234,10 @@ class DeviceKernel:
         compiled = HostKernel(self.program, checks=self.checks)
         report = (ctypes.c_int32 * WORDS)()
         _for_good.append((compiled, report))
-        image = host_image(compiled, report if self.checks else None)
+        printed = lines.Printed(self.program, compiled.take) if compiled.take else None
+        if printed:
+            lines.keep(printed)
+        image = host_image(compiled, report if self.checks else None, printed)
         function = modules.load_function(driver, image, self.program.name, call)
         return _Loaded(function, context, report)
 
@@ -258,6 +262,7 @@ class DeviceKernel:
             configuration, ctypes.addressof(addresses), numbers, ordinal, call
         )
         driver.synchronize(configuration.stream, ordinal, call)
+        lines.write_running()
         self._packing.release(packed)
         if loaded.report is None:
             return list(found)

@@ -13,20 +13,22 @@ from .types import ArrayType
 if TYPE_CHECKING:
     from .ir import Program
     from .llvm.compiled import HostKernel
+    from .printed import Printed
     from .types import ScalarType
 
 _FORMAT: Final = "emucuda host code 2"
 
 
-def host_image(kernel: HostKernel, report: Any) -> bytes:
+def host_image(kernel: HostKernel, report: Any, printed: Printed | None = None) -> bytes:
     """Return the image of a kernel, which must be kept as long as the image is loaded.
 
-    `report`, an array of ``c_int32`` or None, receives what a thread reports.
+    `report`, an array of ``c_int32`` or None, receives what a thread reports; `printed`
+    what it prints.
     """
     program = kernel.program
     entry = ctypes.cast(kernel.run, ctypes.c_void_p).value
     where = ctypes.addressof(report) if report is not None else 0
-    outside = {"report": where}
+    outside = {"report": where, "printed": printed.address if printed else 0}
     words = [
         f"{program.name} {entry:#x} {program.shared_bytes} {kernel.frame_size} {where:#x}",
         *(

@@ -328,6 +328,14 @@ class Check:
 
 
 @dataclass(eq=False)
+class Print:
+    """A line: texts, and numbers that are bools or 64 bits wide."""
+
+    parts: tuple[str | Expression, ...]
+    line: int  # its number in the program's
+
+
+@dataclass(eq=False)
 class Barrier:
     """A barrier for all threads of the block."""
 
@@ -376,6 +384,7 @@ Statement = (
     | Check
     | Raise
     | Assert
+    | Print
     | Barrier
     | Fence
     | BarrierVote
@@ -413,4 +422,6 @@ class Program:
     has_votes: bool = False  # whether barriers count predicates
     # what threads may report, by their numbers from 1 on: element accesses, exceptions
     places: list[Place] = field(default_factory=list)
+    # what print() writes: texts, and types of numbers
+    lines: list[tuple[str | ScalarType, ...]] = field(default_factory=list)
     variables: dict[str, list[Slot]] = field(default_factory=dict)  # name -> its slots

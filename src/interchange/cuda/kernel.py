@@ -22,6 +22,7 @@ from .consumer import Use, is_settled, may_be_another
 from .debugging import reported_error
 from .device_launch import DeviceKernel, find_ordinal
 from .errors import refuse
+from .printed import Printed, write
 from .races import RACE_WORD, Shadow, race_error
 from .repeating import Repeater
 from .source import Source
@@ -226,6 +227,9 @@ class Kernel:
         packing = self._packing_of(compiled.program)
         packed = packing.pack(passed)
         outside = {}
+        printed = Printed(compiled.program, compiled.take) if compiled.take else None
+        if printed:
+            outside["printed"] = printed.address
         if compiled.granules is not None:
             arrays = [each.array for each in passed]
             shared = compiled.program.shared_bytes + configuration.shared_bytes
@@ -233,6 +237,8 @@ class Kernel:
             outside["races"] = shadow.address
         code, words = host_launch.run(compiled, configuration, packed, outside)
         packing.release(packed)
+        if printed:
+            write(printed.texts())
         self._refuse_report(compiled.program, words or [-code], configuration)
         return compiled
 

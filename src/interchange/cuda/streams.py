@@ -18,6 +18,8 @@ from interchange._types.devices import Device
 from interchange._types.errors import ArgumentError, DriverUnavailableError, StreamError, show
 from interchange.abi.dlpack import DLDeviceType
 
+from .printed import write_running
+
 _FIRST: Final = (DLDeviceType.kDLCUDA, 0)
 _NO_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING
 _MILLISECONDS: Final = 1e3  # in a second
@@ -93,6 +95,8 @@ class DeviceStream(Stream):
     def synchronize(self) -> None:
         """Block the host until all enqueued work is done."""
         self._driver.synchronize(self.handle, self.ordinal, "stream.synchronize()")
+        write_running()
+        write_running()
 
     def __del__(
         self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
@@ -177,6 +181,7 @@ class DeviceEvent(Event):
     def synchronize(self) -> None:
         """Block the host until the event is complete."""
         self._ask("cuEventSynchronize", "event.synchronize()", self.handle)
+        write_running()
 
     def query(self) -> bool:
         """Return whether the event is complete."""
@@ -224,6 +229,7 @@ def synchronize_stream(handle: int, call: str) -> None:
     driver = find_driver(call)
     if driver is not None:
         driver.synchronize(handle, driver.current_device(call), call)
+        write_running()
 
 
 def synchronize() -> None:
@@ -238,6 +244,7 @@ def synchronize() -> None:
     driver = find_driver(call)
     if driver is not None:
         driver.synchronize_device(driver.current_device(call), call)
+        write_running()
 
 
 def stream() -> Stream:

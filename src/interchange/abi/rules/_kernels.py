@@ -85,6 +85,8 @@ KERNELS: Final = (
          "pass the mask of the lanes that reach the call", "PTX ISA, shfl.sync"),
     Rule("CPY-WARP-3", "the lanes in a mask call the same function of warps, with the same mask",
          "move it out of the branch that only some of the lanes take", "PTX ISA, shfl.sync"),
+    Rule("CPY-PRINT-1", "print() takes up to 32 numbers, which are not complex, and literal texts",
+         "print each number by its name", "Numba for CUDA"),
     Rule("CPY-RACE-1", "two threads access one element, and one of them writes, only if a barrier"
          " orders them, or if both accesses are atomic", "call cuda.syncthreads() between them",
          "Compute Sanitizer, Racecheck"),

@@ -34,6 +34,7 @@ from interchange.cuda.ir import (
     Loop,
     Math,
     Part,
+    Print,
     Raise,
     Read,
     Rounds,
@@ -47,7 +48,7 @@ from interchange.cuda.ir import (
 from interchange.cuda.races import READ, WRITE
 from interchange.cuda.types import PART_OF
 
-from . import arithmetic, atomics, debugging, memory, warps
+from . import arithmetic, atomics, debugging, memory, printing, warps
 from .registers import from_memory, memory_type, to_memory, value_type
 
 if TYPE_CHECKING:
@@ -129,6 +130,10 @@ class Code:
 
     def leave(self) -> None:
         """End the thread."""
+        raise NotImplementedError
+
+    def print_line(self, node: Print, values: list[Any]) -> None:
+        """Print a line with numbers."""
         raise NotImplementedError
 
     def fail(self, place: int) -> None:
@@ -365,6 +370,7 @@ class Code:
         Inlined: _write_inlined,
         Raise: debugging.write_raise,
         Assert: debugging.write_assert,
+        Print: printing.write_print,
         Check: memory.check,
         Barrier: _write_barrier,
         Fence: atomics.fence,

@@ -16,6 +16,7 @@ import llvmlite.binding as llvm
 
 from . import cache
 from .fission import host_module
+from .printing import write_take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,6 +103,8 @@ class HostKernel:
         Size of a thread's coroutine frame [bytes], 0 if threads do not wait.
     pieces : list of Piece
         Other memory that a block uses.
+    take : callable or None
+        See `interchange.cuda.printing.Printed`; None if it prints nothing.
     granules : dict or None
         See `races.Watch`; None if races are not found.
     """
@@ -118,6 +121,8 @@ class HostKernel:
         with locked():
             self._host = this_host()
             module, code = host_module(program, checks=checks, races=races)
+            if program.lines:
+                write_take(module)
             self.pieces = code.pieces
             self.granules: dict[int, int] | None = code.watch and code.watch.granules
             usual = _LEVEL_OF_COROUTINES if code.is_coroutine else _LEVEL
@@ -129,6 +134,7 @@ class HostKernel:
         pointer, size = ctypes.c_void_p, ctypes.c_int64
         kinds = (pointer, pointer, size, size, pointer)
         self.run: Any = self._function("run", ctypes.c_int32, *kinds)
+        self.take: Any = self._function("take_printed", pointer, pointer) if program.lines else None
         self.frame_size: int = int(self._function("frame_size", size)())
 
     @property

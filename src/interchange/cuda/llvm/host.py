@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from interchange.cuda.types import ArrayType
 
-from . import debugging, warps
+from . import debugging, printing, warps
 from .code import Code
 from .races import Watch
 from .registers import I1, I8, I32, I64, POINTER, from_memory, memory_type
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.cuda.intrinsics import Intrinsic
-    from interchange.cuda.ir import ArrayValue, BarrierVote, Program, WarpCall
+    from interchange.cuda.ir import ArrayValue, BarrierVote, Print, Program, WarpCall
     from interchange.cuda.types import ScalarType
 
 SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
@@ -204,6 +204,10 @@ class HostCode(Code):
             self.b.branch(self._final)
         else:
             self.b.ret_void()
+
+    def print_line(self, node: Print, values: list[Any]) -> None:
+        """Add a line to those that the launch writes."""
+        printing.print_on_host(self, node, values)
 
     def fail(self, place: int) -> None:
         """Report the position, and end the thread."""

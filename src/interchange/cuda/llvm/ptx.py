@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
-from . import cache, debugging, warps_ptx
+from . import cache, debugging, printing, warps_ptx
 from .code import Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interchange.cuda.intrinsics import Intrinsic
-    from interchange.cuda.ir import ArrayValue, BarrierVote, Program, WarpCall
+    from interchange.cuda.ir import ArrayValue, BarrierVote, Print, Program, WarpCall
     from interchange.cuda.types import ScalarType
 
 TRIPLE: Final = "nvptx64-nvidia-cuda"
@@ -59,6 +59,7 @@ class PtxCode(Code):
         function.calling_convention = "ptx_kernel"
         super().__init__(program, module, function)
         self._shared: dict[int | None, Any] = {}  # offset, None for dynamic -> pointer
+        self.texts: dict[str, Any] = {}
         take_arguments(self, list(function.args))
         self._status = function.args[-1] if checks else None
 
@@ -123,6 +124,10 @@ class PtxCode(Code):
     def leave(self) -> None:
         """Return."""
         self.b.ret_void()
+
+    def print_line(self, node: Print, values: list[Any]) -> None:
+        """Print by ``vprintf``."""
+        printing.print_on_device(self, node, values)
 
     def fail(self, place: int) -> None:
         """Report the position, and end the thread."""
