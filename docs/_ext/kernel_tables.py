@@ -65,7 +65,7 @@ def intrinsic_rows() -> str:
     for name, row in _intrinsics():
         if isinstance(row, intrinsics.Registers):
             rows.append((f"`{name}.x`, `.y`, `.z`", row.doc))
-        elif isinstance(row, intrinsics.Register):
+        elif isinstance(row, intrinsics.LaneRegister):
             rows.append((f"`{name}`", row.doc))
         elif isinstance(row, intrinsics.Intrinsic):
             given = ", ".join(map(str, row.parameters))

@@ -206,6 +206,26 @@ def test_a_block_may_end_within_a_warp(run):
     assert out[3].tolist() == [1] * 40
 
 
+@cuda.jit
+def numbers(out):
+    i, j = cuda.grid(2)
+    out[0, j, i] = cuda.laneid
+    out[1, j, i] = cuda.lanemask_lt()
+    out[2, j, i] = cuda.clz(j)
+
+
+def test_lanes_without_functions_that_wait(run):
+    """In blocks of two axes, several of them."""
+    out = np.zeros((3, 12, 20), np.int64)
+
+    run(numbers, (10, 4), out, grid=(2, 3))
+
+    lane = np.tile(lanes(40).reshape(4, 10), (3, 2))
+    assert out[0].tolist() == lane.tolist()
+    assert out[1].tolist() == ((1 << lane) - 1).tolist()
+    assert out[2, :, 0].tolist() == [64 - k.bit_length() for k in range(12)]
+
+
 # ---------------------------------------------------------------- votes and matches
 
 

@@ -14,7 +14,7 @@ from interchange._types.errors import show
 
 from . import ir, known, memory, tuples, views
 from .context import Context, Object, Values
-from .intrinsics import AXES, Register
+from .intrinsics import AXES, LaneRegister, Register
 from .operators import literal_type, typed_binary, typed_comparison
 from .source import MISSING
 from .types import BY_NAME, PART_OF, bool_, int32, intp
@@ -413,6 +413,8 @@ class Expressions(Context):
 
 def outer(value: Any) -> Value:
     """Return the meaning of an outer object in a kernel: a special register, or an object."""
+    if isinstance(value, LaneRegister):
+        return ir.Lane(int32)
     if isinstance(value, Register):
         return ir.Special(int32, value.name, AXES.index(value.axis))
     return Object(value)

@@ -61,6 +61,24 @@ class Registers:
         return f"cuda.{self.name}"
 
 
+class LaneRegister:
+    """The special register ``laneid``, which has no axes."""
+
+    __slots__ = ("doc", "name")
+
+    doc: str
+    name: str
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name, self.doc = name, doc
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}"
+
+    def __index__(self) -> int:  # noqa: PLE0305 - it raises
+        _refuse(self.name)
+
+
 class Intrinsic:
     """A function that can be called in kernels only.
 

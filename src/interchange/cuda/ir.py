@@ -171,6 +171,13 @@ class Special:
 
 
 @dataclass(frozen=True, eq=False)
+class Lane:
+    """The index of the thread in its warp."""
+
+    type: ScalarType
+
+
+@dataclass(frozen=True, eq=False)
 class Math:
     """A function of the standard library's `math`."""
 
@@ -236,6 +243,7 @@ Expression = (
     | Element
     | Extent
     | Special
+    | Lane
     | Math
     | Call
     | Atomic

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import ir
 from .context import Values
-from .intrinsics import Intrinsic, Register
+from .intrinsics import Intrinsic, LaneRegister
 from .types import PART_OF, bool_, int32, uint32
 
 if TYPE_CHECKING:
@@ -30,21 +30,6 @@ MOST_MATCHED: Final = 64  # [bits]
 _NAMED: Final = "a mask names lanes of the warp that have ended, or that the block does not have"
 _LEFT_OUT: Final = "a mask does not name the lane that passes it"
 _STUCK: Final = "lanes of a warp wait for others, which wait elsewhere"
-
-
-class Lane(Register):
-    """The special register ``laneid``, which has no axes."""
-
-    __slots__ = ("doc",)
-
-    doc: str
-
-    def __init__(self, name: str, doc: str) -> None:
-        super().__init__(name, "x")
-        self.doc = doc
-
-    def __repr__(self) -> str:
-        return f"cuda.{self.name}"
 
 
 class WarpFunction(Intrinsic):
@@ -72,7 +57,7 @@ class BarrierVote(Intrinsic):
         self.operation = name.removeprefix("syncthreads_")
 
 
-laneid: Final = Lane("laneid", "Index of the thread in its warp, 0 to 31.")
+laneid: Final = LaneRegister("laneid", "Index of the thread in its warp, 0 to 31.")
 lanemask_lt: Final = Intrinsic(
     "lanemask_lt", "Return the mask of all lanes below that of the thread."
 )
@@ -263,7 +248,7 @@ def _below(reader: Any, node: ast.Call) -> ir.Expression:
 
 def _lane() -> ir.Expression:
     """Return the lane of the thread."""
-    return ir.Special(int32, laneid.name, 0)
+    return ir.Lane(int32)
 
 
 def _block_vote(reader: Any, node: ast.Call, function: BarrierVote) -> ir.Expression:

@@ -31,6 +31,7 @@ from interchange.cuda.ir import (
     If,
     Inlined,
     Jump,
+    Lane,
     Loop,
     Math,
     Part,
@@ -102,6 +103,10 @@ class Code:
 
     def fence(self, name: str) -> None:
         """Order memory accesses."""
+        raise NotImplementedError
+
+    def lane(self) -> Any:
+        """Return the index of the thread in its warp."""
         raise NotImplementedError
 
     def barrier_vote(self, node: BarrierVote) -> Any:
@@ -383,6 +388,7 @@ class Code:
         Read: _compute_read,
         Argument: _compute_argument,
         Special: _compute_special,
+        Lane: warps.lane,
         Extent: _compute_extent,
         Complex: _compute_complex,
         Part: _compute_part,

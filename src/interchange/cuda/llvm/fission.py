@@ -155,6 +155,8 @@ class BlockCode(HostCode):
             each = stack.pop()
             if global_axis(each) == 0:
                 continue
+            if isinstance(each, ir.Lane):
+                return False
             if isinstance(each, ir.Special) and each.axis == 0 and each.name in _INDICES:
                 return False
             stack += parts(each)

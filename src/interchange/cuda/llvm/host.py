@@ -155,8 +155,6 @@ class HostCode(Code):
         """Return a parameter."""
         if name == "dynamicShared":
             return self.dynamic_bytes()
-        if name == "laneid":
-            return self.b.and_(self.linear_thread(self.b), I32(warps.WARP - 1))
         return self._specials[3 * SPECIALS.index(name) + axis]
 
     def fence(self, name: str) -> None:
@@ -299,6 +297,10 @@ class HostCode(Code):
         """Wait for the other lanes, and return the results."""
         found: list[Any] = self.lanes.call(node)
         return found
+
+    def lane(self) -> Any:
+        """Return a part of the index of the thread in its block."""
+        return self.b.and_(self.linear_thread(self.b), I32(warps.WARP - 1))
 
     def linear_thread(self, b: Any) -> Any:
         """Return the index of the thread in its block, x fastest."""

@@ -68,8 +68,6 @@ class PtxCode(Code):
         if name == "dynamicShared":
             kind = ir.FunctionType(I32, [])
             return self.b.asm(kind, "mov.u32 $0, %dynamic_smem_size;", "=r", [], side_effect=False)
-        if name == "laneid":
-            return self.call("llvm.nvvm.read.ptx.sreg.laneid", I32, [])
         register = f"llvm.nvvm.read.ptx.sreg.{_SPECIAL[name]}.{'xyz'[axis]}"
         return self.call(register, I32, [])
 
@@ -81,6 +79,10 @@ class PtxCode(Code):
         """Order memory accesses."""
         function = f"llvm.nvvm.membar.{_FENCES[name]}"
         self.b.call(self.declared(function, ir.VoidType(), []), [])
+
+    def lane(self) -> Any:
+        """Return the value of a special register."""
+        return self.call("llvm.nvvm.read.ptx.sreg.laneid", I32, [])
 
     def barrier_vote(self, node: BarrierVote) -> Any:
         """Wait at barrier 0, and return what the threads count."""

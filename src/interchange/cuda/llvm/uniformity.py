@@ -26,8 +26,9 @@ _UNIFORM: Final = (
 _OF_BLOCKS: Final = frozenset({"blockIdx", "blockDim", "gridDim"})
 _DO_NOT_WAIT: Final = frozenset({
     "Constant", "Read", "Argument", "Cast", "Binary", "Unary", "Element", "Extent", "Special",
-    "Math", "Complex", "Part", "Rounds", "Store", "StoreElement", "If", "Loop", "Unrolled", "Jump",
-    "Inlined", "Check", "Assert", "Barrier", "Fence", "Atomic", "ArrayValue", "View", "Slot",
+    "Lane", "Call", "Math", "Complex", "Part", "Rounds", "Store", "StoreElement", "If", "Loop",
+    "Unrolled", "Jump", "Inlined", "Check", "Assert", "Barrier", "Fence", "Atomic",
+    "ArrayValue", "View", "Slot",
 })  # fmt: skip
 """Names of nodes after which a thread goes on, or waits at a barrier of the block."""
 

@@ -20,7 +20,7 @@ from .registers import I1, I32, I64, POINTER
 from .warps_ptx import as_bits, from_bits
 
 if TYPE_CHECKING:
-    from interchange.cuda.ir import BarrierVote, WarpCall
+    from interchange.cuda.ir import BarrierVote, Lane, WarpCall
 
 WARP: Final = 32
 KINDS, MASKS, SITES, VALUES, COPY, PRESENT = 0, 128, 256, 384, 640, 896
@@ -160,6 +160,11 @@ class Lanes:
             return [true]
         all_, any_ = b.icmp_unsigned("==", true, present), b.icmp_unsigned("!=", true, I32(0))
         return [{"all": all_, "any": any_, "eq": b.or_(all_, b.not_(any_))}[operation]]
+
+
+def lane(code: Any, _: Lane) -> Any:
+    """Return the index of the thread in its warp."""
+    return code.lane()
 
 
 def call(code: Any, node: WarpCall) -> None:

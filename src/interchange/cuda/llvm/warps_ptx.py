@@ -60,7 +60,7 @@ def call(code: Any, node: WarpCall) -> list[Any]:
 
 def _check(code: Any, node: WarpCall, mask: Any) -> None:
     """In debug mode, end the thread if its mask leaves it out, or names absent lanes."""
-    own = code.b.shl(I32(1), code.special("laneid", 0))
+    own = code.b.shl(I32(1), code.lane())
     is_named = code.b.icmp_unsigned("!=", code.b.and_(mask, own), I32(0))
     debugging.require(code, is_named, node.places[0])
     if node.operation != "syncwarp":
