@@ -339,7 +339,7 @@ def test_attributes_of_a_kernel(cuda, kernels):
     assert found[4] > 0
     assert found[5] == found[6] == 90
     assert cuda.cuFuncGetAttribute(dynamic, function) == 100
-    assert cuda.code("cuFuncSetAttribute", function, dynamic, 49152) == "INVALID_VALUE"
+    assert cuda.code("cuFuncSetAttribute", function, dynamic, 232448) == "INVALID_VALUE"
 
 
 def test_parameters_of_a_kernel(cuda, kernels):

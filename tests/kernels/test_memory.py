@@ -416,3 +416,39 @@ def test_an_array_in_a_tuple_is_read_only_where_it_is_written():
     assert out[0] == 3
     with pytest.raises(ix.ReadOnlyError, match=r"argument 'pair'.*\[CPY-ARG-2\]"):
         put[1, 1]((b"abc", 3))
+
+
+@cuda.jit
+def last_of_all(out):
+    static = cuda.shared.array(64, float64)
+    dynamic = cuda.shared.array(0, np.uint8)
+    t = cuda.threadIdx.x
+    static[t] = t
+    dynamic[dynamic.size - 1 - t] = t + 1
+    cuda.syncthreads()
+    out[t] = dynamic.shape[0] + dynamic[dynamic.size - 1 - t] - static[t] + dynamic.ndim
+
+
+MOST = 227 * 1024
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [256, 48 * 1024, 100_000, MOST - 512])
+def test_dynamic_shared_memory_may_be_large(size, where):  # noqa: ARG001 - the device
+    """Above 48 KiB the driver is asked for it; launches are repeated with other sizes."""
+    for dynamic in (size, 64, size, size):
+        out = cuda.to_device(np.zeros(8))
+        last_of_all[1, 8, None, dynamic](out)
+
+        assert np.asarray(out.to_device("cpu")).tolist() == [dynamic + 2.0] * 8
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+def test_more_shared_memory_than_a_block_has_is_refused(where):  # noqa: ARG001 - the device
+    """Static arrays count, too."""
+    out = cuda.to_device(np.zeros(8))
+    for size, rule in ((MOST - 511, "CPY-LAUNCH-2"), (MOST + 1, "CPY-LAUNCH-1")):
+        with pytest.raises(ix.ArgumentError, match=rf"\[{rule}\]"):
+            last_of_all[1, 8, None, size](out)

@@ -276,9 +276,9 @@ def shares(x):
 def test_shared_memory_that_a_block_does_not_have_is_refused():
     """The limit applies to the kernel's arrays and the launch together."""
     x = cuda.to_device(np.zeros(1, "f4"))
-    shares[1, 1, None, 44 * 1024](x)
+    shares[1, 1, None, 223 * 1024](x)
     with pytest.raises(ix.ArgumentError, match=r"\[CPY-LAUNCH-2\]"):
-        shares[1, 1, None, 44 * 1024 + 4](x)
+        shares[1, 1, None, 223 * 1024 + 4](x)
 
 
 def test_a_read_only_array_is_not_written():

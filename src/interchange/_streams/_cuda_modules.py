@@ -123,6 +123,14 @@ def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> int
     return int(function)
 
 
+def allow_shared(driver: CudaDriver, function: int, size: int) -> int:
+    """Let blocks of a kernel have dynamic shared memory above 48 KiB; return the driver's code."""
+    attribute = driver.api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    with driver.unnoticed():
+        (error,) = driver.api.cuFuncSetAttribute(function, attribute, size)
+    return int(error)
+
+
 def error_name(driver: CudaDriver, code: int) -> str:
     """Return the name of the error code of a call."""
     found: Any = driver.api.CUresult(code)

@@ -23,7 +23,9 @@ MOST_THREADS: Final = 1024
 MOST_BLOCK: Final = (1024, 1024, 64)
 MOST_GRID: Final = (2**31 - 1, 65535, 65535)
 MOST_SHARED: Final = 48 * 1024
-"""Shared memory of a block, with arrays of the kernel [bytes]: supported by every GPU."""
+"""Shared memory of a block in arrays of the kernel [bytes]: supported by every GPU."""
+MOST_DYNAMIC: Final = 227 * 1024
+"""The same with dynamic shared memory, of GPUs of compute capability 9.0 and later."""
 _MOST_PARTS: Final = 4
 
 
@@ -78,10 +80,17 @@ def read_configuration(given: Any, call: str) -> Configuration:
         return Configuration(grid, block)
     stream = check_stream(parts[2], call)
     shared_bytes = parts[3] if len(parts) == _MOST_PARTS else 0
-    if not _is_index(shared_bytes) or not 0 <= as_index(shared_bytes) <= MOST_SHARED:
-        what = f"shared_bytes={show(shared_bytes)}, where 0 to {MOST_SHARED} is possible"
+    if not _is_index(shared_bytes) or not 0 <= as_index(shared_bytes) <= MOST_DYNAMIC:
+        what = f"shared_bytes={show(shared_bytes)}, where 0 to {MOST_DYNAMIC} is possible"
         raise ArgumentError(call, what, "CPY-LAUNCH-1")
     return Configuration(grid, block, stream, parts[2], as_index(shared_bytes))
+
+
+def check_shared(size: int, call: str) -> None:
+    """Refuse more shared memory than a block has on any GPU [bytes]."""
+    if size > MOST_DYNAMIC:
+        what = f"{size} bytes of shared memory, where a block has {MOST_DYNAMIC}"
+        raise ArgumentError(call, what, "CPY-LAUNCH-2", "name less of it")
 
 
 def _is_index(given: Any) -> bool:

@@ -21,7 +21,7 @@ from interchange.abi.dlpack import DLDeviceType
 
 from . import printed as lines
 from .arguments import Packing
-from .configuration import MOST_SHARED
+from .configuration import MOST_DYNAMIC, MOST_SHARED
 from .debugging import WORDS
 
 if TYPE_CHECKING:
@@ -135,6 +135,13 @@ class DeviceKernel:
         code: int = calls.launch(loaded.function, *grid, *block, shared_bytes, stream, place, None)
         return code
 
+    def _allow_shared(self, driver: Any, loaded: _Loaded, configuration: Configuration) -> int:
+        """Ask for shared memory above what blocks have by default; return the driver's code."""
+        size = self.program.shared_bytes + configuration.shared_bytes
+        if size <= MOST_SHARED or size > MOST_DYNAMIC:
+            return 0
+        return modules.allow_shared(driver, loaded.function, configuration.shared_bytes)
+
     def _launch_carefully(
         self,
         configuration: Configuration,
@@ -153,12 +160,14 @@ class DeviceKernel:
                 where = self._check_stream(driver, configuration.stream, numbers, ordinal, call)
             known = context in self._by_context
             loaded = self._load_in(driver, context, where, call)
-            code = self._enqueue(loaded, configuration, place)
+            code = self._allow_shared(driver, loaded, configuration)
+            code = code or self._enqueue(loaded, configuration, place)
             name = modules.error_name(driver, code) if code else ""
             if known and name in _LOST:  # another context has the handle of a destroyed one
                 del self._by_context[context]
                 loaded = self._load_in(driver, context, where, call)
-                code = self._enqueue(loaded, configuration, place)
+                code = self._allow_shared(driver, loaded, configuration)
+                code = code or self._enqueue(loaded, configuration, place)
         if code:
             self._refuse(driver, configuration, code, call)
         self.by_ordinal[where] = loaded
@@ -193,7 +202,7 @@ class DeviceKernel:
             raise StreamError(call, what, "DLP-STREAM-8")
         size = self.program.shared_bytes + configuration.shared_bytes
         if size > MOST_SHARED:
-            what = f"{size} bytes of shared memory, where a block has {MOST_SHARED}"
+            what = f"{size} bytes of shared memory, which a block of this GPU does not have"
             raise ArgumentError(call, what, "CPY-LAUNCH-2", "name less of it")
         if name == _TOO_LARGE:
             what = f"the registers of a block of {configuration.block} threads do not fit"

@@ -17,7 +17,7 @@ from interchange._types.errors import ArgumentError, ExchangeError, InterchangeE
 from . import host_launch
 from .arguments import Packing, check_writable, form_of, is_plain, leaves, pass_any, pass_number
 from .arrays import UntypedArray
-from .configuration import read_configuration, read_line
+from .configuration import check_shared, read_configuration, read_line
 from .consumer import Use, is_settled, may_be_another
 from .debugging import reported_error
 from .device_launch import DeviceKernel, find_ordinal
@@ -224,6 +224,7 @@ class Kernel:
             synchronize_stream(configuration.stream, call)
         compiled = self.compile(*(each.type for each in passed))
         check_writable(passed, compiled.program.writes, self._source.parameters, call)
+        check_shared(compiled.program.shared_bytes + configuration.shared_bytes, call)
         packing = self._packing_of(compiled.program)
         packed = packing.pack(passed)
         outside = {}
@@ -231,7 +232,7 @@ class Kernel:
         if printed:
             outside["printed"] = printed.address
         if compiled.granules is not None:
-            arrays = [each.array for each in passed]
+            arrays = [each.array for each in leaves(passed)]
             shared = compiled.program.shared_bytes + configuration.shared_bytes
             shadow = Shadow(arrays, compiled.granules, shared)
             outside["races"] = shadow.address

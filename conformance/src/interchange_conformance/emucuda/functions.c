@@ -54,7 +54,7 @@ API cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int 
     CONTEXT(context);
     KERNEL(kernel, function);
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-        bool fits = value >= 0 && (size_t)value + kernel->shared <= MAX_SHARED;
+        bool fits = value >= 0 && (size_t)value + kernel->shared <= MAX_SHARED_OPTIN;
         REQUIRE(fits, CUDA_ERROR_INVALID_VALUE);
         kernel->dynamic = value;
         return CUDA_SUCCESS;

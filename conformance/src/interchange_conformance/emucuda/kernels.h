@@ -99,6 +99,7 @@ struct launch { /* never changed: clones of an operation share it */
 
 #define MAX_THREADS 1024
 #define MAX_SHARED 49152 /* [bytes] of a block */
+#define MAX_SHARED_OPTIN 232448 /* the same where cuFuncSetAttribute asked for it */
 #define MAX_AXES 64
 #define WORK_OWN 3 /* items of `work` that every kernel has */
 
