@@ -76,10 +76,14 @@ class _Parallel(llvm_ir.IRBuilder):  # type: ignore[misc]
     """A builder whose accesses to memory do not depend on those of other threads."""
 
     group: Any = None
+    kept_whole: Any = None  # metadata of loops that are not unrolled: those of a block
 
     def _insert(self, instruction: Any) -> None:
         """Insert an instruction."""
         super()._insert(instruction)
+        is_jump = instruction.opname == "br" and len(instruction.operands) == 1
+        if self.group is None and is_jump and instruction.operands[0].is_terminated:  # of a loop
+            instruction.set_metadata("llvm.loop", self.kept_whole())
         if self.group is not None and instruction.opname in {"load", "store"}:
             instruction.set_metadata("llvm.access.group", self.group)
 
@@ -96,8 +100,10 @@ class BlockCode(HostCode):
             module, llvm_ir.FunctionType(llvm_ir.VoidType(), kinds), "blocks"
         )
         function.linkage = "internal"
+        function.attributes.add("noinline")
         Code.__init__(self, program, module, function)
         self.b = _Parallel(self.start)
+        self.b.kept_whole = lambda: self._properties("llvm.loop.unroll.disable")
         rest = list(function.args[len(flat) :])
         self._extents = rest[:6]  # of block and grid
         self._first, self._last, self._shared, self._status, self._work = rest[6:]
@@ -108,6 +114,8 @@ class BlockCode(HostCode):
         self._regions = walk_regions(found.body)
         self._classify()
         self._is_collapsed = not program.has_barrier and self._uses_grid_only()
+        used = {each.axis for each in walk(program.body) if isinstance(each, ir.Special)}
+        self._is_flat = not used & {1, 2}  # rows are alike
         self._origin: list[Any] = []  # of the block, or of its first thread in the grid
         self._thread: list[Any] = []
         self._end: Any = None
@@ -303,7 +311,8 @@ class BlockCode(HostCode):
         def row(kz: Any, ky: Any) -> None:
             self._thread = [I64(0), ky, kz]
             low, high = self._interval(guards, first, last)
-            line = self.b.mul(self.b.add(ky, self.b.mul(kz, y)), x)
+            number = ky if self._is_flat else self.b.add(ky, self.b.mul(kz, y))
+            line = self.b.mul(number, x)
 
             def thread(kx: Any) -> None:
                 self._thread = [kx, ky, kz]
@@ -311,7 +320,10 @@ class BlockCode(HostCode):
 
             self._loop(low, high, thread, ids=ids)
 
-        self._loop(I64(0), z, lambda kz: self._loop(I64(0), y, lambda ky: row(kz, ky)))
+        if self._is_flat:
+            self._loop(I64(0), self.b.mul(y, z), lambda ky: row(I64(0), ky))
+        else:
+            self._loop(I64(0), z, lambda kz: self._loop(I64(0), y, lambda ky: row(kz, ky)))
 
     def _is_parallel(self, body: list[ir.Statement]) -> bool:
         """Whether no memory is that of one thread after the other."""
@@ -322,10 +334,12 @@ class BlockCode(HostCode):
     def _parallel(self) -> tuple[Any, Any]:
         """Return metadata of accesses that do not depend on other threads, and of their loop."""
         group = _distinct(self.module, [], is_loop=False)
-        name = llvm_ir.MetaDataString(self.module, "llvm.loop.parallel_accesses")
-        return group, _distinct(
-            self.module, [self.module.add_metadata([name, group])], is_loop=True
-        )
+        return group, self._properties("llvm.loop.parallel_accesses", group)
+
+    def _properties(self, name: str, *values: Any) -> Any:
+        """Return metadata of a loop."""
+        text = llvm_ir.MetaDataString(self.module, name)
+        return _distinct(self.module, [self.module.add_metadata([text, *values])], is_loop=True)
 
     def _interval(self, guards: list[Guard], first: Any, last: Any) -> tuple[Any, Any]:
         """Return the first and the last thread of a row for which all guards are true."""

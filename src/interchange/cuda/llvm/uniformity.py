@@ -40,44 +40,47 @@ class Region:
     body: list[ir.Statement]
 
 
+_LEAVES: Final = (ir.Slot, ir.Constant, ir.Argument, ir.Special)
+_PLAIN: Final = frozenset({"type", "name", "operator", "place", "line", "kind", "shape", "data"})
 _names: Final[dict[Any, tuple[str, ...] | None]] = {}
+"""Kind of nodes -> the fields that hold nodes; None for other objects."""
 
 
 def _fields(kind: Any) -> tuple[str, ...] | None:
-    """Return the names of the fields of a kind of nodes, None for other objects."""
+    """Return the fields of a kind of nodes that hold nodes."""
     if kind not in _names:
-        without = {"type", "name", "operator", "place", "line", "kind"}
-        _names[kind] = None
-        if is_dataclass(kind):
-            _names[kind] = tuple(each.name for each in fields(kind) if each.name not in without)
+        all_of_it = fields(kind) if is_dataclass(kind) and kind not in _LEAVES else ()
+        found = tuple(each.name for each in all_of_it if each.name not in _PLAIN)
+        _names[kind] = found if is_dataclass(kind) else None
     return _names[kind]
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield the nodes in a node or list, at any depth, and slots."""
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        kind = type(found)
+        if kind is list or kind is tuple:
+            stack += found
+            continue
+        names = _names[kind] if kind in _names else _fields(kind)
+        if names is not None:
+            yield found
+            stack += [getattr(found, name) for name in names]
 
 
 def parts(node: Any) -> list[Any]:
     """Return the nodes of a program that are directly in one; a slot has none."""
     found: list[Any] = []
-    for name in _fields(type(node)) or ():
-        _add_nodes(getattr(node, name), found)
-    return found
-
-
-def _add_nodes(value: Any, found: list[Any]) -> None:
-    """Add a node, or the nodes in lists of them."""
-    if isinstance(value, (list, tuple)):
-        for each in value:
-            _add_nodes(each, found)
-    elif _fields(type(value)) is not None:
-        found.append(value)
-
-
-def walk(node: Any) -> Iterator[Any]:
-    """Yield the nodes in a node or list, at any depth, and slots."""
-    stack: list[Any] = []
-    _add_nodes(node, stack)
+    stack = [getattr(node, name) for name in _fields(type(node)) or ()]
     while stack:
-        found = stack.pop()
-        yield found
-        stack += parts(found)
+        value = stack.pop(0)
+        if isinstance(value, (list, tuple)):
+            stack[:0] = value
+        elif _fields(type(value)) is not None:
+            found.append(value)
+    return found
 
 
 def slots_in(node: Any) -> set[ir.Slot]:
