@@ -31,6 +31,7 @@ _NEED_LLVM = (
     "test_ptx.py",
     "test_ptxas.py",
     "test_races.py",
+    "test_random.py",
     "test_repeated_on_host.py",
     "test_rulings.py",
     "test_warps.py",

@@ -26,6 +26,14 @@ def fill(out, value):
 
 
 @cuda.jit
+def block_sizes(out, sizes):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = 3
+        sizes[0], sizes[1] = cuda.gridDim.x, cuda.blockDim.x
+
+
+@cuda.jit
 def number_threads(out):
     x, y, z = cuda.grid(3)
     out[z, y, x] = x + 10 * y + 100 * z + 1000 * cuda.blockIdx.x
@@ -38,6 +46,28 @@ def test_every_element_is_reached(n):
     fill[-(-n // 64), 64](out, 3)
 
     assert (out == 3).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 33, 256, 257, 10_001])
+def test_a_launch_for_a_number_of_threads_chooses_its_sizes(n):
+    """Blocks are whole warps of up to 256 threads, or as large as requested."""
+    for given in ({}, {"tpb": 7}, {"stream": 0, "sharedmem": 16}):
+        out, sizes = np.zeros(n, "i4"), np.zeros(2, "i8")
+        block_sizes.forall(n, **given)(out, sizes)
+
+        assert (out == 3).all()
+        grid, block = sizes
+        assert not n or (grid - 1) * block < n <= grid * block
+        assert not n or block == given.get("tpb", min(256, -(-n // 32) * 32))
+
+
+@pytest.mark.parametrize(
+    "given", [(-1,), (1.5,), (True,), (5, -1), (5, 2000), (5, 1.5), (5, 32, 0, -1), (10**13,)]
+)
+def test_impossible_numbers_of_threads_are_refused(given):
+    """The error is that of a launch."""
+    with pytest.raises(ix.InterchangeError, match=r"block_sizes.forall\(\).*CPY-LAUNCH-1"):
+        block_sizes.forall(*given)
 
 
 def test_three_axes_of_grid_and_block():

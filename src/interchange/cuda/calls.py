@@ -6,7 +6,6 @@ Source: CUDA Python Specification 0.2, "Type Inference", "CUDA Intrinsics"; the 
 
 from __future__ import annotations
 
-import ast
 import math
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ from .operators import typed_math
 from .types import PART_OF, ScalarType, bool_, int32, intp
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable
 
     from .context import Meaning
@@ -137,8 +137,7 @@ class Calls(Expressions):
 
     def _axes(self, node: ast.Call) -> int:
         """Return the number of axes passed to grid()."""
-        given = node.args[0] if len(node.args) == 1 else None
-        number = given.value if isinstance(given, ast.Constant) else None
+        number = memory.folded(self, node.args[0]) if len(node.args) == 1 else None
         if type(number) is not int or number not in {1, 2, 3}:
             self.refuse(node, "the number of axes is 1, 2 or 3", "CPY-CALL-1")
         return number

@@ -41,6 +41,9 @@ class Configuration(NamedTuple):
     shared_bytes: int = 0  # size of dynamic shared memory [bytes]
 
 
+_USUAL_BLOCK: Final = 256
+"""Number of threads of a block, where none is given: it fits with up to 255 registers a thread."""
+_WARP: Final = 32
 _MOST_LINES: Final = 1024  # size of the cache
 _lines: Final[dict[tuple[int, int], Configuration]] = {}
 """One-dimensional configurations, by the numbers of blocks and of threads, exactly ints."""
@@ -80,7 +83,7 @@ def read_configuration(given: Any, call: str) -> Configuration:
         return Configuration(grid, block)
     stream = check_stream(parts[2], call)
     shared_bytes = parts[3] if len(parts) == _MOST_PARTS else 0
-    if not _is_index(shared_bytes) or not 0 <= as_index(shared_bytes) <= MOST_DYNAMIC:
+    if not is_index(shared_bytes) or not 0 <= as_index(shared_bytes) <= MOST_DYNAMIC:
         what = f"shared_bytes={show(shared_bytes)}, where 0 to {MOST_DYNAMIC} is possible"
         raise ArgumentError(call, what, "CPY-LAUNCH-1")
     return Configuration(grid, block, stream, parts[2], as_index(shared_bytes))
@@ -93,7 +96,27 @@ def check_shared(size: int, call: str) -> None:
         raise ArgumentError(call, what, "CPY-LAUNCH-2", "name less of it")
 
 
-def _is_index(given: Any) -> bool:
+def read_line_of(count: Any, block: Any, stream: Any, shared_bytes: Any, call: str) -> Any:
+    """Return the configuration with at least `count` threads, None for 0.
+
+    A block of 0 threads is chosen: 256, or fewer for fewer threads.
+    """
+    if not is_index(count) or as_index(count) < 0:
+        raise ArgumentError(call, f"ntasks={show(count)}", "CPY-LAUNCH-1", "pass 0 or more")
+    count = as_index(count)
+    if not count:
+        return None
+    if type(block) is int and block == 0:
+        block = min(_USUAL_BLOCK, -(-count // _WARP) * _WARP)
+    if not is_index(block) or as_index(block) < 1:
+        raise ArgumentError(call, f"tpb={show(block)}", "CPY-LAUNCH-1", "pass 0 or more")
+    grid = -(-count // as_index(block))
+    if type(stream) is int and stream == 0 and type(shared_bytes) is int and shared_bytes == 0:
+        return read_line((grid, block)) or read_configuration((grid, block), call)
+    return read_configuration((grid, block, stream, shared_bytes), call)
+
+
+def is_index(given: Any) -> bool:
     """Whether an object is an int, and not a bool; an array of one may have the method, too."""
     try:
         if is_bool(given):
@@ -109,7 +132,7 @@ def _read_axes(given: Any, name: str, most: Sequence[int], call: str) -> tuple[i
     if type(given) is int and 1 <= given <= most[0]:
         return given, 1, 1
     axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    if not 1 <= len(axes) <= len(most) or not all(map(_is_index, axes)):
+    if not 1 <= len(axes) <= len(most) or not all(map(is_index, axes)):
         raise ArgumentError(call, f"{name}={show(given)}", "CPY-LAUNCH-1")
     x, y, z = [*map(as_index, axes), 1, 1][:3]
     for size, limit in zip((x, y, z), most, strict=True):

@@ -17,7 +17,7 @@ from interchange._types.errors import ArgumentError, ExchangeError, InterchangeE
 from . import host_launch
 from .arguments import Packing, check_writable, form_of, is_plain, leaves, pass_any, pass_number
 from .arrays import UntypedArray
-from .configuration import check_shared, read_configuration, read_line
+from .configuration import check_shared, read_configuration, read_line, read_line_of
 from .consumer import Use, is_settled, may_be_another
 from .debugging import reported_error
 from .device_launch import DeviceKernel, find_ordinal
@@ -108,6 +108,49 @@ class Kernel:
     def __getitem__(self, configuration: Any) -> Launch:
         found = read_line(configuration)
         return Launch(self, found or read_configuration(configuration, f"{self.__name__}[...]"))
+
+    def forall(
+        self,
+        ntasks: int,
+        tpb: int = 0,
+        stream: Any = 0,
+        sharedmem: int = 0,
+    ) -> Callable[..., None]:
+        """Return a launch with at least a number of threads, along one axis.
+
+        Parameters
+        ----------
+        ntasks : int
+            Number of threads; the kernel has to ignore those above it, in ``cuda.grid(1)``.
+        tpb : int, default 0
+            Number of threads of a block; 0 lets this function choose.
+        stream : int or object, default 0
+            The stream.
+        sharedmem : int, default 0
+            Size of dynamic shared memory per block [bytes].
+
+        Returns
+        -------
+        callable
+            It takes the arguments of the kernel; for 0 threads it does nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from interchange import cuda
+        >>> @cuda.jit
+        ... def doubled(x):
+        ...     i = cuda.grid(1)
+        ...     if i < x.size:
+        ...         x[i] *= 2
+        >>> x = np.arange(5)
+        >>> doubled.forall(len(x))(x)
+        >>> x
+        array([0, 2, 4, 6, 8])
+        """
+        call = f"{self.__name__}.forall()"
+        found = read_line_of(ntasks, tpb, stream, sharedmem, call)
+        return _launch_nothing if found is None else Launch(self, found)
 
     def typed(self, *types: ScalarType | ArrayType) -> Program:
         """Return the typed program for types of arguments."""
@@ -365,6 +408,10 @@ def _settled(value: Any, wanted: ScalarType | ArrayType | None) -> Any:
     if type(value) is not UntypedArray:
         return value
     return value.settled(wanted.element if isinstance(wanted, ArrayType) else None)
+
+
+def _launch_nothing(*_: Any) -> None:
+    """Launch a grid without blocks."""
 
 
 class Launch:
