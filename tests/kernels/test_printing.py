@@ -101,6 +101,14 @@ def test_lines_are_written_before_an_error_is_raised(capsys):
     assert capsys.readouterr().out == "index 9\n"
 
 
+def test_each_launch_prints(capsys):
+    """Also those that the core could repeat."""
+    kernel, x = cuda.jit(waiting), np.zeros(1)
+    for _ in range(5):
+        kernel[1, 1](x, 0)
+    assert capsys.readouterr().out == "before 0\nafter 0\n" * 5
+
+
 def test_another_standard_output_is_used(monkeypatch):
     """As in a notebook."""
 

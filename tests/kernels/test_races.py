@@ -244,3 +244,213 @@ def test_strides_and_several_axes():
     with pytest.raises(RaceError) as caught:
         checked(turned)[1, (3, 3)](np.zeros((3, 3))[::-1, ::-1])
     assert sorted(caught.value.index) == [0, 1]
+
+
+def of_records(pair, points):
+    i = cuda.grid(1)
+    x, n = pair
+    points[i].y = x[i] + n
+    points[0].x = points[i].y
+
+
+def test_arrays_in_tuples_and_fields_of_records():
+    """Two fields are two elements."""
+    points = np.zeros(4, [("x", "i1"), ("y", "f8")])
+
+    with pytest.raises(RaceError) as caught:
+        checked(of_records)[1, 4]((np.arange(4), 2), points)
+
+    assert "points[0].x" in str(caught.value).splitlines()[1]
+    checked(of_records)[1, 1]((np.arange(4), 2), points)
+    assert points[0].tolist() == (2, 2)
+
+
+def twice_as_much(x):
+    row = x[cuda.threadIdx.x]
+    row[0] = row[1] * 2
+
+
+def one_too_far(x):
+    row = x[cuda.threadIdx.x, 1:]
+    row[0] = x[cuda.threadIdx.x - 1, 1] if cuda.threadIdx.x else 0
+
+
+def test_rows_and_slices():
+    """A view is memory of its array."""
+    checked(twice_as_much)[1, 3](np.ones((3, 4)))
+    with pytest.raises(RaceError):
+        checked(one_too_far)[1, 3](np.arange(12.0).reshape(3, 4))
+
+
+# ---------------------------------------------------------------- warps, atomic operations, fences
+
+FULL = 0xFFFFFFFF
+
+
+def neighbours_in_a_warp(x):
+    held = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    for k in range(3):
+        held[t] = t + k
+        cuda.syncwarp()
+        x[t] = held[t ^ 1]
+        cuda.syncwarp()
+
+
+def neighbours_without_the_second_wait(x):
+    held = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    for k in range(3):
+        held[t] = t + k
+        cuda.syncwarp()
+        x[t] = held[t ^ 1]
+
+
+def neighbours_in_two_warps(x):
+    held = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    held[t] = t
+    cuda.syncwarp()
+    x[t] = held[t ^ 32]
+
+
+def half_a_warp(x):
+    held = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    held[t] = t
+    if t < 16:
+        cuda.syncwarp(0xFFFF)
+        x[t] = held[15 - t]
+
+
+def the_other_half(x):
+    held = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    held[t] = t
+    if t < 16:
+        cuda.syncwarp(0xFFFF)
+        x[t] = held[t + 16]
+
+
+def by_way_of_a_third_lane(x):
+    held = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    held[t] = t
+    if t < 2:
+        cuda.syncwarp(0b011)
+    if 0 < t < 3:
+        cuda.syncwarp(0b110)
+    if t == 2:
+        x[0] = held[0]
+
+
+def only_a_shuffle(x):
+    held = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    held[t] = t
+    x[t] = cuda.shfl_sync(FULL, t, 0)
+    x[t] = held[t ^ 1]
+
+
+def counted(x):
+    cuda.atomic.add(x, 0, 1)
+
+
+def counted_and_read(x):
+    cuda.atomic.add(x, 0, 1)
+    if cuda.grid(1) == 1:
+        x[1] = x[0]
+
+
+def counted_then_read(x):
+    held = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        held[0] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(held, 0, 1)
+    cuda.syncthreads()
+    x[cuda.grid(1)] = held[0]
+
+
+def set_without_barrier(x):
+    held = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        held[0] = 0
+    cuda.atomic.add(held, 0, 1)
+    x[cuda.grid(1)] = 0
+
+
+def last_block_sums(x):
+    last = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        x[1 + cuda.blockIdx.x] = 1
+        cuda.threadfence()
+        last[0] = cuda.atomic.add(x, 0, 1)
+    cuda.syncthreads()
+    if last[0] == cuda.gridDim.x - 1 and cuda.threadIdx.x == 1:
+        for k in range(cuda.gridDim.x):
+            x[40] += x[1 + k]
+
+
+def last_block_sums_without_fence(x):
+    last = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        x[1 + cuda.blockIdx.x] = 1
+        last[0] = cuda.atomic.add(x, 0, 1)
+    cuda.syncthreads()
+    if last[0] == cuda.gridDim.x - 1 and cuda.threadIdx.x == 1:
+        for k in range(cuda.gridDim.x):
+            x[40] += x[1 + k]
+
+
+def locked(x):
+    while cuda.atomic.cas(x, 0, 0, 1) != 0:
+        pass
+    cuda.threadfence()
+    x[1] += 1
+    cuda.threadfence()
+    cuda.atomic.exch(x, 0, 0)
+
+
+def unlocked(x):
+    cuda.threadfence()
+    x[1] += 1
+    cuda.threadfence()
+    cuda.atomic.exch(x, 0, 0)
+
+
+ORDERED = [
+    (neighbours_in_a_warp, 1, 64, False),
+    (neighbours_without_the_second_wait, 1, 64, True),
+    (neighbours_in_two_warps, 1, 64, True),
+    (half_a_warp, 1, 32, False),
+    (the_other_half, 1, 32, True),
+    (by_way_of_a_third_lane, 1, 32, False),
+    (only_a_shuffle, 1, 32, True),
+    (counted, 2, 32, False),
+    (counted_and_read, 1, 32, True),
+    (counted_and_read, 3, 1, True),
+    (counted_then_read, 2, 32, False),
+    (set_without_barrier, 1, 32, True),
+    (last_block_sums, 4, 2, False),
+    (last_block_sums_without_fence, 4, 2, True),
+    (locked, 1, 8, False),
+    (locked, 8, 1, False),
+    (locked, 3, 3, False),
+    (unlocked, 1, 2, True),
+    (unlocked, 2, 1, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "blocks", "threads", "is_race"), ORDERED, ids=lambda each: str(each)[:32]
+)
+def test_warps_atomic_operations_and_fences_order_accesses(function, blocks, threads, is_race):
+    """Of functions of warps only syncwarp; an atomic operation after a fence, and one before."""
+    kernel, x = checked(function), np.zeros(64, np.int32)
+
+    if not is_race:
+        kernel[blocks, threads](x)
+        return
+    with pytest.raises(RaceError):
+        kernel[blocks, threads](x)

@@ -7,6 +7,7 @@ its examples).
 from __future__ import annotations
 
 import threading
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
@@ -277,7 +278,7 @@ class Kernel:
         if compiled.granules is not None:
             arrays = [each.array for each in leaves(passed)]
             shared = compiled.program.shared_bytes + configuration.shared_bytes
-            shadow = Shadow(arrays, compiled.granules, shared)
+            shadow = Shadow(arrays, compiled.granules, shared, prod(configuration.grid))
             outside["races"] = shadow.address
         code, words = host_launch.run(compiled, configuration, packed, outside)
         packing.release(packed)

@@ -27,7 +27,8 @@ ENTRY: Final = 96
 REGION: Final = ("offset", "shadow", "shift")
 """Of an array: its distance from the start of its region [bytes], the address of the shadow memory
 of the region, and the binary logarithm of the size of a granule [bytes].  One for each argument of
-the kernel, and one for shared memory."""
+the kernel, and one for shared memory; after them follows the address of two numbers for each block:
+the epoch up to which it released what it did, plus 1, and whether it acquired what others did."""
 RACE_WORD: Final = 7
 """First word of a report about the other access: place, thread, block, both kinds, and indices."""
 MOST_AXES: Final = 9
@@ -68,13 +69,21 @@ class Shadow:
         Argument, or -1 for shared memory -> its smallest access [bytes].
     shared_bytes : int
         Size of shared memory [bytes].
+    blocks : int
+        Number of blocks.
     """
 
     def __init__(
-        self, arrays: Sequence[Array | None], granules: Mapping[int, int], shared_bytes: int
+        self,
+        arrays: Sequence[Array | None],
+        granules: Mapping[int, int],
+        shared_bytes: int,
+        blocks: int,
     ) -> None:
-        table = (ctypes.c_int64 * (len(REGION) * (len(arrays) + 1)))()
-        self._kept: list[Any] = [table]
+        table = (ctypes.c_int64 * (len(REGION) * (len(arrays) + 1) + 1))()
+        released = (ctypes.c_int32 * (2 * blocks))()
+        table[-1] = ctypes.addressof(released)
+        self._kept: list[Any] = [table, released]
         self.address = ctypes.addressof(table)
         spans = sorted(
             (*_span(array), number)

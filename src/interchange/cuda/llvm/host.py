@@ -160,6 +160,8 @@ class HostCode(Code):
     def fence(self, name: str) -> None:
         """Order memory accesses; all threads of a block run on one thread of the machine."""
         self.b.fence("seq_cst", "singlethread" if name == "threadfence_block" else None)
+        if self.watch is not None:
+            self.watch.fence(name)
 
     def shared(self, array: ArrayValue) -> Any:
         """Return an address in the memory of the block."""
@@ -478,7 +480,9 @@ class Blocks:
         """Generate: resume lanes until each has ended or waits at a barrier."""
         run = warps.write_scheduler(self.code)
         records = self._item(self.code.lanes.item)
-        found = self.b.call(run, [records, self.handles, total])
+        watch = self.code.watch
+        states = ir.Constant(POINTER, None) if watch is None else self._item(watch.item)
+        found = self.b.call(run, [records, self.handles, total, states])
         stuck, fine = (self.function.append_basic_block(name) for name in ("stuck", "fine"))
         self.b.cbranch(self.b.icmp_signed("<", found, I64(0)), stuck, fine)
         self.b.position_at_end(stuck)

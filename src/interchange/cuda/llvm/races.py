@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from llvmlite import ir
 
-from interchange.cuda.ir import View
+from interchange.cuda.ir import Fence, View, WarpCall
 from interchange.cuda.races import ATOMIC, ENTRY, MOST_AXES, RACE_WORD, READ, REGION, WRITE
 
 from . import debugging
 from .registers import I1, I32, I64, POINTER, memory_type
+from .uniformity import walk
 
 if TYPE_CHECKING:
     from interchange.cuda.ir import Element
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 _SHARED: Final = -1  # the region of shared memory
 _RECORD: Final = 16  # [bytes]: block + 1 or 0 for none, epoch, thread and clock, place
 _PAIR: Final = 2 * _RECORD
+_ME: Final = [I32, I32, I32, POINTER, POINTER, I1]
+"""Parameters of an access: block + 1, epoch, thread and clock, the state of the thread or null,
+that of the blocks, whether the memory is shared."""
+STATE: Final = 34
+"""Words of the state of a thread: the clocks of the lanes of its warp that it knows, its own among
+them; the clock up to which it has released what it did; whether it has acquired what others did."""
+RELEASED, ACQUIRED = 32, 33
 _THREAD_BITS: Final = 10
 _WARP_BITS: Final = 5
 _CONFLICTS: Final = {WRITE: (WRITE, READ, ATOMIC), READ: (WRITE, ATOMIC), ATOMIC: (WRITE, READ)}
@@ -46,35 +54,47 @@ class _Runtime:
 
     def unordered(self) -> Any:
         """Return: whether a record, its place aside, is of an access that nothing orders before."""
-        # record, block + 1, epoch, thread and clock, clocks that are known or null, is_shared
-        kinds = [POINTER, I32, I32, I32, POINTER, I1]
+        kinds = [POINTER, *_ME]
         function, b = self.function("race.unordered", I1, kinds, inline=True)
-        record, block, epoch, who, clocks, is_shared = function.args
+        record, block, epoch, who, state, blocks, is_shared = function.args
         its_block, its_epoch, its_who = (_word(b, record, k) for k in range(3))
         with b.if_then(b.icmp_unsigned("==", its_block, I32(0))):
             b.ret(I1(0))
         with b.if_then(b.icmp_unsigned("!=", its_block, block)):
-            b.ret(b.not_(is_shared))  # shared memory is that of another block
+            with b.if_then(is_shared):
+                b.ret(I1(0))  # this memory was that of another block
+            with b.if_then(_is_null(b, state)):
+                b.ret(I1(1))
+            mine, its = (b.shl(b.sub(each, I32(1)), I32(1)) for each in (block, its_block))
+            acquired = b.or_(_word(b, blocks, b.add(mine, I32(1))), _word(b, state, ACQUIRED))
+            is_released = b.icmp_unsigned(">", _word(b, blocks, its), its_epoch)
+            b.ret(b.not_(b.and_(is_released, b.icmp_unsigned("!=", acquired, I32(0)))))
         with b.if_then(b.icmp_unsigned("!=", its_epoch, epoch)):
             b.ret(I1(0))
         thread, its_thread = (b.and_(each, I32(1023)) for each in (who, its_who))
         with b.if_then(b.icmp_unsigned("==", its_thread, thread)):
             b.ret(I1(0))
-        warp, its_warp = (b.lshr(each, I32(_WARP_BITS)) for each in (thread, its_thread))
-        is_far = b.icmp_unsigned("!=", warp, its_warp)
-        with b.if_then(b.or_(is_far, b.icmp_unsigned("==", clocks, ir.Constant(POINTER, None)))):
+        with b.if_then(_is_null(b, state)):
             b.ret(I1(1))
-        known = _word(b, clocks, b.and_(its_thread, I32(31)))
-        b.ret(b.icmp_unsigned("<", known, b.lshr(its_who, I32(_THREAD_BITS))))
+        clock = b.lshr(its_who, I32(_THREAD_BITS))
+        warp, its_warp = (b.lshr(each, I32(_WARP_BITS)) for each in (thread, its_thread))
+        is_near = b.icmp_unsigned("==", warp, its_warp)
+        known = _word(b, state, b.and_(its_thread, I32(31)))
+        with b.if_then(b.and_(is_near, b.icmp_unsigned(">=", known, clock))):
+            b.ret(I1(0))
+        away = b.mul(b.sub(its_thread, thread), I32(STATE))
+        is_released = b.icmp_unsigned(">=", _word(b, state, b.add(away, I32(RELEASED))), clock)
+        acquired = b.icmp_unsigned("!=", _word(b, state, ACQUIRED), I32(0))
+        b.ret(b.not_(b.and_(acquired, is_released)))
         return function
 
     def insert(self, unordered: Any) -> Any:
         """Return: add a record to a pair."""
-        kinds = [POINTER, I32, I32, I32, I32, POINTER, I1]
+        kinds = [POINTER, I32, *_ME]
         function, b = self.function("race.insert", ir.VoidType(), kinds, inline=False)
-        first, block, epoch, who, place, clocks, is_shared = function.args
+        first, place, *rest = function.args
+        block, epoch, who = rest[:3]
         second = b.gep(first, [I32(_RECORD)], source_etype=ir.IntType(8))
-        rest = [block, epoch, who, clocks, is_shared]
 
         def put(record: Any) -> None:
             for k, value in enumerate((block, epoch, who, place)):
@@ -97,12 +117,12 @@ class _Runtime:
     def access(self, kind: int, unordered: Any, insert: Any) -> Any:
         """Return: note an access to some granules; return what it conflicts with, or null.
 
-        The last parameter is whether it writes the value that is there already, which conflicts
+        The fourth parameter is whether it writes the value that is there already, which conflicts
         with no other write.
         """
-        kinds = [POINTER, I64, I32, I32, I32, I32, POINTER, I1, I1]
+        kinds = [POINTER, I64, I32, I1, *_ME]
         function, b = self.function(f"race.{kind}", POINTER, kinds, inline=False)
-        entry, count, block, epoch, who, place, clocks, is_shared, is_same = function.args
+        entry, count, place, is_same, *me = function.args
         byte, before = ir.IntType(8), b.block
         loop, done = (function.append_basic_block(name) for name in ("loop", "done"))
         b.branch(loop)
@@ -116,12 +136,12 @@ class _Runtime:
 
         for pair in _CONFLICTS[kind]:
             for record in (at(pair * _PAIR), at(pair * _PAIR + _RECORD)):
-                met = b.call(unordered, [record, block, epoch, who, clocks, is_shared])
+                met = b.call(unordered, [record, *me])
                 if kind == pair == WRITE:
                     met = b.and_(met, b.not_(is_same))
                 with b.if_then(met, likely=False):
                     b.ret(record)
-        b.call(insert, [at(kind * _PAIR), block, epoch, who, place, clocks, is_shared])
+        b.call(insert, [at(kind * _PAIR), place, *me])
         if kind == WRITE:
             for record in range(_PAIR, ENTRY, _RECORD):
                 b.store(I32(0), at(record))
@@ -131,6 +151,11 @@ class _Runtime:
         b.position_at_end(done)
         b.ret(ir.Constant(POINTER, None))
         return function
+
+
+def _is_null(b: Any, pointer: Any) -> Any:
+    """Return whether a pointer is null."""
+    return b.icmp_unsigned("==", pointer, ir.Constant(POINTER, None))
 
 
 def _word(b: Any, record: Any, number: Any) -> Any:
@@ -168,6 +193,52 @@ class Watch:
         self._epoch = slots.alloca(I32, name="epoch")
         slots.store(I32(0), self._epoch)
         self._me: tuple[Any, Any] | None = None
+        self._state: Any = ir.Constant(POINTER, None)
+        self._blocks: Any = ir.Constant(POINTER, None)
+        self._fenced: Any = None
+        self.item = 0  # of the states, in `work`
+        if any(isinstance(each, (WarpCall, Fence)) for each in walk(code.program.body)):
+            self._begin_clocks()
+
+    def _begin_clocks(self) -> None:
+        """Begin the state of the thread, whose clock starts at 1."""
+        b, code = self.code.slots, self.code
+        states = code.piece(0, 4 * STATE)
+        self.item = 2 + len(code.pieces)
+        thread = code.linear_thread(b)
+        self._lane = b.and_(thread, I32(31))
+        self._state = b.gep(states, [b.mul(thread, I32(STATE))], source_etype=I32)
+        kind = ir.VectorType(I32, STATE)
+        b.store(ir.Constant(kind, [0] * STATE), self._state, align=4)
+        self._clock = b.gep(self._state, [self._lane], source_etype=I32)
+        b.store(I32(1), self._clock)
+        table = code.outside("races")
+        place = len(REGION) * (len(code.program.arguments) + 1)
+        self._blocks = b.load(b.gep(table, [I32(place)], source_etype=I64), typ=POINTER)
+        self._fenced = b.alloca(I32, name="fenced")
+        b.store(I32(0), self._fenced)
+
+    def fence(self, name: str) -> None:
+        """Note that the next atomic operation releases what the thread did, to its block or all."""
+        is_wide = name != "threadfence_block"
+        self.code.b.store(I32(1 + is_wide), self._fenced)
+
+    def _synchronize(self) -> None:
+        """Note an atomic operation: with fences, it acquires and releases."""
+        if self._fenced is None:
+            return
+        b, (block, _) = self.code.b, self._who()
+        own = b.shl(b.sub(block, I32(1)), I32(1))
+        b.store(I32(1), b.gep(self._state, [I32(ACQUIRED)], source_etype=I32))
+        b.store(I32(1), b.gep(self._blocks, [b.add(own, I32(1))], source_etype=I32))
+        fenced = b.load(self._fenced, typ=I32)
+        with b.if_then(b.icmp_unsigned("!=", fenced, I32(0))):
+            clock = b.load(self._clock, typ=I32)
+            b.store(clock, b.gep(self._state, [I32(RELEASED)], source_etype=I32))
+            b.store(b.add(clock, I32(1)), self._clock)
+            with b.if_then(b.icmp_unsigned("==", fenced, I32(2))):
+                epoch = b.add(b.load(self._epoch, typ=I32), I32(1))
+                b.store(epoch, b.gep(self._blocks, [own], source_etype=I32))
 
     def barrier(self) -> None:
         """Note that the threads of the block have waited for each other."""
@@ -175,7 +246,7 @@ class Watch:
         b.store(b.add(b.load(self._epoch, typ=I32), I32(1)), self._epoch)
 
     def _who(self) -> tuple[Any, Any]:
-        """Return the number of the block from 1 on, and that of the thread with its clock."""
+        """Return the number of the block from 1 on, and that of the thread."""
         if self._me is None:
             b, special = self.code.slots, self.code.special
             numbers = []
@@ -183,7 +254,7 @@ class Watch:
                 rest = b.mul(special(extent, 1), special(index, 2))
                 rest = b.mul(special(extent, 0), b.add(special(index, 1), rest))
                 numbers.append(b.add(special(index, 0), rest))
-            self._me = b.add(numbers[0], I32(1)), b.or_(numbers[1], I32(1 << _THREAD_BITS))
+            self._me = b.add(numbers[0], I32(1)), numbers[1]
         return self._me
 
     def _region(self, number: int) -> list[Any]:
@@ -215,12 +286,15 @@ class Watch:
         place = b.ashr(b.add(distance, offset), shift)
         entry = b.inttoptr(b.add(shadow, b.mul(place, I64(ENTRY))), POINTER)
         count = b.lshr(I64(size), shift)
-        block, who = self._who()
-        epoch, none = b.load(self._epoch, typ=I32), ir.Constant(POINTER, None)
+        block, thread = self._who()
+        clock = I32(1) if self._fenced is None else b.load(self._clock, typ=I32)
+        who = b.or_(thread, b.shl(clock, I32(_THREAD_BITS)))
+        me = [block, b.load(self._epoch, typ=I32), who, self._state, self._blocks]
         is_same = I1(0) if value is None else self._is_there(node, pointer, value)
-        given = [block, epoch, who, I32(node.place), none, I1(int(is_shared)), is_same]
-        met = b.call(self._access[access], [entry, count, *given])
-        self._refuse(node, entry, met, indices, access)
+        given = [entry, count, I32(node.place), is_same, *me, I1(int(is_shared))]
+        self._refuse(node, entry, b.call(self._access[access], given), indices, access)
+        if access == ATOMIC:
+            self._synchronize()
 
     def _is_there(self, node: Element, pointer: Any, value: Any) -> Any:
         """Return whether memory has the bits of a value."""
@@ -260,3 +334,46 @@ class Watch:
         )
         code.leave()
         b.position_at_end(fine)
+
+
+def write_join(module: Any) -> Any:
+    """Return the function that lets lanes of a warp know each other's clocks: those of a mask.
+
+    The first parameter is the state of the first thread of the warp.
+    """
+    kind = ir.FunctionType(ir.VoidType(), [POINTER, I32])
+    function = ir.Function(module, kind, "race.join")
+    function.linkage = "internal"
+    names = ("entry", "read", "write", "done")
+    blocks = [function.append_basic_block(name) for name in names]
+    b = ir.IRBuilder(blocks[0])
+    states, lanes = function.args
+    vector = ir.VectorType(I32, 32)
+    b.cbranch(b.icmp_unsigned("==", lanes, I32(0)), blocks[3], blocks[1])
+
+    def row(lane: Any) -> Any:
+        return b.gep(states, [b.mul(lane, I32(STATE))], source_etype=I32)
+
+    b.position_at_end(blocks[1])
+    left, most = b.phi(I32), b.phi(vector)
+    held = b.load(row(b.cttz(left, I1(1))), typ=vector, align=4)
+    larger = b.select(b.icmp_unsigned(">", held, most), held, most)
+    rest = b.and_(left, b.sub(left, I32(1)))
+    left.add_incoming(lanes, blocks[0])
+    left.add_incoming(rest, blocks[1])
+    most.add_incoming(ir.Constant(vector, [0] * 32), blocks[0])
+    most.add_incoming(larger, blocks[1])
+    b.cbranch(b.icmp_unsigned("==", rest, I32(0)), blocks[2], blocks[1])
+    b.position_at_end(blocks[2])
+    left = b.phi(I32)
+    lane = b.cttz(left, I1(1))
+    b.store(larger, row(lane), align=4)
+    own = b.gep(row(lane), [lane], source_etype=I32)
+    b.store(b.add(b.load(own, typ=I32), I32(1)), own)
+    rest = b.and_(left, b.sub(left, I32(1)))
+    left.add_incoming(lanes, blocks[1])
+    left.add_incoming(rest, blocks[2])
+    b.cbranch(b.icmp_unsigned("==", rest, I32(0)), blocks[3], blocks[2])
+    b.position_at_end(blocks[3])
+    b.ret_void()
+    return function

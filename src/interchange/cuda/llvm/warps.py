@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from llvmlite import ir
 
 from . import debugging
+from .races import STATE, write_join
 from .registers import I1, I32, I64, POINTER
 from .warps_ptx import as_bits, from_bits
 
@@ -179,12 +180,13 @@ def vote(code: Any, node: BarrierVote) -> None:
 
 
 def write_scheduler(code: Any) -> Any:
-    """Return the function ``run_warps(records, handles, threads)``.
+    """Return the function ``run_warps(records, handles, threads, states)``.
 
     It resumes lanes until each has ended or waits at a barrier of the block; it returns the number
     of threads that have ended, or, less than 0, the position of a call that waits forever.
+    The last parameter is for `races.write_join`.
     """
-    kind = ir.FunctionType(I64, [POINTER, POINTER, I64])
+    kind = ir.FunctionType(I64, [POINTER, POINTER, I64, POINTER])
     function = ir.Function(code.module, kind, "run_warps")
     function.linkage = "internal"
     return _Scheduler(code, function).write()
@@ -205,6 +207,7 @@ class _Scheduler:
                  "rested", "done")  # fmt: skip
         self.blocks = {name: function.append_basic_block(name) for name in names}
         self.b: Any = ir.IRBuilder(self.blocks["entry"])
+        self._join = None if code.watch is None else write_join(code.module)
 
     def _at(self, name: str) -> None:
         """Continue in another block."""
@@ -217,7 +220,7 @@ class _Scheduler:
     def write(self) -> Any:
         """Return the function."""
         b, blocks = self.b, self.blocks
-        records, handles, threads = self.function.args
+        records, handles, threads, states = self.function.args
         warps = b.lshr(b.add(threads, I64(WARP - 1)), I64(5))
         b.branch(blocks["next"])
         self._at("next")
@@ -226,6 +229,7 @@ class _Scheduler:
             each.add_incoming(I64(0), blocks["entry"])
         record = b.gep(records, [b.mul(warp, I64(RECORD))], source_etype=ir.IntType(8))
         lanes = b.gep(handles, [b.mul(warp, I64(WARP))], source_etype=POINTER)
+        self._states = b.gep(states, [b.mul(warp, I64(WARP * STATE))], source_etype=I32)
         b.branch(blocks["again"])
         done = self._one_warp(record, lanes)
         self._at("rested")
@@ -295,6 +299,10 @@ class _Scheduler:
         copied = b.load(field(b, record, VALUES), typ=_WIDE)
         b.store(copied, field(b, record, COPY))
         b.store(lanes, field(b, record, PRESENT))
+        if self.code.watch is not None:
+            kind = b.load(field(b, record, KINDS, b.cttz(lanes, I1(1))), typ=I32)
+            is_sync = b.icmp_unsigned("==", kind, I32(1 + _OPERATIONS.index("syncwarp")))
+            b.call(self._join, [self._states, b.select(is_sync, lanes, I32(0))])
         b.branch(blocks["resume"])
         self._at("resume")
         rest = self._phi()
