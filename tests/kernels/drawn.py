@@ -35,6 +35,8 @@ INTRINSICS = {
 ATOMICS = {
     "i": ("add", "sub", "min", "max", "nanmin", "and_", "or_", "xor", "exch", "cas"),
     "u": ("add", "sub", "min", "max", "nanmax", "and_", "or_", "xor", "exch", "cas", "inc", "dec"),
+    "float16": ("add", "sub", "min", "max", "nanmin", "exch"),
+    "bfloat16": ("add", "sub", "min", "max", "nanmax", "exch"),
     "float32": ("min", "max", "nanmin", "nanmax", "exch"),
     "float64": ("add", "sub", "min", "max", "nanmin", "nanmax", "exch"),
 }

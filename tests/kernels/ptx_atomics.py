@@ -20,7 +20,7 @@ _ACTS = {
     "cas": lambda old, wanted, value: value if old == wanted else old,
 }  # fmt: skip
 _TYPES = {
-    "add": "u32 s32 u64 f32 f64", "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64",
+    "add": "u32 s32 u64 f16 f32 f64", "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64",
     "min": "u32 s32 u64 s64", "max": "u32 s32 u64 s64", "exch": "b32 b64", "inc": "u32",
     "dec": "u32", "cas": "b16 b32 b64",
 }  # fmt: skip
@@ -30,7 +30,7 @@ _TYPES = {
 def atom(code, op, operands):
     """Return an atomic operation; `red` is one without a result."""
     name = op.one_of(_ACTS)
-    op.allow(f"{name} relaxed acquire release acq_rel cta gpu sys {' '.join(_SPACES)}")
+    op.allow(f"{name} noftz relaxed acquire release acq_rel cta gpu sys {' '.join(_SPACES)}")
     if f"{op.type.kind}{op.type.bits}" not in _TYPES[name].split():
         op.refuse()
     to = operands[0] if op.name == "atom" else None

@@ -21,7 +21,16 @@ from interchange.cuda.atomics import (
     threadfence_system,
 )
 from interchange.cuda.intrinsics import Intrinsic, syncthreads
-from interchange.cuda.types import BY_NAME, PART_OF, ArrayType, ScalarType, bool_, int32, intp
+from interchange.cuda.types import (
+    BY_NAME,
+    HALVES,
+    PART_OF,
+    ArrayType,
+    ScalarType,
+    bool_,
+    int32,
+    intp,
+)
 
 from . import reference_numbers as numbers
 from .reference_numbers import Refused, cast, generic
@@ -431,7 +440,11 @@ class Expressions:
             raise Refused("CPY-CALL-1")
         array = self.term(nodes[0])
         type_ = array.type.element if isinstance(array.type, ArrayType) else None
-        if type_ is None or type_.kind not in called.kinds or type_.bits not in {32, 64}:
+        if (
+            type_ is None
+            or type_.kind not in called.kinds
+            or (type_.bits not in {32, 64} and type_ not in HALVES)
+        ):
             raise Refused("CPY-ATOMIC-1")
         place = self.place(ast.Subscript(nodes[0], nodes[1]), array)
         given = self.numbers(nodes[2:])

@@ -100,7 +100,7 @@ class Statements(Expressions):
         """Add an atomic operation, and perhaps an assignment of the old value."""
         name = self.pick(list(self.arrays))
         type_, kind = self.types[name], self.arrays[name][0]
-        is_wide = type_.endswith(("32", "64"))
+        is_wide = type_.endswith(("32", "64")) or "float" in type_
         known = ATOMICS.get(type_, ATOMICS.get(type_[0], ())) if is_wide else ()
         if not known and not self.one_in(10):
             self.write(indent, "cuda.threadfence()")

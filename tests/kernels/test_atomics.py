@@ -127,6 +127,31 @@ def test_every_operation_returns_the_old_value(target, number, unsigned):
     assert {place: array.tolist() for place, array in found.items()} == case.expected
 
 
+@cuda.jit
+def halves(x, old):
+    old[0] = cuda.atomic.add(x, 0, 2049)
+    old[1] = cuda.atomic.sub(x, 0, 0.5)
+    old[2] = cuda.atomic.max(x, 0, 3000)
+    old[3] = cuda.atomic.min(x, 0, 3)
+    old[4] = cuda.atomic.exch(x, 0, 1 / 3)
+    cuda.atomic.add(x, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("element", "olds"),
+    [("float16", [1, 2048, 2048, 3000, 3]), ("bfloat16", [1, 2048, 2048, 3008, 3])],
+)
+def test_halves_are_rounded_once(target, element, olds):
+    """2049 is 2048 as either, 3000 is 3008 as a bfloat16, and sums are rounded to even."""
+    pytest.importorskip("ml_dtypes")
+    x = np.array([1, 0], element)
+    given = x, np.zeros(5, element)
+    found = left_by(target(halves), Case((1,), (1,), given, {0: None, 1: None}))
+
+    assert found[1].tolist() == olds
+    assert found[0].tolist() == [np.array(1 / 3).astype(element).item(), 1]
+
+
 @pytest.mark.parametrize("element", ["f4", "f8"])
 def test_nan_is_never_stored_and_replaced_on_request_only(target, element):
     """Zeros of both signs are equal, so that none replaces the other."""
@@ -215,6 +240,18 @@ def test_the_assembler_takes_every_operation(architecture, tmp_path):
     for number, unsigned in (("f4", "u4"), ("f8", "u8"), ("i4", "u4"), ("i8", "u8")):
         types = types_of(every_case(number, unsigned).arguments)
         ptx = any_ptx(every_operation, *types, architecture=architecture)
+        assert assembled(ptxas, ptx, architecture, tmp_path)[0] == ""
+
+
+@pytest.mark.parametrize("element", ["float16", "bfloat16"])
+def test_the_assembler_takes_operations_of_halves(element, tmp_path):
+    """A sum of float16 is one instruction."""
+    pytest.importorskip("ml_dtypes")
+    ptxas = find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
+    for architecture in ARCHITECTURES:
+        types = types_of((np.zeros(2, element), np.zeros(5, element)))
+        ptx = any_ptx(halves, *types, architecture=architecture)
+        assert ptx.count("add.noftz.f16") == (3 if element == "float16" else 0)
         assert assembled(ptxas, ptx, architecture, tmp_path)[0] == ""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import ir
 from .context import Values
 from .intrinsics import Intrinsic
+from .types import HALVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,8 @@ def _operation(reader: Any, node: ast.Call, function: Atomic) -> Any:
     if not isinstance(array, ir.ArrayValue):
         reader.refuse(node.args[0], f"{called} of something that is no array", "CPY-ATOMIC-1")
     type_ = array.type.element
-    if type_.kind not in function.kinds or type_.bits not in _BITS:
+    is_wide = type_.bits in _BITS or type_ in HALVES
+    if type_.kind not in function.kinds or not is_wide:
         reader.refuse(node, f"{called} of an array of {type_}", "CPY-ATOMIC-1")
     if array.alignment < type_.itemsize:
         reader.refuse(node, f"{called} of elements that may not be aligned", "CPY-ATOMIC-1")

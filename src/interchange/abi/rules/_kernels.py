@@ -71,9 +71,9 @@ KERNELS: Final = (
          "Numba, Memory management"),
     Rule("CPY-CONST-2", "constant arrays are read-only", "store to a shared or a local array",
          "CUDA C++ Programming Guide, Memory Spaces"),
-    Rule("CPY-ATOMIC-1", "atomic operations are defined for elements of 32 and 64 bits: add, sub,"
-         " min, max and exch for ints and floats, and_, or_, xor and cas for ints, inc and dec for"
-         " unsigned ints", "use an array of another type",
+    Rule("CPY-ATOMIC-1", "atomic operations are defined for elements of 32 and 64 bits, and for"
+         " float16 and bfloat16: add, sub, min, max and exch for ints and floats, and_, or_, xor"
+         " and cas for ints, inc and dec for unsigned ints", "use an array of another type",
          "CUDA C++ Programming Guide, Atomic Functions"),
     Rule("CPY-RECORD-1", "records are read and stored by field: x[i].name or x[i]['name']",
          "name one of the fields of its dtype", "NumPy, Structured arrays"),
