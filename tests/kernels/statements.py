@@ -49,6 +49,8 @@ class Statements(Expressions):
             ways = [self.assign, self.assign, self.assign, self.store, self.augment, self.unpack]
             if any(name in self.types for name in self.arrays) and self.one_in(3):
                 ways.append(self.atomic)
+            if self.one_in(6):
+                ways = [self.exception]
             if indent < DEEP + 1:
                 ways += [self.branch, self.branch, self.for_loop, self.while_loop]
             self.pick(ways)(indent)
@@ -116,6 +118,14 @@ class Statements(Expressions):
             self.becomes(variable, kind)
         else:
             self.write(indent, line)
+
+    def exception(self, indent):
+        """Add an assertion, or an exception that ends the thread."""
+        if self.below(3):
+            self.write(indent, f'assert {self.truth(2)} or True, "text"')
+        else:
+            self.write(indent, f"if {self.truth(2)}:")
+            self.write(indent + 1, self.pick(("raise ValueError", 'raise IndexError("text", 1)')))
 
     def unpack(self, indent):
         """Add an assignment to two names."""
@@ -268,4 +278,6 @@ class Statements(Expressions):
         names = (*given, *(f"o{name}" for name in results))
         lines = [*before, f"def program({', '.join(names)}):", *self.lines, *stores]
         text = "\n".join([*lines, ""])
-        return Program(text, names, tuple(given.values()), tuple(results), *how)
+        strided, debug = how
+        debug = debug and "raise " not in text  # which would be reported
+        return Program(text, names, tuple(given.values()), tuple(results), strided, debug)
