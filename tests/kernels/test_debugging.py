@@ -135,3 +135,14 @@ def test_an_assertion_costs_nothing_without_debug_mode():
     assert "icmp" in cuda.jit(limited, debug=True).inspect_llvm(float32[::1])
     text = to_ptx(cuda.jit(limited).typed(float32[::1]))
     assert "setp" not in text
+
+
+def test_a_name_that_an_assertion_assigns_is_not_used_elsewhere():
+    """It would have no value without debug mode."""
+
+    def named(x):
+        assert (n := x[0]) > 0  # noqa: RUF018 - it is refused
+        x[1] = n
+
+    with pytest.raises(KernelError, match="n is assigned in an assertion"):
+        cuda.jit(named).typed(float32[::1])

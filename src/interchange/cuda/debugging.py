@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 WORDS: Final = 32
 """Size of a report [int32]: the place, the thread, its block, and what races add."""
 EXCEPTION: Final = "CPY-RAISE-1"
+_ASSERTED: Final = "is assigned in an assertion, which is compiled in debug mode only"
 
 
 def read_assert(reader: Expressions, node: ast.Assert) -> None:
     """Convert ``assert``, whose test is computed in debug mode only."""
     tests: list[ir.Expression] = []
+    before = dict(reader.names)
     body = reader.nested(lambda: tests.append(reader.truth(node.test)))
+    reader.lost.update(dict.fromkeys(reader.names.keys() - before.keys(), _ASSERTED))
+    reader.names = before
     text = "" if node.msg is None else _text(reader, node.msg)
     reader.out.append(ir.Assert(body, tests[0], _place(reader, node, "AssertionError", text)))
 
