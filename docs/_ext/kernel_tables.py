@@ -17,6 +17,7 @@ from interchange import cuda
 from interchange.cuda import KernelError, intrinsics, types
 from interchange.cuda.atomics import AtomicOperations
 from interchange.cuda.calls import MATH
+from interchange.cuda.cooperative import CooperativeGroups, GridGroup
 from interchange.cuda.operators import RefusedTypesError, typed_binary
 from interchange.cuda.source import Source
 from interchange.cuda.statements import typed_program
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROGRAMS: Final = tables.DOCS / "examples" / "kernels" / "refused.py"
-_NAMESPACES: Final = (intrinsics.Shared, intrinsics.Local, intrinsics.Const, AtomicOperations)
+_NAMESPACES: Final = (
+    *(intrinsics.Shared, intrinsics.Local, intrinsics.Const),
+    *(AtomicOperations, CooperativeGroups),
+)
 COLUMNS: Final = ("+", "%", "/", "//", "&", "<<")
 PAIRS: Final = (
     ("bool", "bool"), ("bool", "int8"), ("int8", "int8"), ("int8", "uint8"), ("int16", "int16"),
@@ -80,6 +84,7 @@ def _intrinsics() -> Iterator[tuple[str, Any]]:
         yield name, row
         if type(row) in _NAMESPACES:
             yield from vars(type(row)).items()
+    yield "sync", GridGroup.sync
 
 
 def programs() -> list[tuple[Any, str, tuple[Any, ...]]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .arrays import UntypedArray, as_cuda_array, device_array, from_cuda_array_interface, to_device
 from .atomics import atomic, threadfence, threadfence_block, threadfence_system
 from .bits import brev, clz, ffs, popc
+from .cooperative import cg
 from .errors import KernelError
 from .intrinsics import (
     blockDim,
@@ -72,10 +73,10 @@ from .warps import (
 __all__ = [  # noqa: RUF022 - as everywhere
     "ArrayType", "Event", "Kernel", "KernelError", "RaceError", "ScalarType", "Signature",
     "Stream", "UntypedArray", "activemask", "all_sync", "any_sync", "as_cuda_array", "atomic",
-    "ballot_sync", "bfloat16", "blockDim", "blockIdx", "bool_", "brev", "clz", "complex128",
-    "complex64", "const", "device_array", "eq_sync", "event", "ffs", "float16", "float32",
-    "float64", "from_cuda_array_interface", "grid", "gridDim", "gridsize", "int16", "int32",
-    "int64", "int8", "intp", "is_available", "jit", "laneid", "lanemask_lt", "local",
+    "ballot_sync", "bfloat16", "blockDim", "blockIdx", "bool_", "brev", "cg", "clz",
+    "complex128", "complex64", "const", "device_array", "eq_sync", "event", "ffs", "float16",
+    "float32", "float64", "from_cuda_array_interface", "grid", "gridDim", "gridsize", "int16",
+    "int32", "int64", "int8", "intp", "is_available", "jit", "laneid", "lanemask_lt", "local",
     "match_all_sync", "match_any_sync", "popc", "shared", "shfl_down_sync", "shfl_sync",
     "shfl_up_sync", "shfl_xor_sync", "stream", "synchronize", "syncthreads", "syncthreads_and",
     "syncthreads_count", "syncthreads_or", "syncwarp", "threadIdx", "threadfence",

@@ -9,7 +9,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from . import atomics, bits, functions, intrinsics, ir, memory, printing, tuples, views, warps
+from . import (
+    atomics,
+    bits,
+    cooperative,
+    functions,
+    intrinsics,
+    ir,
+    memory,
+    printing,
+    tuples,
+    views,
+    warps,
+)
 from .context import Object, Values
 from .expressions import Expressions
 from .operators import typed_math
@@ -178,6 +190,7 @@ class Calls(Expressions):
         len: _length,
         **tuples.FUNCTIONS,
         **atomics.FUNCTIONS,
+        **cooperative.FUNCTIONS,
         **bits.FUNCTIONS,
         print: printing.read_print,
     }

@@ -12,6 +12,9 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.errors import ArgumentError
+
+from .cooperative import RESUMES, SUSPENDED
 from .debugging import WORDS
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 _FEW_THREADS: Final = 4096
 """Up to this number of threads, one worker runs all."""
+_MOST_TOGETHER: Final = 1 << 30
+"""Memory of all blocks of a grid with a barrier, on the CPU [bytes]."""
 _LINE: Final = 64  # [bytes], of the processor's cache
 _OWN: Final = 3
 """Number of items of ``work`` that every kernel has."""
@@ -41,11 +46,11 @@ class _Pool:
         """Start again: threads do not exist in a child process."""
         self._threads = None
 
-    def run(self, parts: list[Any]) -> list[int]:
+    def run(self, parts: list[Any]) -> list[Any]:
         """Return the result of each part, once all are done: they write to the caller's memory."""
         if len(parts) == 1:
             return [parts[0]()]
-        begun: list[Future[int]] = []
+        begun: list[Future[Any]] = []
         try:
             begun += map(self._submit, parts)
             return [part.result() for part in begun]
@@ -54,14 +59,14 @@ class _Pool:
                 part.cancel()
             wait(begun)
 
-    def _submit(self, part: Callable[[], int]) -> Future[int]:
+    def _submit(self, part: Callable[[], Any]) -> Future[Any]:
         """Start a part on one of the threads, or, at interpreter exit, run it here."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "interchange.cuda")
         try:
             return self._threads.submit(part)
         except RuntimeError:
-            done: Future[int] = Future()
+            done: Future[Any] = Future()
             done.set_result(part())
             return done
 
@@ -105,11 +110,15 @@ def run(
     configuration: Configuration,
     packed: Packed,
     outside: dict[str, int] | None = None,
+    between: Callable[[], None] | None = None,
 ) -> tuple[int, list[int]]:
     """Run a kernel; return the largest result of its code, and a report or [].
 
     `outside` has the addresses that the code takes by name; with races, one worker runs all blocks.
+    `between` is called when all threads of the grid wait for each other.
     """
+    if kernel.program.has_grid_barrier:
+        return _run_together(kernel, configuration, packed, outside or {}, between)
     blocks, threads = prod(configuration.grid), prod(configuration.block)
     is_small = blocks * threads <= _FEW_THREADS or kernel.granules is not None
     workers = 1 if is_small else min(_pool.count, blocks)
@@ -127,3 +136,50 @@ def run(
 
     codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
     return max(codes), next((list(report) for report in reports if report[0]), [])
+
+
+def _run_together(
+    kernel: HostKernel,
+    configuration: Configuration,
+    packed: Packed,
+    outside: dict[str, int],
+    between: Callable[[], None] | None,
+) -> tuple[int, list[int]]:
+    """Run a kernel whose blocks wait for each other, from one barrier of the grid to the next.
+
+    The memory of all blocks is kept until the end.
+    """
+    blocks, threads = prod(configuration.grid), prod(configuration.block)
+    is_small = blocks * threads <= _FEW_THREADS or kernel.granules is not None
+    workers = 1 if is_small else min(_pool.count, blocks)
+    shared_bytes, words = configuration.shared_bytes, ctypes.c_int32 * WORDS
+    size = sum(block + thread * threads for block, thread in pieces_of(kernel)) + shared_bytes
+    if size * blocks > _MOST_TOGETHER:
+        what = f"{blocks} blocks of {threads} threads that wait for each other"
+        raise ArgumentError(f"{kernel.program.name}[...]()", what, "CPY-GRID-1")
+    reports = [words() for _ in range(blocks)]
+    dims = [
+        (ctypes.c_int32 * 11)(*configuration.block, *configuration.grid, 0, 0, 0, shared_bytes, 0)
+        for _ in range(blocks)
+    ]
+    works = [
+        _Work(kernel, threads, shared_bytes, {**outside, "report": ctypes.addressof(report)})
+        for report in reports
+    ]
+
+    def part(worker: int) -> list[int]:
+        return [
+            int(kernel.run(packed.place, ctypes.addressof(dims[k]), k, k + 1, works[k].address))
+            for k in range(blocks * worker // workers, blocks * (worker + 1) // workers)
+        ]
+
+    while True:
+        parts = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
+        codes = {code for found in parts for code in found}
+        report = next((list(report) for report in reports if report[0]), [])
+        if report or codes != {SUSPENDED}:
+            return (max(codes) or (1 if SUSPENDED in codes else 0)), report
+        for each in dims:
+            each[RESUMES] = 1
+        if between is not None:
+            between()

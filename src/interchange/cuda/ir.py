@@ -358,6 +358,13 @@ class Fence:
 
 
 @dataclass(eq=False)
+class GridBarrier:
+    """A barrier for all threads of the grid."""
+
+    line: int
+
+
+@dataclass(eq=False)
 class BarrierVote:
     """A barrier that stores a result: how many predicates are true (count), all (and), one (or)."""
 
@@ -394,6 +401,7 @@ Statement = (
     | Assert
     | Print
     | Barrier
+    | GridBarrier
     | Fence
     | BarrierVote
     | WarpCall
@@ -426,6 +434,7 @@ class Program:
     memory: dict[Any, ArrayValue] = field(default_factory=dict)
     is_strict: bool = False  # whether shared arrays may be created in the entry block only
     has_barrier: bool = False  # whether threads wait for each other
+    has_grid_barrier: bool = False  # whether blocks wait for each other
     has_warps: bool = False  # whether lanes of a warp do
     has_votes: bool = False  # whether barriers count predicates
     # what threads may report, by their numbers from 1 on: element accesses, exceptions

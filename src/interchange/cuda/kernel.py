@@ -233,7 +233,7 @@ class Kernel:
         ordinal = find_ordinal(leaves(passed), call)
         if ordinal is None:
             compiled = self._run_on_host(configuration, passed, call)
-            if not self.debug:
+            if not self.debug and not compiled.program.has_grid_barrier:
                 self._remember_on_host(compiled, configuration, arguments, passed)
         else:
             use.order(ordinal)
@@ -271,7 +271,7 @@ class Kernel:
         check_shared(compiled.program.shared_bytes + configuration.shared_bytes, call)
         packing = self._packing_of(compiled.program)
         packed = packing.pack(passed)
-        outside = {}
+        outside, between = {}, None
         printed = Printed(compiled.program, compiled.take) if compiled.take else None
         if printed:
             outside["printed"] = printed.address
@@ -279,8 +279,8 @@ class Kernel:
             arrays = [each.array for each in leaves(passed)]
             shared = compiled.program.shared_bytes + configuration.shared_bytes
             shadow = Shadow(arrays, compiled.granules, shared, prod(configuration.grid))
-            outside["races"] = shadow.address
-        code, words = host_launch.run(compiled, configuration, packed, outside)
+            outside["races"], between = shadow.address, shadow.clear
+        code, words = host_launch.run(compiled, configuration, packed, outside, between)
         packing.release(packed)
         if printed:
             write(printed.texts())

@@ -107,11 +107,18 @@ class Shadow:
             shadow, shift = self._entries(shared_bytes, granules.get(-1, 1))
             _set(table, len(arrays), 0, shadow, shift)
 
+    def clear(self) -> None:
+        """Forget the accesses so far: a barrier of the grid orders them before all others."""
+        for memory in self._kept:
+            if isinstance(memory, ctypes.Array) and memory._type_ is ctypes.c_char:
+                ctypes.memset(memory, 0, len(memory))
+
     def _entries(self, size: int, granule: int) -> tuple[int, int]:
         """Return the address of the shadow memory of a region, and the shift of its granules."""
         shift = (granule & -granule).bit_length() - 1
-        memory = mmap.mmap(-1, ((size >> shift) + 2) * ENTRY)
-        seen = ctypes.c_char.from_buffer(memory)
+        length = ((size >> shift) + 2) * ENTRY
+        memory = mmap.mmap(-1, length)
+        seen = (ctypes.c_char * length).from_buffer(memory)
         self._kept += [memory, seen]
         return ctypes.addressof(seen), shift
 

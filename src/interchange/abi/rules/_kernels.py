@@ -90,6 +90,9 @@ KERNELS: Final = (
     Rule("CPY-RACE-1", "two threads access one element, and one of them writes, only if a barrier"
          " orders them, or if both accesses are atomic", "call cuda.syncthreads() between them",
          "Compute Sanitizer, Racecheck"),
+    Rule("CPY-GRID-1", "a kernel with a barrier of the grid runs where all its blocks fit at once,"
+         " and all of them reach the barrier", "launch fewer blocks, or two kernels",
+         "CUDA C++ Programming Guide, Grid Synchronization"),
     Rule("CPY-ARG-1",
          "the arguments are numbers and arrays that match the signature in number and type",
          "check the signature", _SPEC + "No-Python Mode"),

@@ -28,6 +28,7 @@ from interchange.cuda.ir import (
     Element,
     Extent,
     Fence,
+    GridBarrier,
     If,
     Inlined,
     Jump,
@@ -99,6 +100,10 @@ class Code:
 
     def barrier(self) -> None:
         """Wait for the threads of the block."""
+        raise NotImplementedError
+
+    def grid_barrier(self) -> None:
+        """Wait for the threads of the grid."""
         raise NotImplementedError
 
     def fence(self, name: str) -> None:
@@ -259,6 +264,10 @@ class Code:
             self.b.branch(end)
         self.b.position_at_end(end)
 
+    def _write_grid_barrier(self, _: GridBarrier) -> None:
+        """Wait for the grid."""
+        self.grid_barrier()
+
     def _write_barrier(self, _: Barrier) -> None:
         """Wait for the block."""
         self.barrier()
@@ -378,6 +387,7 @@ class Code:
         Print: printing.write_print,
         Check: memory.check,
         Barrier: _write_barrier,
+        GridBarrier: _write_grid_barrier,
         Fence: atomics.fence,
         BarrierVote: warps.vote,
         WarpCall: warps.call,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from interchange.cuda.cooperative import RESUMES, SUSPENDED
 from interchange.cuda.types import ArrayType
 
 from . import debugging, printing, warps
@@ -40,6 +41,8 @@ STATUS: Final = 6
 """Index in ``dims`` of the status."""
 DYNAMIC_BYTES: Final = 9
 """Index in ``dims`` of the size of dynamic shared memory."""
+_OF_GRID: Final = 1 << 30
+"""Added to the number of a barrier of the grid."""
 
 
 class Piece(NamedTuple):
@@ -265,13 +268,17 @@ class HostCode(Code):
         switch.add_case(I8(1), self._suspended)
         self.b.position_at_end(resumed)
 
-    def barrier(self) -> None:
+    def grid_barrier(self) -> None:
+        """Wait for the threads of the grid: ``run`` returns when those of the block wait."""
+        self.barrier(_OF_GRID)
+
+    def barrier(self, kind: int = 0) -> None:
         """Wait for the other threads; report a barrier where not all threads wait."""
         self._barriers += 1
         waiting, elsewhere = (self.b.gep(self._status, [I32(k)], source_etype=I32) for k in (1, 2))
         first = self.b.load(waiting, typ=I32)
         is_first = self.b.icmp_unsigned("==", first, I32(0))
-        here = I32(self._barriers)
+        here = I32(self._barriers | kind)
         self.b.store(here, waiting)
         differs = self.b.zext(self.b.icmp_unsigned("!=", first, here), I32)
         differs = self.b.select(is_first, I32(0), differs)
@@ -428,30 +435,57 @@ class Blocks:
             self.b.store(self.b.add(number, I64(1)), count)
             self._count_done(handle)
 
-        self._clear()
-        self._threads(begin)
-        total = self.b.load(count, typ=I64)
         names = ("round", "look", "go", "ready", "divergent")
         again, look, go, ready, bad = (self.function.append_basic_block(name) for name in names)
+        if self.code.program.has_grid_barrier:
+            self._branch_if_resumed(go)
+        self._clear()
+        self._threads(begin)
+        total = functools.reduce(self.entry.mul, (self.entry.zext(n, I64) for n in self.block))
         self.b.branch(again)
         self.b.position_at_end(again)
         if self.code.lanes is not None:
             self._run_warps(total)
         done = self.b.load(self.done, typ=I64)
         waiting, elsewhere = (self.b.gep(self.status, [I32(k)], source_etype=I32) for k in (1, 2))
+        barrier = self.b.load(waiting, typ=I32)
         self.b.store(I32(0), waiting)
         self.b.cbranch(self.b.icmp_signed("==", done, total), ready, look)
         self.b.position_at_end(look)
         all_wait = self.b.icmp_signed("==", done, I64(0))
         is_one = self.b.icmp_unsigned("==", self.b.load(elsewhere, typ=I32), I32(0))
-        self.b.cbranch(self.b.and_(all_wait, is_one), go, bad)
+        together = self.b.and_(all_wait, is_one)
         ir.IRBuilder(bad).ret(I32(1))
+        if self.code.program.has_grid_barrier:
+            self._return_if_suspended(together, barrier, bad)
+            together = I1(1)
+        self.b.cbranch(together, go, bad)
         self.b.position_at_end(go)
         if self.code.program.has_votes:
             self._move_votes()
         self._loop("resume", I64(0), total, self._resume)
         self.b.branch(again)
         self.b.position_at_end(ready)
+
+    def _branch_if_resumed(self, go: Any) -> None:
+        """Generate: threads that wait at a barrier of the grid are resumed."""
+        begin = self.function.append_basic_block("begin")
+        flag = self.b.load(
+            self.b.gep(self.status, [I32(RESUMES - STATUS)], source_etype=I32), typ=I32
+        )
+        self.b.cbranch(self.b.icmp_unsigned("==", flag, I32(0)), begin, go)
+        self.b.position_at_end(begin)
+
+    def _return_if_suspended(self, together: Any, barrier: Any, bad: Any) -> None:
+        """Generate: return if all threads of the block wait at a barrier of the grid."""
+        names = ("waiting", "suspended", "goes_on")
+        waiting, suspended, goes_on = (self.function.append_basic_block(name) for name in names)
+        self.b.cbranch(together, waiting, bad)
+        self.b.position_at_end(waiting)
+        is_grid = self.b.icmp_unsigned("!=", self.b.and_(barrier, I32(_OF_GRID)), I32(0))
+        self.b.cbranch(is_grid, suspended, goes_on)
+        ir.IRBuilder(suspended).ret(I32(SUSPENDED))
+        self.b.position_at_end(goes_on)
 
     def _clear(self) -> None:
         """Generate: no votes so far, and no lanes that wait."""

@@ -75,6 +75,11 @@ class PtxCode(Code):
         """Wait at barrier 0."""
         self.b.call(self.declared(_BARRIER, ir.VoidType(), [I32]), [I32(0)])
 
+    def grid_barrier(self) -> None:
+        """Refuse: the code has to be launched on the CPU."""
+        call = f"{self.program.name}()"
+        raise ArgumentError(call, "a barrier of the grid, on a GPU", "CPY-GRID-1")
+
     def fence(self, name: str) -> None:
         """Order memory accesses."""
         function = f"llvm.nvvm.membar.{_FENCES[name]}"
