@@ -282,6 +282,24 @@ def test_rows_and_slices():
         checked(one_too_far)[1, 3](np.arange(12.0).reshape(3, 4))
 
 
+@pytest.mark.emulated
+@pytest.mark.usefixtures("cuda_driver")
+@pytest.mark.parametrize("race", RACES[:4], ids=lambda race: f"{race[0].__name__} {race[1]}")
+def test_the_emulated_driver_reports_the_same(race):
+    """Also where two arrays are parts of one allocation; a launch without a race follows."""
+    function, blocks, threads, text, index = race
+    kernel, memory = checked(function), cuda.to_device(np.zeros(16, np.int32))
+
+    with pytest.raises(RaceError) as caught:
+        kernel[blocks, threads](memory[8:])
+    kernel[1, 1](memory[:8])
+    with pytest.raises(RaceError, match=r"y\[1\]"):
+        checked(shift)[1, 8](memory[8:], memory[7:15])
+
+    assert text in str(caught.value)
+    assert index in f"{caught.value.index}"
+
+
 # ---------------------------------------------------------------- warps, atomic operations, fences
 
 FULL = 0xFFFFFFFF

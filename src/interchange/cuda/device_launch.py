@@ -9,6 +9,7 @@ import ctypes
 import os
 import threading
 import weakref
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._array.allocations import allocate_pinned
@@ -20,9 +21,10 @@ from interchange._types.errors import ArgumentError, StreamError, UnsupportedDev
 from interchange.abi.dlpack import DLDeviceType
 
 from . import printed as lines
-from .arguments import Packing
+from .arguments import Packing, leaves
 from .configuration import MOST_DYNAMIC, MOST_SHARED
 from .debugging import WORDS
+from .races import Shadow, table_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .arguments import Passed
     from .configuration import Configuration
     from .ir import Program
+    from .llvm.compiled import HostKernel
 
 _ON_GPUS: Final = frozenset(
     {DLDeviceType.kDLCUDA, DLDeviceType.kDLCUDAManaged, DLDeviceType.kDLCUDAHost}
@@ -82,8 +85,10 @@ class DeviceKernel:
     program: Program
     checks: bool  # whether every index is checked; the host then waits for each launch
 
-    def __init__(self, program: Program, *, checks: bool) -> None:
-        self.program, self.checks = program, checks
+    def __init__(self, program: Program, *, checks: bool, races: bool = False) -> None:
+        self.program, self.checks, self.races = program, checks, races
+        self._table = table_for(len(program.arguments))  # of races, in host code
+        self._host_code: HostKernel | None = None
         self._packing = Packing(program.arguments)
         self.by_ordinal: dict[int, _Loaded] = {}  # the last launch on each GPU
         self._by_context: dict[int, _Loaded] = {}
@@ -238,19 +243,40 @@ class DeviceKernel:
     ) -> _Loaded:
         """Load the code for the CPU, which the emulated driver runs."""
         from .host_image import host_image
-        from .llvm.compiled import HostKernel
 
-        compiled = HostKernel(self.program, checks=self.checks)
+        compiled = self._compiled_for_host()
         report = (ctypes.c_int32 * WORDS)()
-        _for_good.append((compiled, report))
+        _for_good.append((compiled, report, self._table))
         printed = lines.Printed(self.program, compiled.take) if compiled.take else None
         if printed:
             lines.keep(printed)
-        image = host_image(compiled, report if self.checks else None, printed)
+        outside = {
+            "report": ctypes.addressof(report),
+            "printed": printed.address if printed else 0,
+            "races": ctypes.addressof(self._table),
+        }
+        image = host_image(compiled, outside, has_status=self.checks)
         function = modules.load_function(driver, image, self.program.name, call)
         return _Loaded(function, context, report)
 
+    def _compiled_for_host(self) -> HostKernel:
+        """Return the code for the CPU, compiled once."""
+        from .llvm.compiled import HostKernel
+
+        if self._host_code is None:
+            self._host_code = HostKernel(self.program, checks=self.checks, races=self.races)
+        return self._host_code
+
     # ------------------------------------------------------------ with checks
+
+    def _shadow(self, configuration: Configuration, passed: Sequence[Passed]) -> Shadow | None:
+        """Return the shadow memory of a launch of host code, None if races are not found."""
+        if not self.races or not modules.takes_host_code():
+            return None
+        granules = self._compiled_for_host().granules or {}
+        arrays = [each.array for each in leaves(passed)]
+        shared = self.program.shared_bytes + configuration.shared_bytes
+        return Shadow(arrays, granules, shared, prod(configuration.grid), self._table)
 
     def _launch_checked(
         self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
@@ -267,10 +293,12 @@ class DeviceKernel:
             *packed.addresses[: self._packing.count], ctypes.addressof(where)
         )
         numbers = [n for each in passed for n in each.numbers]
+        shadow = self._shadow(configuration, passed)
         loaded = self._launch_carefully(
             configuration, ctypes.addressof(addresses), numbers, ordinal, call
         )
         driver.synchronize(configuration.stream, ordinal, call)
+        del shadow
         lines.write_running()
         self._packing.release(packed)
         if loaded.report is None:

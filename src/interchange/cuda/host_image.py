@@ -6,29 +6,29 @@ Source: the guide "Test without a GPU" (images of host code).
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .types import ArrayType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .ir import Program
     from .llvm.compiled import HostKernel
-    from .printed import Printed
     from .types import ScalarType
 
 _FORMAT: Final = "emucuda host code 2"
 
 
-def host_image(kernel: HostKernel, report: Any, printed: Printed | None = None) -> bytes:
+def host_image(kernel: HostKernel, outside: Mapping[str, int], *, has_status: bool) -> bytes:
     """Return the image of a kernel, which must be kept as long as the image is loaded.
 
-    `report`, an array of ``c_int32`` or None, receives what a thread reports; `printed`
-    what it prints.
+    `outside` has the addresses that its code takes by name; with a status, the driver stores a
+    divergent barrier in the report.
     """
     program = kernel.program
     entry = ctypes.cast(kernel.run, ctypes.c_void_p).value
-    where = ctypes.addressof(report) if report is not None else 0
-    outside = {"report": where, "printed": printed.address if printed else 0}
+    where = outside["report"] if has_status else 0
     words = [
         f"{program.name} {entry:#x} {program.shared_bytes} {kernel.frame_size} {where:#x}",
         *(

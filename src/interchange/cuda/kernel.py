@@ -299,7 +299,7 @@ class Kernel:
         types = tuple([each.type for each in passed])
         kernel = self._on_device.get(types)
         if kernel is None:
-            made = DeviceKernel(self.typed(*types), checks=self.debug)
+            made = DeviceKernel(self.typed(*types), checks=self.debug, races=self.races)
             kernel = self._on_device.setdefault(types, made)
         if kernel.program.writes:
             check_writable(passed, kernel.program.writes, self._source.parameters, call)
@@ -448,7 +448,8 @@ def jit(*given: Any, debug: bool = False, races: bool = False, strict: bool = Fa
         Whether every index is checked against the length of its axis, and ``assert`` and ``raise``
         are reported.
     races : bool, default False
-        Whether races of threads are found, on the CPU; it includes `debug`.
+        Whether races of threads are found, on the CPU and on the emulated driver; it includes
+        `debug`.
     strict : bool, default False
         Whether shared arrays may be created in the entry block of the kernel only, as the
         specification has it.

@@ -71,6 +71,8 @@ class Shadow:
         Size of shared memory [bytes].
     blocks : int
         Number of blocks.
+    table : ctypes array, optional
+        Of `table_for`, which is filled.
     """
 
     def __init__(
@@ -79,8 +81,9 @@ class Shadow:
         granules: Mapping[int, int],
         shared_bytes: int,
         blocks: int,
+        table: Any = None,
     ) -> None:
-        table = (ctypes.c_int64 * (len(REGION) * (len(arrays) + 1) + 1))()
+        table = table or table_for(len(arrays))
         released = (ctypes.c_int32 * (2 * blocks))()
         table[-1] = ctypes.addressof(released)
         self._kept: list[Any] = [table, released]
@@ -121,6 +124,11 @@ class Shadow:
         seen = (ctypes.c_char * length).from_buffer(memory)
         self._kept += [memory, seen]
         return ctypes.addressof(seen), shift
+
+
+def table_for(count: int) -> Any:
+    """Return a table of regions for a number of arguments."""
+    return (ctypes.c_int64 * (len(REGION) * (count + 1) + 1))()
 
 
 def _set(table: Any, number: int, *region: int) -> None:
