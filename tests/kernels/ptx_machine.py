@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .ptx_arithmetic import rule_of
 from .ptx_atomics import MAKERS as _ATOMICS
+from .ptx_grid import Turns
 from .ptx_library import library_function
 from .ptx_printing import vprintf
 from .ptx_text import literal, read_module
@@ -135,6 +137,8 @@ class Machine:
         self._numbers = itertools.count(1)
         self.addresses: dict[str, int] = {}
         self.steps, self.opcodes = 0, set[str]()
+        self.poll: Callable[[], None] = lambda: None
+        self.grid_word = bytearray(4)
         self.printed = ""
         for each in self.module.variables:
             if each.space in {"global", "const"}:
@@ -182,14 +186,20 @@ class Machine:
         block: Sequence[int],
         arguments: Iterable[Any],
         dynamic: int = 0,
+        *,
+        together: bool = False,
     ) -> None:
         """Run a kernel over NumPy arrays, passed with shape and strides, and numbers.
 
-        `dynamic`: the size of dynamic shared memory [bytes].
+        `dynamic`: the size of dynamic shared memory [bytes].  With `together`, blocks take turns at
+        relaxed loads, and the last parameter is the address of a word.
         """
         code = self.codes[name]
         mapped: list[int] = []
         flat = [data for each in arguments for data in self._flat(each, mapped)]
+        if together:
+            mapped.append(self.map("global", self.grid_word))
+            flat.append(mapped[-1].to_bytes(8, "little"))
         expected = [each.size for each in code.function.parameters]
         if [len(data) for data in flat] != expected:
             raise MachineError(f"{name} takes parameters of {expected} bytes")
@@ -205,8 +215,17 @@ class Machine:
         }
         sizes[_DYNAMIC] = dynamic
         with np.errstate(all="ignore"):
-            for place in itertools.product(*map(range, reversed(grid))):
-                self._run_block(code, parameters, {**sizes, **_axes("ctaid", place)}, block)
+            acts = [
+                partial(
+                    self._run_block, code, parameters, {**sizes, **_axes("ctaid", place)}, block
+                )
+                for place in itertools.product(*map(range, reversed(grid)))
+            ]
+            if together:
+                Turns(self, acts).run()
+            else:
+                for act in acts:
+                    act()
         for address in mapped:
             self.release(address)
 
@@ -384,7 +403,11 @@ class Code:
         find, size = self._accessed(op, source, len(names)), op.type.bits // 8
         is_signed = op.type.kind == "s"  # fills the register, which may be wider
 
+        is_relaxed, machine = op.has("relaxed"), self.machine
+
         def step(frame: Frame) -> None:
+            if is_relaxed:
+                machine.poll()
             data = find(frame)
             for k, name in enumerate(names):
                 part = data[k * size : (k + 1) * size]

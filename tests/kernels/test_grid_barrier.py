@@ -14,6 +14,10 @@ import interchange as ix
 from interchange import cuda
 from interchange.cuda import int32
 
+from .programs import types_of
+from .ptx_kernels import ARCHITECTURES, any_ptx, assembled, find_ptxas
+from .ptx_machine import Machine
+
 pytestmark = pytest.mark.interop
 
 
@@ -52,6 +56,48 @@ def test_all_blocks_wait_for_each_other(blocks, threads, how):
         given[...] = x
         kernel[blocks, threads](given, np.zeros_like(x), 4)
         assert (given == expected_steps(x, 4)).all()
+
+
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 1), (2, 3), (3, 4)])
+def test_blocks_count_in_ptx(blocks, threads):
+    """The word at which they count is not cleared between barriers, nor between launches."""
+    x = np.arange(blocks * threads)
+    given, y = x.copy(), np.zeros_like(x)
+    machine = Machine(any_ptx(cuda.jit(steps), *types_of((x, y, np.int64(3)))))
+    for _ in range(2):
+        machine.launch("steps", (blocks,), (threads,), (given, y, np.int64(3)), together=True)
+        x = expected_steps(x, 3)
+        assert (given == x).all()
+    assert bytes(machine.grid_word) in {bytes(4), bytes([0, 0, 0, 128])}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_assembler_takes_the_barrier(architecture, tmp_path):
+    """Blocks count by an atomic sum, and wait in a loop."""
+    ptxas = find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
+    types = types_of((np.zeros(4), np.zeros(4), np.int64(3)))
+    ptx = any_ptx(cuda.jit(steps), *types, architecture=architecture)
+
+    assert assembled(ptxas, ptx, architecture, tmp_path)[0] == ""
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+@pytest.mark.usefixtures("cuda_driver")
+@pytest.mark.parametrize("how", [{}, {"debug": True}])
+def test_a_device_launches_all_blocks_at_once(how):
+    """The launch is cooperative, in debug mode as well; a grid that does not fit is refused."""
+    x = np.arange(8 * 128)
+    kernel = cuda.jit(**how)(steps)
+    there, y = cuda.to_device(x), cuda.to_device(np.zeros_like(x))
+    for _ in range(2):
+        kernel[8, 128](there, y, 4)
+        x = expected_steps(x, 4)
+        assert there.to_device("cpu").tolist() == x.tolist()
+    with pytest.raises(ix.InterchangeError, match=r"do not fit at once.*CPY-GRID-1"):
+        kernel[10_000, 1024](there, y, 4)
+    with pytest.raises(ix.InterchangeError, match=r"races=True.*CPY-GRID-1"):
+        cuda.jit(debug=True, races=True)(steps)[8, 128](there, y, 4)
 
 
 def test_lanes_of_warps_wait_for_the_grid():

@@ -28,6 +28,7 @@ class LaunchCalls:
     # ``f(function, grid x, y, z, block x, y, z, shared [bytes], stream, parameters, None)``, which
     # returns the driver's code; `parameters` is the address of a list of addresses.
     launch: Callable[..., int]
+    launch_together: Callable[..., int]  # the same, without the last, for a cooperative launch
     has_several: bool  # whether there are several GPUs
 
     def __init__(self, driver: CudaDriver, call: str) -> None:
@@ -41,10 +42,15 @@ class LaunchCalls:
         except OSError:
             self._library = None
             self.launch = lambda *given: int(self._api.cuLaunchKernel(*given[:-1], 0)[0])
+            self.launch_together = lambda *given: int(
+                self._api.cuLaunchCooperativeKernel(*given)[0]
+            )
             return
         self._library = library
         self.launch = library.cuLaunchKernel
         library.cuLaunchKernel.argtypes = _LAUNCH
+        self.launch_together = library.cuLaunchCooperativeKernel
+        library.cuLaunchCooperativeKernel.argtypes = _LAUNCH[:-1]
 
     def is_disturbing(self) -> bool:
         """Whether the use of the legacy default stream would end the capture of another stream.
@@ -93,6 +99,14 @@ def have_context(driver: CudaDriver, ordinal: int, call: str) -> None:
             driver.check(error, "cuCtxGetCurrent", call)
         (error,) = driver.api.cuCtxSetCurrent(current)
         driver.check(error, "cuCtxSetCurrent", call)
+
+
+def launches_together(driver: CudaDriver, ordinal: int, call: str) -> bool:
+    """Whether a device has cooperative launches."""
+    kind = driver.api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
+    error, number = driver.api.cuDeviceGetAttribute(kind, ordinal)
+    driver.check(error, "cuDeviceGetAttribute", call)
+    return bool(number)
 
 
 def compute_capability(driver: CudaDriver, ordinal: int, call: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import weakref
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._array.allocations import allocate_pinned
+from interchange._array.allocations import allocate, allocate_pinned
 from interchange._streams import _cuda_modules as modules
 from interchange._streams.driver import driver_of
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
@@ -75,6 +75,9 @@ streams: Final[dict[int, int]] = {}
 it rejects a launch, since a handle may be reused."""
 _MOST_STREAMS: Final = 1024  # size of the cache
 _kernels: Final[weakref.WeakSet[DeviceKernel]] = weakref.WeakSet()
+_NOT_TOGETHER: Final = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+_grid_memory: Final[dict[tuple[int, int], Any]] = {}
+"""GPU and stream -> memory in which the blocks of a grid count."""
 _for_good: Final[list[Any]] = []
 """Code that a driver may run until the process ends."""
 
@@ -103,6 +106,9 @@ class DeviceKernel:
         if self.checks:
             with self._lock:
                 return self._launch_checked(configuration, passed, ordinal, call)
+        if self.program.has_grid_barrier:
+            self._launch_together(configuration, passed, ordinal, call)
+            return (0,)
         numbers = [n for each in passed for n in each.numbers]
         self.enqueue(configuration, numbers, ordinal, call)
         return (0,)
@@ -137,6 +143,9 @@ class DeviceKernel:
         """Return the driver's error code of a launch in the current context."""
         grid, block, stream, _, shared_bytes = configuration
         calls: Any = self._calls
+        if self.program.has_grid_barrier:
+            shape = (*grid, *block, shared_bytes, stream)
+            return int(calls.launch_together(loaded.function, *shape, place))
         code: int = calls.launch(loaded.function, *grid, *block, shared_bytes, stream, place, None)
         return code
 
@@ -209,6 +218,9 @@ class DeviceKernel:
         if size > MOST_SHARED:
             what = f"{size} bytes of shared memory, which a block of this GPU does not have"
             raise ArgumentError(call, what, "CPY-LAUNCH-2", "name less of it")
+        if name == _NOT_TOGETHER:
+            what = f"{configuration.grid} blocks of {configuration.block} threads"
+            raise ArgumentError(call, f"{what}, which do not fit at once", "CPY-GRID-1")
         if name == _TOO_LARGE:
             what = f"the registers of a block of {configuration.block} threads do not fit"
             raise ArgumentError(call, what, "CPY-LAUNCH-2")
@@ -267,6 +279,50 @@ class DeviceKernel:
             self._host_code = HostKernel(self.program, checks=self.checks, races=self.races)
         return self._host_code
 
+    # ------------------------------------------------------------ with barriers of the grid
+
+    def _launch_together(
+        self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
+    ) -> None:
+        """Enqueue the kernel with all blocks at once."""
+        driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
+        packed = self._packing.pack(passed)
+        words = self._grid_words(driver, configuration, ordinal, call)
+        addresses, _kept = self._with_more(packed, words)
+        numbers = [n for each in passed for n in each.numbers]
+        self._launch_carefully(configuration, ctypes.addressof(addresses), numbers, ordinal, call)
+        self._packing.release(packed)
+
+    def _grid_words(
+        self, driver: Any, configuration: Configuration, ordinal: int, call: str
+    ) -> list[int]:
+        """Return the address at which blocks count; launches on one stream share it."""
+        if not self.program.has_grid_barrier:
+            return []
+        modules.have_context(driver, ordinal, call)
+        if self.races:
+            what = "races=True for a kernel with a barrier of the grid, on a device"
+            raise ArgumentError(call, what, "CPY-GRID-1", "run it over arrays of the host")
+        if not modules.launches_together(driver, ordinal, call):
+            raise ArgumentError(call, f"cuda:{ordinal} has no cooperative launches", "CPY-GRID-1")
+        key = ordinal, configuration.stream
+        if key not in _grid_memory:
+            memory = allocate(driver, ctypes.sizeof(ctypes.c_int32), ordinal, call)
+            with driver.on_stream(LEGACY_DEFAULT_STREAM, ordinal, call):
+                (error,) = driver.api.cuMemsetD32(memory.ptr, 0, 1)
+                driver.check(error, "cuMemsetD32", call)
+            driver.synchronize(LEGACY_DEFAULT_STREAM, ordinal, call)
+            _grid_memory[key] = memory
+        return [_grid_memory[key].ptr]
+
+    def _with_more(self, packed: Any, numbers: Sequence[int]) -> tuple[Any, Any]:
+        """Return the addresses of all parameters and of more numbers, which are second."""
+        kept = (ctypes.c_uint64 * max(1, len(numbers)))(*numbers)
+        first, size = ctypes.addressof(kept), ctypes.sizeof(ctypes.c_uint64)
+        more = [first + size * k for k in range(len(numbers))]
+        given = packed.addresses[: self._packing.count]
+        return (ctypes.c_void_p * (len(given) + len(more)))(*given, *more), kept
+
     # ------------------------------------------------------------ with checks
 
     def _shadow(self, configuration: Configuration, passed: Sequence[Passed]) -> Shadow | None:
@@ -288,10 +344,8 @@ class DeviceKernel:
         found = (ctypes.c_int32 * WORDS).from_address(memory.ptr)
         found[:] = [0] * WORDS
         packed = self._packing.pack(passed)
-        where = ctypes.c_uint64(memory.ptr)
-        addresses = (ctypes.c_void_p * (self._packing.count + 1))(
-            *packed.addresses[: self._packing.count], ctypes.addressof(where)
-        )
+        grid = self._grid_words(driver, configuration, ordinal, call)
+        addresses, _kept = self._with_more(packed, [*grid, memory.ptr])
         numbers = [n for each in passed for n in each.numbers]
         shadow = self._shadow(configuration, passed)
         loaded = self._launch_carefully(
@@ -315,6 +369,7 @@ class DeviceKernel:
 def _forget_all() -> None:
     """Drop the loaded code of every kernel."""
     streams.clear()
+    _grid_memory.clear()
     for kernel in tuple(_kernels):
         kernel.forget()
 

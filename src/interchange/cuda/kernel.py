@@ -238,7 +238,8 @@ class Kernel:
         else:
             use.order(ordinal)
             self._run_on_device(configuration, passed, ordinal, call)
-            if not self.debug and is_plain(passed):
+            kernel = self._on_device[tuple([each.type for each in passed])]
+            if not self.debug and is_plain(passed) and not kernel.program.has_grid_barrier:
                 self._remember(arguments, passed, ordinal)
 
     def _named(self, error: InterchangeError, place: int, call: str) -> InterchangeError:

@@ -35,12 +35,16 @@
  * parameters  one address per kernel parameter, of a value that is only read; addresses of arrays
  *             are those at which the host may touch them
  * dims        block x, y, z, grid x, y, z, three zeros, of which the first becomes the number of a
- *             place whose index was out of bounds, and the bytes of dynamic shared memory
+ *             place whose index was out of bounds, the bytes of dynamic shared memory, and whether
+ *             the block goes on from a barrier of the grid
  * work        memory of one block at a time, each at a multiple of 64, and not cleared:
  *             0  shared memory, static and then dynamic
  *             1  FRAME bytes for each thread
  *             2  one pointer for each thread
  *             3, 4 ...  the words w and p of the image, in their order
+ *
+ * A launch by cuLaunchCooperativeKernel runs one block in a call, each with memory of its own; -1 is
+ * returned where the block waits for all others, and it is called again when they wait as well.
  *
  * Returns 0; 1 where threads of a block wait at different barriers, or have left while others wait;
  * and 1 more than the number of a place where lanes of a warp wait for others that do not come. */
@@ -92,6 +96,7 @@ struct launch { /* never changed: clones of an operation share it */
     size_t references;
     const struct kernel *kernel;
     int32_t dims[6];
+    bool together; /* by cuLaunchCooperativeKernel */
     size_t shared;  /* of a block, static and dynamic [bytes] */
     size_t dynamic; /* of it [bytes] */
     void *values[]; /* where each kernel parameter is: behind this array */

@@ -9,9 +9,13 @@
 
 #define MAX_BLOCK_Z 64
 #define MAX_GRID_YZ 65535
+#define WARP 32
+#define MAX_RESIDENT 32          /* blocks of a multiprocessor, of which there is one */
+#define MAX_SHARED_OF_ALL 233472 /* [bytes] */
 
 struct shape { /* the arguments of a launch that are numbers */
     unsigned grid[3], block[3], shared;
+    bool together; /* all blocks at once */
 };
 
 /* ---- what a launch consists of ---- */
@@ -29,6 +33,7 @@ static struct launch *launch_new(struct kernel *kernel, const struct shape *shap
     launch->kernel = kernel;
     launch->shared = kernel->shared + shape->shared;
     launch->dynamic = shape->shared;
+    launch->together = shape->together;
     for (int i = 0; i < 3; i++) {
         launch->dims[i] = (int32_t)shape->block[i];
         launch->dims[3 + i] = (int32_t)shape->grid[i];
@@ -144,6 +149,16 @@ static bool shape_fits(const struct shape *shape, const struct kernel *kernel)
            && shape->shared <= (unsigned)kernel->dynamic && kernel->shared <= MAX_SHARED;
 }
 
+/* Choice: as many blocks as one multiprocessor with 1024 threads holds. */
+static bool all_resident(const struct shape *shape, const struct kernel *kernel)
+{
+    const unsigned *block = shape->block, *grid = shape->grid;
+    size_t threads = ((size_t)block[0] * block[1] * block[2] + WARP - 1) / WARP * WARP;
+    size_t blocks = (size_t)grid[0] * grid[1] * grid[2], shared = kernel->shared + shape->shared;
+    return blocks <= MAX_RESIDENT && blocks * threads <= MAX_THREADS
+           && blocks * shared <= MAX_SHARED_OF_ALL;
+}
+
 static bool all_given(const struct kernel *kernel, void *const *parameters)
 {
     if (kernel->value_count && !parameters)
@@ -183,6 +198,8 @@ static CUresult launch(const char *call, CUfunction function, const struct shape
     REQUIRE(!extra, CUDA_ERROR_NOT_SUPPORTED);
     REQUIRE(shape_fits(shape, kernel), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(all_given(kernel, parameters), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(!shape->together || all_resident(shape, kernel),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     struct op *op = op_new(&kernel_class, kernel->name);
     op->payload.launch = launch_new(kernel, shape, parameters);
     CUresult status = touch_arrays(op, stream);
@@ -199,11 +216,22 @@ static CUresult launch(const char *call, CUfunction function, const struct shape
 #define SHAPE                                                                              \
     &(struct shape)                                                                        \
     {                                                                                      \
-        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared                      \
+        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false               \
     }
 
 BOTH(cuLaunchKernel, PARAMETERS,
      launch("cuLaunchKernel", function, SHAPE, stream, parameters, extra))
+
+#define TOGETHER                                                                           \
+    &(struct shape)                                                                        \
+    {                                                                                      \
+        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true                \
+    }
+
+BOTH(cuLaunchCooperativeKernel,
+     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+      unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters),
+     launch("cuLaunchCooperativeKernel", function, TOGETHER, stream, parameters, NULL))
 
 /* Attributes ask for clusters, priorities and the like. */
 static CUresult launch_configured(const CUlaunchConfig *c, CUfunction function, CUstream stream,
@@ -211,7 +239,8 @@ static CUresult launch_configured(const CUlaunchConfig *c, CUfunction function, 
 {
     struct shape shape = {{c->gridDimX, c->gridDimY, c->gridDimZ},
                           {c->blockDimX, c->blockDimY, c->blockDimZ},
-                          c->sharedMemBytes};
+                          c->sharedMemBytes,
+                          false};
     CHECK(driver_ready());
     REQUIRE(c->numAttrs == 0, CUDA_ERROR_NOT_SUPPORTED);
     return launch("cuLaunchKernelEx", function, &shape, stream, parameters, extra);

@@ -8,6 +8,9 @@
 
 #define LINE ((size_t)64) /* [bytes] that memory of a block is aligned to */
 #define DIVERGED (-1)     /* in a kernel's status */
+#define SUSPENDED (-1)    /* returned by the code of a block that waits for others */
+#define RESUMES 10        /* in `dims`: whether it goes on */
+#define WORK_DIMS 11
 
 /* ---- memory of blocks ---- */
 
@@ -93,10 +96,62 @@ static void record_error(const struct op *op, int32_t wrong)
 
 /* ---- the run; the lock is not held ---- */
 
+struct waiting { /* a block that may wait for others */
+    struct scratch scratch;
+    void **work;
+    int32_t dims[WORK_DIMS];
+};
+
+/* Each block up to the next barrier of the grid, until all of them have ended. */
+static int32_t run_in_rounds(const struct launch *launch, struct waiting *blocks, int64_t count)
+{
+    int64_t waiting = count;
+    int32_t wrong = 0;
+    while (waiting && !wrong) {
+        waiting = 0;
+        for (int64_t i = 0; i < count && !wrong; i++) {
+            int32_t *dims = blocks[i].dims;
+            int32_t code = launch->kernel->entry((void **)launch->values, dims, i, i + 1,
+                                                 blocks[i].work);
+            dims[RESUMES] = code == SUSPENDED;
+            waiting += dims[RESUMES];
+            wrong = dims[6] ? dims[6] : code == SUSPENDED ? 0 : -code;
+        }
+        if (waiting && waiting < count && !wrong)
+            wrong = DIVERGED;
+    }
+    return wrong;
+}
+
+static void run_together(const struct op *op, const int32_t *dims, int64_t count)
+{
+    const struct launch *launch = op->payload.launch;
+    struct waiting *blocks = calloc((size_t)count, sizeof *blocks);
+    bool enough = blocks != NULL;
+    for (int64_t i = 0; enough && i < count; i++) {
+        memcpy(blocks[i].dims, dims, sizeof blocks[i].dims);
+        blocks[i].work = reserve_work(launch, &blocks[i].scratch);
+        enough = blocks[i].work != NULL;
+    }
+    if (enough)
+        record_error(op, run_in_rounds(launch, blocks, count));
+    else
+        report(op, "out of memory", "finds none for its blocks, and does not run", 0);
+    for (int64_t i = 0; blocks && i < count; i++)
+        free(blocks[i].scratch.start);
+    free(blocks);
+}
+
 void launch_run(struct op *op)
 {
     const struct launch *launch = op->payload.launch;
-    int32_t dims[10] = {0};
+    int32_t dims[WORK_DIMS] = {0};
+    if (launch->together) {
+        memcpy(dims, launch->dims, sizeof launch->dims);
+        dims[9] = (int32_t)launch->dynamic;
+        run_together(op, dims, (int64_t)dims[3] * dims[4] * dims[5]);
+        return;
+    }
     void **work = reserve_work(launch, &op->stream->scratch);
     memcpy(dims, launch->dims, sizeof launch->dims);
     dims[9] = (int32_t)launch->dynamic;
@@ -106,5 +161,5 @@ void launch_run(struct op *op)
         return;
     }
     int32_t diverged = launch->kernel->entry((void **)launch->values, dims, 0, blocks, work);
-    record_error(op, dims[6] ? dims[6] : -diverged);
+    record_error(op, dims[6] ? dims[6] : diverged == SUSPENDED ? DIVERGED : -diverged);
 }

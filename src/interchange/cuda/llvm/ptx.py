@@ -52,6 +52,8 @@ class PtxCode(Code):
     def __init__(self, program: Program, module: ir.Module, *, checks: bool = False) -> None:
         self.checks = checks
         flat = flat_types(program.arguments, ir.PointerType(addrspace=GLOBAL))
+        if program.has_grid_barrier:  # the address at which blocks count
+            flat.append(ir.PointerType(addrspace=GLOBAL))
         if checks:  # the address of the report
             flat.append(ir.PointerType(addrspace=GLOBAL))
         kind = ir.FunctionType(ir.VoidType(), flat)
@@ -62,6 +64,7 @@ class PtxCode(Code):
         self.texts: dict[str, Any] = {}
         take_arguments(self, list(function.args))
         self._status = function.args[-1] if checks else None
+        self._grid = function.args[-2 if checks else -1] if program.has_grid_barrier else None
 
     def special(self, name: str, axis: int) -> Any:
         """Return the value of a special register."""
@@ -76,9 +79,37 @@ class PtxCode(Code):
         self.b.call(self.declared(_BARRIER, ir.VoidType(), [I32]), [I32(0)])
 
     def grid_barrier(self) -> None:
-        """Refuse: the code has to be launched on the CPU."""
-        call = f"{self.program.name}()"
-        raise ArgumentError(call, "a barrier of the grid, on a GPU", "CPY-GRID-1")
+        """Wait for the blocks of the grid: the first thread of each counts, and waits for all.
+
+        The first block adds what makes the sum of all 2**31, so that the highest bit changes when
+        the last block has come, and the word needs not be cleared.
+        """
+        self.barrier()
+        names = ("first", "wait", "met", "go_on")
+        first, wait, met, go_on = (self.function.append_basic_block(name) for name in names)
+        is_first = self._are_zero("threadIdx")
+        self.b.cbranch(is_first, first, go_on)
+        self.b.position_at_end(first)
+        x, y, z = (self.special("gridDim", axis) for axis in range(3))
+        rest = self.b.sub(I32(1 << 31), self.b.sub(self.b.mul(self.b.mul(x, y), z), I32(1)))
+        added = self.b.select(self._are_zero("blockIdx"), rest, I32(1))
+        self.fence("threadfence")
+        before = self.b.atomic_rmw("add", self._grid, added, f"{self.device_scope}monotonic")
+        self.b.branch(wait)
+        self.b.position_at_end(wait)
+        now = self.b.load_atomic(self._grid, f"{self.device_scope}monotonic", 4, typ=I32)
+        changed = self.b.and_(self.b.xor(before, now), I32(1 << 31))
+        self.b.cbranch(self.b.icmp_unsigned("==", changed, I32(0)), wait, met)
+        self.b.position_at_end(met)
+        self.fence("threadfence")
+        self.b.branch(go_on)
+        self.b.position_at_end(go_on)
+        self.barrier()
+
+    def _are_zero(self, name: str) -> Any:
+        """Return whether the three numbers of a register are 0."""
+        x, y, z = (self.special(name, axis) for axis in range(3))
+        return self.b.icmp_unsigned("==", self.b.or_(self.b.or_(x, y), z), I32(0))
 
     def fence(self, name: str) -> None:
         """Order memory accesses."""
