@@ -91,6 +91,7 @@ class Code:
         self._slots: dict[Slot, Any] = {}
         self._loops: list[tuple[Any, Any]] = []
         self._ends: list[Any] = []
+        self.failing: dict[Any, tuple[Any, Any]] = {}  # see `debugging.fail`
 
     # ------------------------------------------------------------ implemented by a target
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from llvmlite import ir
+
 from .registers import I32
 
 if TYPE_CHECKING:
@@ -38,13 +40,28 @@ def require(code: Any, test: Any, place: int) -> None:
     code.b.position_at_end(holds)
 
 
-def report(code: Any, words: Any, place: int, more: dict[int, Any] | None = None) -> None:
-    """Report a place and this thread, unless another thread has reported something.
+def fail(code: Any, words: Any, place: int) -> None:
+    """End the thread, and report a place, by code that all places of a function share."""
+    known = code.failing.get(code.function)
+    if known is None:
+        block = code.function.append_basic_block("failing")
+        kept, code.b = code.b, ir.IRBuilder(block)
+        known = code.failing[code.function] = block, code.b.phi(I32)
+        report(code, words, known[1])
+        code.leave()
+        code.b = kept
+    block, number = known
+    number.add_incoming(I32(place), code.b.block)
+    code.b.branch(block)
+
+
+def report(code: Any, words: Any, place: Any, more: dict[int, Any] | None = None) -> None:
+    """Report a place, a value of LLVM, and this thread, unless another thread has reported.
 
     `more` are further words.
     """
     b = code.b
-    swapped = b.cmpxchg(words, I32(0), I32(place), "monotonic", "monotonic")
+    swapped = b.cmpxchg(words, I32(0), place, "monotonic", "monotonic")
     first, done = (code.function.append_basic_block(name) for name in ("report", "reported"))
     b.cbranch(b.extract_value(swapped, 1), first, done)
     b.position_at_end(first)

@@ -214,8 +214,7 @@ class HostCode(Code):
 
     def fail(self, place: int) -> None:
         """Report the position, and end the thread."""
-        debugging.report(self, self.outside(REPORT), place)
-        self.leave()
+        debugging.fail(self, self.outside(REPORT), place)
 
     # ------------------------------------------------------------ coroutines
 

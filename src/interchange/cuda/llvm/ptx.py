@@ -169,8 +169,7 @@ class PtxCode(Code):
 
     def fail(self, place: int) -> None:
         """Report the position, and end the thread."""
-        debugging.report(self, self._status, place)
-        self.leave()
+        debugging.fail(self, self._status, place)
 
 
 def entry_name(program: Program) -> str:

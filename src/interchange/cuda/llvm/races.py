@@ -330,7 +330,7 @@ class Watch:
         for index in indices[:MOST_AXES]:
             words += [b.trunc(index, I32), b.trunc(b.lshr(index, I64(32)), I32)]
         debugging.report(
-            code, code.outside("report"), node.place, dict(enumerate(words, RACE_WORD))
+            code, code.outside("report"), I32(node.place), dict(enumerate(words, RACE_WORD))
         )
         code.leave()
         b.position_at_end(fine)
