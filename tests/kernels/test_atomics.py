@@ -255,6 +255,24 @@ def test_the_assembler_takes_operations_of_halves(element, tmp_path):
         assert assembled(ptxas, ptx, architecture, tmp_path)[0] == ""
 
 
+@cuda.jit
+def waiting(x, y, out):
+    cuda.nanosleep(100)
+    out[0] = cuda.fma(x[0], y[0], out[0])
+    while cuda.atomic.add(out, 1, 1) < 3:
+        cuda.nanosleep(x[0])
+
+
+@pytest.mark.parametrize("element", ["f4", "f8"])
+def test_a_product_and_sum_is_rounded_once(target, element):
+    """The low part of a product is exact; a wait has no other effect."""
+    x = np.array([1 + np.finfo(element).eps], element)
+    given = x, x, np.array([-1 - 2 * x.dtype.type(np.finfo(element).eps), 0], element)
+    found = left_by(target(waiting), Case((1,), (1,), given, {2: None}))[2]
+
+    assert found.tolist() == [float(np.finfo(element).eps) ** 2, 4]
+
+
 def test_sums_are_single_instructions_in_ptx():
     """Differences are sums, and an unused old value costs nothing."""
 

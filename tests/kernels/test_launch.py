@@ -70,6 +70,31 @@ def test_impossible_numbers_of_threads_are_refused(given):
         block_sizes.forall(*given)
 
 
+def test_the_number_of_axes_is_a_constant():
+    """A literal, or a constant of the program."""
+    two = 2
+
+    @cuda.jit
+    def kernel(out):
+        x, y = cuda.grid(two)
+        width, height = cuda.gridsize(two)
+        out[y, x] = x + 10 * y + 100 * width + 1000 * height + cuda.gridsize(1) - cuda.grid(1)
+
+    out = np.zeros((4, 6), "i8")
+    kernel[(3, 2), (2, 2)](out)
+    y, x = np.indices(out.shape)
+
+    assert (out == x + 10 * y + 600 + 4000 + 6 - x).all()
+    for axes in (0, 4, True, 1.5):
+
+        @cuda.jit
+        def wrong(out):
+            out[0] = cuda.grid(axes)  # noqa: B023 - read at once
+
+        with pytest.raises(cuda.KernelError, match="CPY-CALL-1"):
+            wrong[1, 1](out)
+
+
 def test_three_axes_of_grid_and_block():
     """x varies fastest, and every thread runs once."""
     out = np.zeros((4, 6, 8), "i8")

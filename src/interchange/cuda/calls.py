@@ -120,6 +120,12 @@ class Calls(Expressions):
         arguments = tuple(self.cast(number, common) for number in numbers)
         return ir.Math(bool_ if name.startswith("is") else common, name, arguments)
 
+    def _fma(self, node: ast.Call) -> ir.Expression:
+        """Return a product and sum, in the type in which a function of math is computed."""
+        numbers = self._arguments(node, "fma()", 3)
+        common = self.typed(node, typed_math, [number.type for number in numbers])
+        return ir.Math(common, "fma", tuple(self.cast(number, common) for number in numbers))
+
     def _arguments(self, node: ast.Call, called: str, count: int) -> list[ir.Expression]:
         """Return the numbers that a function takes."""
         numbers = self.numbers(node.args)
@@ -187,6 +193,7 @@ class Calls(Expressions):
         intrinsics.syncthreads: _barrier,
         intrinsics.grid: _grid,
         intrinsics.gridsize: _gridsize,
+        intrinsics.fma: _fma,
         len: _length,
         **tuples.FUNCTIONS,
         **atomics.FUNCTIONS,

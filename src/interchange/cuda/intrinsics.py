@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._types.errors import ArgumentError
 
+from .types import uint32
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -178,6 +180,16 @@ grid: Final = Intrinsic(
 )
 gridsize: Final = Intrinsic(
     "gridsize", "Return the number of threads in the grid, along 1, 2 or 3 axes.", ("ndim",)
+)
+fma: Final = Intrinsic("fma", "Return `x * y + z`, rounded once, as a float.", ("x", "y", "z"))
+nanosleep: Final = Intrinsic(
+    "nanosleep",
+    "Suspend the thread for about a number of nanoseconds; on the CPU it goes on.",
+    (uint32,),
+    uint32,
+    ptx="nanosleep.u32 $1; mov.u32 $0, $1;",
+    host=lambda _, count: count,
+    is_pure=False,
 )
 shared: Final = Shared()
 local: Final = Local()
