@@ -45,6 +45,8 @@ _NUMBERS: Final = frozenset(
     }
 )
 """Types of numbers that the core converts."""
+_MOST_PIECES: Final = 16
+"""Of the memory of a block, in the core."""
 _CALL: Final = "cuda.jit()"
 _CALLS: Final = (
     *("cuLaunchKernel", "cuCtxGetCurrent", "cuStreamIsCapturing", "cuEventRecord"),
@@ -102,14 +104,15 @@ class Repeater:
     ) -> None:
         """Repeat launches on the CPU like one that was made; `fail` raises the error of one.
 
-        Kernels with memory that the launch has to provide are launched in Python.
+        Kernels with memory that the launch has to provide, or much memory, are launched in Python.
         """
-        if any(piece.name for piece in kernel.pieces):
+        pieces = tuple(pieces_of(kernel))
+        if any(piece.name for piece in kernel.pieces) or len(pieces) > _MOST_PIECES:
             return
         described = _describe_all(arguments, is_typed=is_typed)
         if described is None:
             return
-        code = ctypes.cast(kernel.run, ctypes.c_void_p).value, tuple(pieces_of(kernel))
+        code = ctypes.cast(kernel.run, ctypes.c_void_p).value, pieces
         with self._lock:
             launcher = self._made()
             if launcher is not None and launcher.learn((fail, kernel, code), described):
