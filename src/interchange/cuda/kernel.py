@@ -233,7 +233,7 @@ class Kernel:
         ordinal = find_ordinal(leaves(passed), call)
         if ordinal is None:
             compiled = self._run_on_host(configuration, passed, call)
-            if not self.debug and not compiled.program.has_grid_barrier:
+            if not self.debug and is_plain(passed) and not compiled.program.has_grid_barrier:
                 self._remember_on_host(compiled, configuration, arguments, passed)
         else:
             use.order(ordinal)
