@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interchange import cuda
-from interchange.cuda import float32, int32
+from interchange.cuda import bfloat16, float32, int32, uint64
 
 from .comparing import is_same, left_by, on_device, on_host, run_in_threads
 from .programs import Case, types_of
@@ -137,6 +137,52 @@ def halves(x, old):
     cuda.atomic.add(x, 1, 1)
 
 
+@cuda.jit
+def every_operation_locally(x, u, old):
+    own, mine = cuda.local.array(1, float32), cuda.local.array(1, uint64)
+    own[0], mine[0] = x[0], u[0]
+    old[0] = cuda.atomic.add(own, 0, 7)
+    old[1] = cuda.atomic.sub(own, 0, 3)
+    old[2] = cuda.atomic.min(own, 0, -9)
+    old[3] = cuda.atomic.nanmax(own, 0, 100)
+    old[4] = cuda.atomic.exch(own, 0, 5)
+    old[5] = cuda.atomic.inc(mine, 0, 1)
+    old[6] = cuda.atomic.inc(mine, 0, 1)
+    old[7] = cuda.atomic.dec(mine, 0, 9)
+    old[8] = cuda.atomic.cas(mine, 0, 9, 12)
+    old[9] = cuda.atomic.or_(mine, 0, 3)
+    old[10] = mine[0]
+    old[11] = own[0]
+
+
+@cuda.jit
+def in_other_memory(x, y):
+    part, own = cuda.shared.array(1, bfloat16), cuda.local.array(2, bfloat16)
+    count = cuda.local.array(2, int32)
+    part[0] = own[0] = x[0]
+    count[0] = 4
+    cuda.atomic.max(part, 0, 3)
+    cuda.atomic.exch(own, 0, 5)
+    cuda.atomic.add(own, 0, 5)
+    x[0] = part[0] + own[0]
+    y[0] = cuda.atomic.add(count, 0, 3) + cuda.atomic.cas(count, 0, 7, 1) + count[0]
+
+
+def test_operations_in_memory_of_the_thread_are_plain(target):
+    """PTX has atomic operations in global and in shared memory only."""
+    pytest.importorskip("ml_dtypes")
+    given = np.ones(1, "bfloat16"), np.zeros(1, "i4")
+    found = left_by(target(in_other_memory), Case((1,), (1,), given, {0: None, 1: None}))
+
+    assert (found[0].tolist(), found[1].tolist()) == ([13], [4 + 7 + 1])
+    case = Case((1,), (1,), (np.ones(1, "f4"), np.zeros(1, "u8"), np.zeros(12)), {2: None})
+    olds = [1, 8, 5, -9, 100, 0, 1, 0, 9, 12, 15, 5]
+    assert left_by(target(every_operation_locally), case)[2].tolist() == olds
+    assert "atom." not in any_ptx(every_operation_locally, *types_of(case.arguments))
+    atoms = [each for each in any_ptx(in_other_memory, *types_of(given)).split() if "atom." in each]
+    assert atoms == ["atom.relaxed.gpu.shared.cas.b16"]
+
+
 @pytest.mark.parametrize(
     ("element", "olds"),
     [("float16", [1, 2048, 2048, 3000, 3]), ("bfloat16", [1, 2048, 2048, 3008, 3])],
@@ -252,6 +298,8 @@ def test_the_assembler_takes_operations_of_halves(element, tmp_path):
         types = types_of((np.zeros(2, element), np.zeros(5, element)))
         ptx = any_ptx(halves, *types, architecture=architecture)
         assert ptx.count("add.noftz.f16") == (3 if element == "float16" else 0)
+        assert ptx.count("cas.b16") == (3 if element == "float16" else 6)
+        assert "cas.b32" not in ptx
         assert assembled(ptxas, ptx, architecture, tmp_path)[0] == ""
 
 

@@ -3,6 +3,7 @@
 Source: LLVM Language Reference, "atomicrmw", "cmpxchg" and "fence"; LLVM, "User Guide for NVPTX
 Back-end" (scopes).  Operations are relaxed ("monotonic"), as those of CUDA.  What an instruction
 does not compute is a loop around ``cmpxchg``: ``min`` and ``max`` of floats, and halves on the CPU.
+LLVM makes ``atomicrmw`` plain in local memory, but not ``cmpxchg``, which PTX has not got there.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ from interchange.cuda.races import ATOMIC
 from interchange.cuda.types import HALVES, float16
 
 from .halves import rounded
-from .registers import F16, F32, I1, from_memory, to_memory, value_type
+from .registers import F16, F32, I1, I64, from_memory, memory_type, to_memory, value_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.cuda.ir import Atomic, Fence
-    from interchange.cuda.types import ScalarType
 
 _RELAXED: Final = "monotonic"
 _INSTRUCTIONS: Final = {
@@ -30,6 +30,8 @@ _INSTRUCTIONS: Final = {
     "nanmax": "max",
 }  # fmt: skip
 """Operation -> LLVM's name of it for ints."""
+_SPACES: Final = {0: "", 1: ".global", 3: ".shared"}
+"""Address space of a pointer -> the modifier of an instruction."""
 _MINMAX: Final = {"min": ">", "max": "<"}
 """Operation -> how an element compares with a value that replaces it."""
 
@@ -38,6 +40,11 @@ def atomic(code: Any, node: Atomic) -> Any:
     """Return the old value of an element, which an atomic operation replaces."""
     values = [code.value(argument) for argument in node.arguments]
     pointer, name = code.address(node.target, ATOMIC), node.operation
+    if name == "cas" and node.target.array.space == "local":
+        old = code.b.load(pointer, typ=values[0].type)
+        is_same = code.b.icmp_unsigned("==", old, values[0])
+        code.b.store(code.b.select(is_same, values[1], old), pointer)
+        return old
     if name == "cas":
         found = code.b.cmpxchg(pointer, *values, code.device_scope + _RELAXED, _RELAXED)
         return code.b.extract_value(found, 0)
@@ -68,7 +75,7 @@ def _replace_if(code: Any, pointer: Any, node: Atomic, value: Any) -> Any:
     def replaced(old: Any) -> tuple[Any, Any]:
         return code.b.and_(compare(relation, old, value), is_number), value
 
-    return _replaced(code, pointer, node.type, replaced)
+    return _replaced(code, pointer, node, replaced)
 
 
 def _combine(code: Any, pointer: Any, node: Atomic, value: Any) -> Any:
@@ -79,15 +86,21 @@ def _combine(code: Any, pointer: Any, node: Atomic, value: Any) -> Any:
             return ir.Constant(I1, 1), value
         return ir.Constant(I1, 1), rounded(code.b, code.b.fadd(old, value), node.type)
 
-    return _replaced(code, pointer, node.type, replaced)
+    return _replaced(code, pointer, node, replaced)
 
 
-def _replaced(code: Any, pointer: Any, type_: ScalarType, replaced: Callable[[Any], Any]) -> Any:
+def _replaced(code: Any, pointer: Any, node: Atomic, replaced: Callable[[Any], Any]) -> Any:
     """Return the old float, which another replaces by ``cmpxchg``.
 
     `replaced` returns whether it is, and the other float.
     """
-    b, bits = code.b, ir.IntType(type_.bits)
+    b, type_ = code.b, node.type
+    bits, is_half = ir.IntType(type_.bits), type_ in HALVES
+    if node.target.array.space == "local":
+        old = from_memory(b, type_, b.load(pointer, typ=memory_type(type_)))
+        is_replaced, new = replaced(old)
+        b.store(to_memory(b, type_, b.select(is_replaced, new, old)), pointer)
+        return old
     names = ("compare", "replace", "replaced")
     test, replace, done = (code.function.append_basic_block(name) for name in names)
     first = b.load_atomic(pointer, _RELAXED, type_.itemsize, typ=bits)
@@ -96,17 +109,28 @@ def _replaced(code: Any, pointer: Any, type_: ScalarType, replaced: Callable[[An
     b.position_at_end(test)
     held = b.phi(bits)
     held.add_incoming(first, before)
-    is_half = type_ in HALVES
     old = from_memory(b, type_, held) if is_half else b.bitcast(held, value_type(type_))
     is_replaced, new = replaced(old)
     b.cbranch(is_replaced, replace, done)
     b.position_at_end(replace)
     new = to_memory(b, type_, new) if is_half else b.bitcast(new, bits)
-    found = b.cmpxchg(pointer, held, new, code.device_scope + _RELAXED, _RELAXED)
-    held.add_incoming(b.extract_value(found, 0), replace)
-    b.cbranch(b.extract_value(found, 1), done, test)
+    if is_half and code.device_scope:
+        found = _compare_and_swap_half(b, pointer, held, new)
+    else:
+        pair = b.cmpxchg(pointer, held, new, code.device_scope + _RELAXED, _RELAXED)
+        found = b.extract_value(pair, 0)
+    held.add_incoming(found, replace)
+    b.cbranch(b.icmp_unsigned("==", found, held), done, test)
     b.position_at_end(done)
     return old
+
+
+def _compare_and_swap_half(b: Any, pointer: Any, held: Any, new: Any) -> Any:
+    """Return the bits of a half before PTX's instruction; LLVM would access 32 bits instead."""
+    instruction = f"atom.relaxed.gpu{_SPACES[pointer.type.addrspace]}.cas.b16 $0, [$1], $2, $3;"
+    values = [b.ptrtoint(pointer, I64), held, new]
+    kind = ir.FunctionType(held.type, [value.type for value in values])
+    return b.asm(kind, instruction, "=h,l,h,h,~{memory}", values, True)  # noqa: FBT003 - llvmlite's
 
 
 def fence(code: Any, node: Fence) -> None:
