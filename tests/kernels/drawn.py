@@ -25,7 +25,18 @@ LITERALS = (
     "18446744073709551615", "False",
 )  # fmt: skip
 FRACTIONS = ("0.0", "0.5", "1.0", "2.5", "3.0", "1e10", "1e-320", "1e308", "1e999", "0.1", "1e19")
-EXACT = ("sqrt", "fabs", "floor", "ceil", "isnan", "isinf", "fmod", "copysign")
+EXACT = (
+    *("sqrt", "fabs", "floor", "ceil", "isnan", "isinf", "fmod", "copysign", "trunc", "isfinite"),
+)
+OF_ONE = (
+    *("abs", "int", "float", "bool", "round", "np.sign", "np.logical_not", "np.square", "np.rint"),
+    *("np.negative", "np.float32", "np.float16", "np.int16", "np.uint8", "np.bool_"),
+)
+OF_TWO = (
+    *("min", "max", "np.maximum", "np.minimum", "np.fmax", "np.fmin", "np.logical_and"),
+    *("np.logical_or", "np.logical_xor", "np.floor_divide"),
+)
+OF_THREE = ("min", "max", "np.clip", "np.where")
 INTRINSICS = {
     f"cuda.{row.name}": row.parameters
     for row in vars(intrinsics).values()
@@ -126,11 +137,11 @@ class Expressions:
         if depth <= 0:
             return self.leaf("i", "r")
         a, b = (lambda: self.draw("r", depth - 1)), (lambda: self.draw("r", depth - 2))
-        way = self.below(10)
+        way = self.below(11)
         if way < 4:
             return f"({a()} {self.pick(OF_REALS)} {b()})"
-        if way == 4:
-            return f"{self.pick(REALS)}({a()})"
+        if way in {4, 10}:
+            return self.built_in("r", a, b) if way == 10 else f"{self.pick(REALS)}({a()})"
         if way == 5:
             return self.one_of(a, b, depth)
         if way == 6:
@@ -140,6 +151,22 @@ class Expressions:
         if way == 8:
             return self.of_complex(depth) if self.below(2) else self.call(depth)
         return f"({self.pick('-+')}{a()})" if self.below(2) else self.draw("i", depth)
+
+    def built_in(self, kind, a, b):
+        """Return a built-in function, or one of NumPy."""
+        count = 1 + self.below(3)
+        name = self.pick((OF_ONE, OF_TWO, OF_THREE)[count - 1])
+        way = self.below(8)
+        if kind == "i" and way == 0:
+            return f"math.gcd({self.draw('i', 1)}, {self.draw('i', 1)})"
+        if way == 1:
+            pair = self.pick(("divmod({0}, {1})", "math.frexp({0})", "math.modf({0})"))
+            return f"{pair.format(a(), b())}[{self.below(2)}]"
+        if way == 2:
+            return f"math.ldexp({a()}, {self.draw('i', 1)})"
+        if way == 3:
+            return f"({a()} ** {1 + self.below(4)})"
+        return f"{name}({', '.join((a, b, b)[place]() for place in range(count))})"
 
     def of_complex(self, depth):
         """Return a part of a complex number."""
@@ -162,7 +189,9 @@ class Expressions:
         if depth <= 0:
             return self.leaf("i")
         a, b = (lambda: self.draw("i", depth - 1)), (lambda: self.draw("i", depth - 2))
-        way = self.below(12)
+        way = self.below(13)
+        if way == 12:
+            return self.power(a, b) if self.below(2) else self.built_in("i", a, b)
         if way < 6:
             return f"({a()} {self.pick(OF_INTEGERS)} {b()})"
         if way == 6:
@@ -175,6 +204,10 @@ class Expressions:
             return (self.extent() if way == 11 else self.element("i")) or b()
         return f"{self.pick(INTEGERS)}({self.draw('r', depth - 1)})"
 
+    def power(self, a, b):
+        """Return a power of integers."""
+        return f"({a()} ** {self.pick((b, lambda: str(self.below(7))))()})"
+
     def one_of(self, a, b, depth):
         """Return a choice between two or three numbers."""
         if self.below(2):
@@ -185,6 +218,9 @@ class Expressions:
     def compared(self, depth):
         """Return a comparison, or a chain of two."""
         compared = ("<", "<=", ">", ">=", "==", "!=")
+        if self.one_in(12):
+            sides = [self.draw(self.pick(("r", "c64", "c128")), depth - 2) for _ in range(2)]
+            return f" {self.pick(compared[4:])} ".join(sides).join("()")
         parts = [self.draw("r", depth - 1), self.pick(compared), self.draw("r", depth - 2)]
         if self.one_in(3):
             parts += [self.pick(compared), self.draw("r", depth - 2)]
@@ -212,7 +248,10 @@ class Expressions:
         a, b = (lambda: self.complex(kind, depth - 1)), (lambda: self.complex(kind, depth - 2))
         way = self.below(6)
         if way < 3:
-            return f"({a()} {self.pick('+-*')} {b()})"
+            other = self.draw("r", depth - 2) if self.one_in(4) else b()
+            return f"{type_}({a()} {self.pick('+-*/')} {other})"
+        if way == 3 and self.one_in(3):
+            return f"({a()}).conjugate()" if self.below(2) else f"({a()} ** {1 + self.below(4)})"
         if way == 3:
             return f"{type_}({self.draw('r', depth - 1)}, {self.draw('r', depth - 2)})"
         if way == 4:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SCOPE = {
     "math": math,
+    "np": np,
     "cuda": cuda,
     **{type_.name: type_ for type_ in SCALARS if type_.kind != "bool"},
     "bool_": BY_NAME["bool"],

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .reference_numbers import ONE_ARGUMENT, TWO_ARGUMENTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -18,7 +20,10 @@ _NUMPYS = {
     "cosh": np.cosh, "sinh": np.sinh, "tanh": np.tanh, "exp": np.exp, "expm1": np.expm1,
     "fabs": np.abs, "log": np.log, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
     "ceil": np.ceil, "floor": np.floor, "atan2": np.arctan2, "pow": np.power,
-    "copysign": np.copysign, "fmod": np.fmod,
+    "copysign": np.copysign, "fmod": np.fmod, "exp2": np.exp2, "log2": np.log2, "cbrt": np.cbrt,
+    "hypot": np.hypot, "nextafter": np.nextafter, "remainder": TWO_ARGUMENTS["remainder"],
+    **{name: ONE_ARGUMENT[name] for name in ("erf", "erfc", "lgamma")},
+    "ldexp": np.ldexp, "tgamma": ONE_ARGUMENT["gamma"],
 }  # fmt: skip
 FUNCTIONS = {
     **{f"__nv_{name}": (np.float64, act) for name, act in _NUMPYS.items()},
@@ -36,8 +41,13 @@ def library_function(name: str) -> Callable[[Sequence[bytes]], bytes]:
         It is not known.
     """
     type_, act = FUNCTIONS[name]
+    is_scaled = name.startswith("__nv_ldexp")
 
     def call(arguments: Sequence[bytes]) -> bytes:
+        if is_scaled:
+            number, exponent = arguments
+            found = np.frombuffer(bytes(number), type_)[0]
+            return act(found, np.frombuffer(bytes(exponent), np.int32)[0]).tobytes()
         numbers = [np.frombuffer(bytes(data), type_)[0] for data in arguments]
         return type_(act(*map(np.float64, numbers))).tobytes()
 

@@ -234,6 +234,8 @@ class Machine:
         if not isinstance(value, np.ndarray):
             return [np.asarray(value).tobytes()]
         low, high = np.lib.array_utils.byte_bounds(value)
+        if value.itemsize == 2:  # atomic operations exchange the words around them
+            low, high = low - low % 4, high + -high % 4
         memory = (ctypes.c_char * (high - low)).from_address(low)
         start = self.map("global", memory, low % 256)
         mapped.append(start)

@@ -101,7 +101,7 @@ def _read_function(head: re.Match[str], body: str) -> Function:
             labels[name] = len(code)
             rest = rest[label.end() :].lstrip(_BEFORE)
         if rest.startswith(".reg"):
-            named.update(re.findall(r"(?<![%.<\w])\w+", rest))
+            named.update(re.findall(r"(?<![%.<\w$])[\w$]+", rest))
         elif rest.startswith(".branchtargets"):
             tables[name] = tuple(_OPERAND.findall(rest)[1:])
         elif rest.startswith("."):

@@ -7,7 +7,6 @@ becomes a closure over the values of the names; its type is determined when it i
 from __future__ import annotations
 
 import ast
-import functools
 from contextlib import suppress
 
 import numpy as np
@@ -38,7 +37,7 @@ class Reader(Expressions):
         ):
             raise Refused("CPY-RETURN-1")
         columns = zip(*self.returned, strict=True)
-        return tuple(functools.reduce(join_types, column) for column in columns)
+        return tuple(map(join_types, columns))
 
     # ------------------------------------------------------------ statements
 
@@ -136,7 +135,7 @@ class Reader(Expressions):
         value = self.as_number(value)
         if self.loops and isinstance(before, Term):
             raise Refused("CPY-TYPE-4")
-        type_ = before if self.loops and before is not None else value.type
+        type_ = before if self.loops and before is not None else numbers.settled(value.type)
         numbers.storable(value.type, type_)
         self.names[name] = self.defined[name] = type_
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import math
 import operator
 from typing import Any, NamedTuple
@@ -32,15 +31,21 @@ from interchange.cuda.types import (
     intp,
 )
 
-from . import reference_numbers as numbers
+from . import reference_functions as functions, reference_numbers as numbers
 from .reference_numbers import Refused, cast, generic
 
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+    ast.Pow: "**", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<",
+    ast.RShift: ">>",
 }  # fmt: skip
 COMPARED = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+FOLDED = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
+    "%": operator.mod, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift,
 }  # fmt: skip
 _NOTHING = (syncthreads, threadfence, threadfence_block, threadfence_system)
 OUTSIDE = object()
@@ -209,6 +214,13 @@ class Expressions:
             return Term(type_, lambda env: getattr(owner.run(env), name), known)
         if owner.type in PART_OF and name in {"real", "imag"}:
             return Term(PART_OF[owner.type], lambda env: owner.run(env)[name == "imag"])
+        if isinstance(owner.type, ScalarType) and name in {"conj", "conjugate"}:
+            return owner._replace(constant=functions.conjugate)
+        if isinstance(owner.type, ScalarType) and name in {"real", "imag"}:
+            type_ = numbers.settled(owner.type)
+            if name == "real":
+                return owner
+            return Term(type_, lambda _: cast(0, int32, type_))
         raise Refused("CPY-ATTR-1")
 
     def read_subscript(self, node):
@@ -229,14 +241,15 @@ class Expressions:
         if index is None:
             if not number.type.is_integer:
                 raise Refused("CPY-INDEX-2")
-            if len(set(owner.type)) != 1:
+            types = set(numbers.agreed(owner.type))
+            if len(types) != 1:
                 raise Refused("CPY-TUPLE-1")
 
             def run(env):
                 place = number.run(env)
                 return owner.run(env)[place if -count <= place < count else -1]
 
-            return Term(owner.type[0], run)
+            return Term(types.pop(), run)
         if not isinstance(index, int) or not -count <= index < count:
             raise Refused("CPY-TUPLE-1")
         return Term(owner.type[index], lambda env: owner.run(env)[index])
@@ -269,6 +282,12 @@ class Expressions:
         if type(operator) not in BINARY:
             raise Refused("CPY-NPM-2")
         name = BINARY[type(operator)]
+        found = _folded(name, left, right)
+        if found is not None:
+            return constant(found)
+        exponent = right.constant if right.type in numbers.PLAIN else None
+        if name == "**" and exponent is not None:
+            return self.power(left, right, exponent)
         operands, result = numbers.binary_types(name, left.type, right.type)
 
         def run(env):
@@ -279,13 +298,33 @@ class Expressions:
 
         return Term(result, run)
 
+    def power(self, left, right, exponent):
+        """Return a number to the power of a literal, by multiplication if it is small."""
+        type_ = numbers.generic(left.type, right.type)
+        if exponent < 0 and type_.is_integer:
+            raise Refused("CPY-TYPE-5")
+
+        def run(env):
+            x = cast(left.run(env), left.type, type_)
+            if not 1 <= exponent <= 4:
+                y = cast(exponent, right.type, type_)
+                return numbers.binary("**", type_, type_, x, y)
+            found = x
+            steps = {1: (), 2: (x,), 3: (x, x), 4: (x, None)}[exponent]
+            for factor in steps:
+                found = numbers.binary("*", type_, type_, found, found if factor is None else x)
+            return found
+
+        return Term(type_, run)
+
     def read_unaryop(self, node):
         if isinstance(node.op, ast.Not):
             test = self.truth(node.operand)
             return Term(bool_, lambda env: not test.run(env))
-        value, written = self.number(node.operand), getattr(node.operand, "value", None)
-        if isinstance(node.op, (ast.USub, ast.UAdd)) and type(written) is int:
-            return constant(-written if isinstance(node.op, ast.USub) else written)
+        value = self.number(node.operand)
+        if value.type in numbers.PLAIN:
+            signs = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+            return constant(signs[type(node.op)](value.constant))
         type_ = int32 if value.type is bool_ else value.type
         if isinstance(node.op, ast.Invert) and not type_.is_integer:
             raise Refused("CPY-TYPE-2")
@@ -307,7 +346,7 @@ class Expressions:
             if type(each) not in COMPARED:
                 raise Refused("CPY-NPM-2")
             common = generic(terms[-2].type, terms[-1].type)
-            if common.kind == "complex":
+            if common.kind == "complex" and not isinstance(each, (ast.Eq, ast.NotEq)):
                 raise Refused("CPY-TYPE-3")
             tests.append((COMPARED[type(each)], common))
 
@@ -316,7 +355,7 @@ class Expressions:
             for (name, common), one, other in zip(tests, terms, terms[1:], strict=False):
                 right = other.run(env)
                 x, y = cast(left, one.type, common), cast(right, other.type, common)
-                if not numbers.COMPARISONS[name](x, y):
+                if not numbers.compare(name, x, y):
                     return False
                 left = right
             return True
@@ -355,13 +394,13 @@ class Expressions:
 
     def decided(self, node, terms):
         """Return the first term that decides, or the last."""
-        type_ = functools.reduce(numbers.joined, [term.type for term in terms])
+        type_ = numbers.common([term.type for term in terms])
         is_and = isinstance(node.op, ast.And)
 
         def run(env):
             for term in terms:
                 value = term.run(env)
-                if bool(value != 0) is not is_and:
+                if cast(value, term.type, bool_) is not is_and:
                     break
             return cast(value, term.type, type_)
 
@@ -372,7 +411,7 @@ class Expressions:
         if known is not UNKNOWN:
             return self.term(node.body if known else node.orelse)
         test, a, b = self.truth(node.test), self.number(node.body), self.number(node.orelse)
-        type_ = numbers.joined(a.type, b.type)
+        type_ = numbers.common([a.type, b.type])
 
         def run(env):
             taken = a if test.run(env) else b
@@ -384,28 +423,36 @@ class Expressions:
 
     def read_call(self, node):
         function = self.term(node.func)
-        called = function.constant
+        called = functions.as_type(function.constant) or function.constant
+        if called is functions.conjugate and not node.args:
+            return functions.conjugate(function)
         if function.type is not OUTSIDE or (node.keywords and not hasattr(called, "tree")):
             raise Refused("CPY-CALL-1")
         if called in {enumerate, zip, reversed}:
             return self.items(node, "CPY-NPM-3")
-        if isinstance(called, ScalarType):
-            return self.cast_to(called, self.numbers(node.args))
         if called in _NOTHING and not node.args:
             return Term((), lambda _: ())  # a single thread does not wait
+        keywords = {each.arg: self.term(each.value) for each in node.keywords}
+        if hasattr(called, "tree"):
+            return self.called(called, [self.term(each) for each in node.args], keywords)
+        return self.known_call(node, called)
+
+    def known_call(self, node, called):
+        """Return the result of a type, an intrinsic or a function of Python or NumPy."""
+        if isinstance(called, ScalarType):
+            return self.cast_to(called, self.numbers(node.args))
         if isinstance(called, Atomic):
             return self.atomic(called, node.args)
         if isinstance(called, Intrinsic) and called.reference is not None:
             return self.intrinsic(called, self.numbers(node.args))
         if called is len:
             return self.length([self.term(each) for each in node.args])
+        if functions.is_known(called):
+            return functions.call(self, called, [self.term(each) for each in node.args])
         name = getattr(called, "__name__", "")
         if getattr(math, name, None) is called:
             return self.mathematics(name, self.numbers(node.args))
-        if not hasattr(called, "tree"):
-            raise Refused("CPY-CALL-1")
-        keywords = {each.arg: self.term(each.value) for each in node.keywords}
-        return self.called(called, [self.term(each) for each in node.args], keywords)
+        raise Refused("CPY-CALL-1")
 
     def cast_to(self, type_, given):
         """Return a number cast to a type, or a complex number of two parts."""
@@ -525,15 +572,15 @@ class Expressions:
         return {name: found[name] for name in every}
 
 
-def join_types(one, other):
-    """Return the type of a value that has one of two types; of a tuple, that of each item."""
-    if isinstance(one, tuple) and isinstance(other, tuple) and not isinstance(one, ArrayType):
-        if len(one) != len(other):
+def join_types(types):
+    """Return the type of a value that has one of several types; of a tuple, that of each item."""
+    if all(type(each) is tuple for each in types):
+        if len(set(map(len, types))) > 1:
             raise Refused("CPY-RETURN-1")
-        return tuple(map(join_types, one, other))
-    if not isinstance(one, ScalarType) or not isinstance(other, ScalarType):
+        return tuple(map(join_types, zip(*types, strict=True)))
+    if not all(isinstance(each, ScalarType) for each in types):
         raise Refused("CPY-RETURN-1")
-    return numbers.joined(one, other)
+    return numbers.common(types)
 
 
 def cast_all(values, sources, types):
@@ -565,11 +612,21 @@ def constant(value):
     return Term(type_, lambda _: raw, value)
 
 
+def _folded(name, left, right):
+    """Return the int of an operation of two literals, None if there is none."""
+    if not {left.type, right.type} <= numbers.PLAIN.keys():
+        return None
+    a, b = left.constant, right.constant
+    is_counted = name in {"<<", ">>", "**"}
+    if name == "/" or (name in {"//", "%"} and b == 0) or (is_counted and not 0 <= b < 64):
+        return None
+    found = a**b if name == "**" else FOLDED[name](a, b)
+    return found if -(2**63) <= found < 2**64 else None
+
+
 def _truth(number):
     """Return whether a number is not 0."""
-    if number.type.kind == "complex":
-        raise Refused("CPY-TYPE-3")
-    return Term(bool_, lambda env: bool(number.run(env) != 0))
+    return Term(bool_, lambda env: cast(number.run(env), number.type, bool_))
 
 
 def _parameter(reader, term):
@@ -581,7 +638,7 @@ def _parameter(reader, term):
 def _meaning(name, term):
     """Return the term of a parameter in the function: its own value, or an outer object."""
     if isinstance(term.type, ScalarType):
-        return term.type
+        return numbers.settled(term.type)
     return term if term.run is None else Term(term.type, lambda env: env[name])
 
 

@@ -7,17 +7,21 @@ a float NumPy's scalar, and a complex number the pair of its parts.
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
 import ml_dtypes
+import mpmath
 import numpy as np
 
 from interchange.cuda.types import (
     BY_NAME,
     PART_OF,
+    ScalarType,
     bfloat16,
     bool_,
+    complex64,
     complex128,
     float32,
     float64,
@@ -26,21 +30,60 @@ from interchange.cuda.types import (
     uint64,
 )
 
-COMPARISONS = {
+_ORDERS = {
     "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, ">": lambda x, y: x > y,
     ">=": lambda x, y: x >= y, "==": lambda x, y: x == y, "!=": lambda x, y: x != y,
 }  # fmt: skip
+
+
+def compare(name, x, y):
+    """Return a comparison of two numbers of one type."""
+    if isinstance(x, tuple):
+        is_equal = bool(x[0] == y[0]) and bool(x[1] == y[1])
+        return is_equal is (name == "==")
+    return bool(_ORDERS[name](x, y))
+
+
 _TRIGONOMETRIC = ("cos", "sin", "tan", "cosh", "sinh", "tanh")
 _OTHERS = (
     *("exp", "expm1", "fabs", "log", "log10", "log1p", "sqrt", "ceil", "floor", "isnan", "isinf"),
+    *("exp2", "log2", "cbrt", "trunc", "isfinite"),
 )
+_PYTHONS = ("erf", "erfc", "gamma", "lgamma")
+
+
+def _of_python(name):
+    """Return a function of the standard library, with the results of C for its errors."""
+
+    def call(*values):
+        if name == "lgamma" and np.isfinite(values[0]) and values[0] > 0:
+            return np.float64(mpmath.loggamma(mpmath.mpf(float(values[0]))))  # Python's is inexact
+        try:
+            return np.float64(getattr(math, name)(*map(float, values)))
+        except OverflowError:
+            is_below = values[0] < 0 and int(np.floor(values[0])) % 2
+            return np.float64(-np.inf if name == "gamma" and is_below else np.inf)
+        except ValueError:
+            is_pole = values[0] == 0 if name == "gamma" else name == "lgamma"
+            return np.copysign(np.inf, values[0] if name == "gamma" else 1) if is_pole else np.nan
+
+    return call
+
+
 ONE_ARGUMENT = {
     **{name: getattr(np, name) for name in (*_TRIGONOMETRIC, *_OTHERS)},
     **{f"a{name}": getattr(np, f"arc{name}") for name in _TRIGONOMETRIC},
+    **{name: _of_python(name) for name in _PYTHONS},
 }
 TWO_ARGUMENTS = {
     "atan2": np.arctan2, "pow": np.power, "copysign": np.copysign, "fmod": np.fmod,
+    "hypot": np.hypot, "remainder": _of_python("remainder"), "nextafter": np.nextafter,
 }  # fmt: skip
+
+
+LITERALS = {t: ScalarType(t.name, t.kind, t.bits) for t in (int32, int64, uint64)}
+"""Types of int literals, which take the type of the operand they are used with."""
+PLAIN = {literal: type_ for type_, literal in LITERALS.items()}
 
 
 class Refused(Exception):  # noqa: N818 - no error of the reference
@@ -60,10 +103,10 @@ def literal(value):
         return {bool: bool_, float: float64, complex: complex128}[type(value)]
     if not isinstance(value, int):
         raise Refused("CPY-NPM-1")
-    for type_ in (int32, int64, uint64):
+    for type_, written in LITERALS.items():
         low, high = bounds(type_)
         if low <= value <= high:
-            return type_
+            return written
     raise Refused("CPY-NPM-1")
 
 
@@ -74,12 +117,29 @@ def bounds(type_):
     return -(2 ** (type_.bits - 1)), 2 ** (type_.bits - 1) - 1
 
 
+def settled(type_):
+    """Return the type of a variable: that of a literal is int64."""
+    return {LITERALS[int32]: int64}.get(type_, PLAIN.get(type_, type_))
+
+
+def agreed(types):
+    """Return types without those of literals."""
+    if all(t in PLAIN for t in types):
+        return [*map(settled, types)]
+    return [PLAIN.get(t, t) for t in types]
+
+
+def common(types):
+    """Return the type of a value that has one of several types, depending on the path."""
+    return functools.reduce(joined, agreed(types))
+
+
 def generic(*types):
     """Return the most generic of several types."""
+    types = agreed(types)
     if any(t.kind == "complex" for t in types):
-        if len(set(types)) > 1:
-            raise Refused("CPY-TYPE-1")
-        return types[0]
+        is_wide = float64 in {PART_OF.get(t, t) for t in types}
+        return complex128 if is_wide else complex64
     floats = {t for t in types if t.kind == "float"}
     if len(floats) > 1 and max(t.bits for t in floats) == 16:
         return float32
@@ -93,7 +153,7 @@ def promoted(types):
     """Return the float type of a division, or of a function of math."""
     if any(t.kind == "complex" for t in types):
         raise Refused("CPY-TYPE-3")
-    return float64 if any(t.bits == 64 for t in types) else float32
+    return float64 if any(t.bits == 64 for t in agreed(types)) else float32
 
 
 def joined(a, b):
@@ -104,8 +164,10 @@ def joined(a, b):
 def binary_types(operator, a, b):
     """Return the type of the operands, and that of the result."""
     common = generic(a, b)
-    if common.kind == "complex" and operator not in {"+", "-", "*"}:
-        raise Refused("CPY-TYPE-3")
+    if common.kind == "complex":
+        if operator not in {"+", "-", "*", "/", "**"}:
+            raise Refused("CPY-TYPE-3")
+        return common, common
     if operator == "/":
         return (promoted([a, b]),) * 2
     if operator == "//":
@@ -179,7 +241,7 @@ def cast(value, source, target):
             return tuple(cast(each, PART_OF[source], part) for each in value)
         return cast(value, source, part), as_float(0.0, part)
     if target.kind == "bool":
-        return bool(value != 0)
+        return any(part != 0 for part in value) if source.kind == "complex" else bool(value != 0)
     if target.kind == "float":
         return as_float(value, target)
     return saturated(value, target) if source.kind == "float" else wrap(int(value), target)
@@ -202,12 +264,60 @@ def binary(operator, operands, result, x, y):
 
 def _complex(operator, x, y):
     (a, b), (c, d) = x, y
+    if operator == "/":
+        return _quotient(a, b, c, d)
     if operator == "*":
         return a * c - b * d, a * d + b * c
     return (a + c, b + d) if operator == "+" else (a - c, b - d)
 
 
+def _quotient(a, b, c, d):
+    """Return a quotient of complex numbers; by 0 each part is divided by 0."""
+    part = type(a)
+    a, b, c, d = map(np.float64, (a, b, c, d))
+    if c == d == 0:
+        return part(a / abs(c)), part(b / abs(c))
+    if part is np.float32:
+        size = c * c + d * d
+        return part((a * c + b * d) / size), part((b * c - a * d) / size)
+    scale = np.float64(1)
+    if max(abs(a), abs(b)) >= 2.0**1023:
+        a, b, scale = a * 0.5, b * 0.5, scale * 2
+    elif max(abs(a), abs(b)) <= 2.0**-968:
+        a, b, scale = a * 2.0**105, b * 2.0**105, scale * 2.0**-105
+    if max(abs(c), abs(d)) >= 2.0**1023:
+        c, d, scale = c * 0.5, d * 0.5, scale * 0.5
+    elif max(abs(c), abs(d)) <= 2.0**-968:
+        c, d, scale = c * 2.0**105, d * 2.0**105, scale * 2.0**105
+    is_flat = abs(d) <= abs(c)
+    if not is_flat:
+        a, b, c, d = b, a, d, c
+    ratio = d / c
+    inverse = 1 / (c + d * ratio)
+    real, imag = (_part(*each, c, d, ratio, inverse) for each in ((a, b), (b, -a)))
+    return real * scale, (imag if is_flat else -imag) * scale
+
+
+def _part(p, q, u, v, ratio, inverse):
+    """Return one part of a quotient."""
+    if ratio != 0 or np.isnan(ratio):
+        product = q * ratio
+        if product != 0 or np.isnan(product):
+            return (p + product) * inverse
+        return p * inverse + q * inverse * ratio
+    return (p + v * (q / u)) * inverse
+
+
+def power(type_, x, y):
+    """Return an int to the power of another: of a negative one 1 / x, rounded to 0."""
+    if y < 0:
+        return {1: 1, -1: -1 if y % 2 else 1}.get(x, 0)
+    return wrap(pow(x, y, 1 << type_.bits), type_)
+
+
 def _float(operator, _, x, y):
+    if operator == "**":
+        return type(x)(np.power(np.float64(x), np.float64(y)))
     if operator == "/":
         return x / y
     if operator in {"//", "%"}:
@@ -217,6 +327,8 @@ def _float(operator, _, x, y):
 
 
 def _integer(operator, type_, x, y):
+    if operator == "**":
+        return power(type_, x, y)
     if operator in {"//", "%"}:
         if y == 0:
             return 0
@@ -240,6 +352,8 @@ def unary(operator, type_, value):
 
 def mathematics(name, type_, values):
     """Return a function of math, computed in double precision."""
+    if name == "nextafter":
+        return np.nextafter(*values)
     function = ONE_ARGUMENT.get(name) or TWO_ARGUMENTS[name]
     found = function(*map(np.float64, values))
     return bool(found) if name.startswith("is") else as_float(found, type_)

@@ -32,7 +32,10 @@ from .ptx_kernels import ARCHITECTURES, any_ptx, assembled, find_ptxas
 from .ptx_machine import Machine
 from .statements import Statements
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.filterwarnings("ignore::interchange.cuda.KernelWarning"),
+]
 
 PROGRAMS = int(os.environ.get("INTERCHANGE_TEST_PROGRAMS", "200"))
 """Numbers of programs in the longest tests, of expressions and of statements."""

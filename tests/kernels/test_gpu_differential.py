@@ -13,7 +13,11 @@ import pytest
 from .comparing import left_by, on_device, wrong
 from .drawn_kernels import EXPRESSIONS, drawn_cases
 
-pytestmark = [pytest.mark.gpu, pytest.mark.interop]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.interop,
+    pytest.mark.filterwarnings("ignore::interchange.cuda.KernelWarning"),
+]
 
 PROGRAMS = int(os.environ.get("INTERCHANGE_TEST_PROGRAMS", "200"))
 PARTS = 20

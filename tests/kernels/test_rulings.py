@@ -17,7 +17,10 @@ from .drawn import Program
 from .drawn_kernels import SCOPE, run_reference, types_of
 from .test_differential import assert_same
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.filterwarnings("ignore::interchange.cuda.KernelWarning"),
+]
 
 FUNCTIONS = """
 def halves(x):
@@ -63,6 +66,52 @@ def searched(u, x):
 """
 INTEGERS = np.arange(4, dtype=np.int32)
 RULINGS = {
+    "literals take the type of the other operand": (
+        ("r0 = u[1] * 2; r1 = 3 + int8(1); r2 = float32(1) + 1; r3 = 2 * 3 * u[1]; "
+         "r4 = -2**2 * u[1]"),
+        "int32 2, int32 4, float32 2, int32 6, int32 -4"),
+    "literals alone are int64": (
+        "r0 = 3; r1 = 2**40; r2 = 7 // 2 * 2; r3 = 1 / 4; r4 = min(3, 4)",
+        "int64 3, int64 1099511627776, int64 6, float64 0.25, int64 3"),
+    "a sum in a variable does not wrap at 32 bits": (
+        "s = 0|for i in range(3):|    s += 2147483647|r0 = s", "int64 6442450941"),
+    "powers of ints": (
+        ("r0 = a ** 3; r1 = uint8(3) ** uint8(6); r2 = 2 ** (a - 7); "
+         "r3 = (a - 6) ** (a - 8); r4 = a ** 0"),
+        "int32 125, uint8 217, int32 0, int32 -1, int32 1"),
+    "powers of floats": ("r0 = 2.5 ** 2; r1 = float32(4) ** 0.5; r2 = 2 ** -1.0",
+                         "float64 6.25, float64 2, float64 0.5"),
+    "the least and the greatest": (
+        ("x = 1e999 - 1e999; r0 = min(a, 2.5, 3); r1 = max((a, u[3])); r2 = min(1.0, x); "
+         "r3 = np.fmax(x, 2.0)"),
+        "float64 2.5, int32 5, float64 1, float64 2"),
+    "built-in functions": (
+        ("r0 = abs(-a); r1 = int(-2.7); r2 = round(2.5); r3 = bool(0.5); r4 = float(a); "
+         "r5 = divmod(-a, 3)[1]"),
+        "int32 5, int64 -2, int64 2, bool True, float64 5, int32 1"),
+    "classes of NumPy cast": ("r0 = np.float32(2.5); r1 = np.int16(40000); r2 = np.bool_(a)",
+                              "float32 2.5, int16 -25536, bool True"),
+    "functions of NumPy": (
+        ("r0 = np.sign(-2.5); r1 = np.clip(a, 0, 3); r2 = np.where(a > 4, 1, 2.5); "
+         "r3 = np.logical_xor(a, 0)"),
+        "float64 -1, int32 3, float64 1, bool True"),
+    "parts of floats": (
+        ("x, n = math.frexp(-10.0); r0 = x; r1 = n; r2 = math.ldexp(0.75, 3); "
+         "r3 = math.modf(-2.5)[0]"),
+        "float64 -0.625, int32 4, float64 6, float64 -0.5"),
+    "divisors and roots of ints": ("r0 = math.gcd(12 * a, -45); r1 = math.isqrt(int64(a) * 7)",
+                                   "int32 15, int64 5"),
+    "complex and real numbers are coerced": (
+        "z = complex64(1, 2); r0 = z * 2; r1 = a + z; r2 = 1 - 2j; r3 = z.conjugate(); r4 = a.imag",
+        "complex64 2+4j, complex64 6+2j, complex128 1-2j, complex64 1-2j, int32 0"),
+    "complex numbers are divided and compared": (
+        ("z = 4 + 2j; r0 = z / (1 + 1j); r1 = z == 4 + 2j; r2 = z != 4; r3 = z ** 2; "
+         "r4 = 1 if z else 2"),
+        "complex128 3-1j, bool True, bool True, complex128 12+16j, int64 1"),
+    "a quotient does not overflow": (
+        "r0 = complex(1e300, 1e300) / complex(2e300, 2e300); r1 = complex(1e-300, 0) / 2.0**-1070",
+        "complex128 0.5+0j, complex128 1.2650140831706914e+22+0j"),
+    "a complex number decides": ("r0 = 2j or 1; r1 = 0j and 3", "complex128 2j, complex128 0j"),
     "two bools count as int32": ("r0 = True + True; r1 = True << True", "int32 2, int32 2"),
     "bits of two bools are a bool": (
         ("x = a > 4; y = a > 9; r0 = x & y; r1 = either(x, y); r2 = x ^ y; r3 = x & 3;"
@@ -71,19 +120,19 @@ RULINGS = {
     ),
     "the complement of a bool is not that of an int": (
         ("x = a > 4; r0 = ~x; r1 = ~~x; r2 = ~(a < 0); r3 = ~int32(x); r4 = 1 if ~x else 2"),
-        "bool False, bool True, bool True, int32 -2, int32 2",
+        "bool False, bool True, bool True, int32 -2, int64 2",
     ),
     "a bool takes the type of the other": ("r0 = True + int8(3)", "int8 4"),
     "literals are as wide as they need": (
         "r0 = 2147483647; r1 = 2147483648; r2 = -2147483648; r3 = 18446744073709551615",
-        "int32 2147483647, int64 2147483648, int32 -2147483648, uint64 18446744073709551615",
+        "int64 2147483647, int64 2147483648, int64 -2147483648, uint64 18446744073709551615",
     ),
     "unsigned goes before signed": ("r0 = int32(-1) + uint32(0); r1 = int32(-1) < uint32(1)",
                                     "uint32 4294967295, bool False"),
     "the wider goes before the unsigned": ("r0 = int64(-1) + uint32(0)", "int64 -1"),
     "floats go before integers": ("r0 = int64(3) * float32(0.5)", "float32 1.5"),
     "sums wrap around": ("r0 = int8(127) + int8(1); r1 = 2147483647 + 1; r2 = uint8(0) - uint8(1)",
-                         "int8 -128, int32 -2147483648, uint8 255"),
+                         "int8 -128, int64 2147483648, uint8 255"),
     "a quotient is a float of the width": (
         "r0 = int8(1) / int8(4); r1 = int64(1) / int8(4); r2 = int64(1) / float32(4)",
         "float32 0.25, float64 0.25, float64 0.25",
@@ -93,17 +142,17 @@ RULINGS = {
         "int64 -4, int32 -4, int32 2147483647, uint32 3",
     ),
     "by zero the result is zero": ("r0 = 5 // 0; r1 = 5 % 0; r2 = -1.0 // 0.0; r3 = 0.0 // 0.0",
-                                   "int32 0, int32 0, int64 -9223372036854775808, int64 0"),
+                                   "int64 0, int64 0, int64 -9223372036854775808, int64 0"),
     "the lowest number by minus one is itself": (
         ("x = int32(a - a - 2147483648); r0 = x // (a - 6); r1 = x % (a - 6);"
         " r2 = int8(x >> 24) // int8(-1)"),
         "int32 -2147483648, int32 0, int32 -128",
     ),
     "a rest has the sign of the divisor": ("r0 = -7 % 3; r1 = 7 % -3; r2 = -7.5 % 2.0",
-                                           "int32 2, int32 -2, float64 0.5"),
+                                           "int64 2, int64 -2, float64 0.5"),
     "far shifts shift everything out": (
         "r0 = 1 << 32; r1 = -1 >> 99; r2 = uint8(255) >> uint8(8); r3 = 1 << -1; r4 = -8 >> -1",
-        "int32 0, int32 -1, uint8 0, int32 0, int32 -1",
+        "int64 4294967296, int64 -1, uint8 0, int64 0, int64 -1",
     ),
     "floats are cut off, and saturate": (
         "r0 = int8(300.7); r1 = uint8(-1.5); r2 = int32(1e999 - 1e999); r3 = int16(-2.9)",
@@ -116,25 +165,25 @@ RULINGS = {
     "one of two is the most generic": ("r0 = 1 if a else 2.5; r1 = True if a else False",
                                        "float64 1, bool True"),
     "a name may get another type": ("x = 1; x = x / 2; r0 = x; r1 = -uint8(1)",
-                                    "float32 0.5, uint8 255"),
+                                    "float64 0.5, uint8 255"),
     "in a loop it keeps its type": ("x = 1|for i in range(3):|    x = x * 1.5 + 1|r0 = x",
-                                    "int32 7"),
+                                    "int64 7"),
     "a loop variable does so as well": ("i = 0.5|for i in range(3):|    pass|r0 = i", "float64 2"),
     "paths are joined": ("if a:|    x = 1|else:|    x = 2.5|r0 = x", "float64 1"),
-    "no round leaves the variable": ("i = 7|for i in range(0):|    pass|r0 = i", "int32 7"),
+    "no round leaves the variable": ("i = 7|for i in range(0):|    pass|r0 = i", "int64 7"),
     "a range does not run over": (
         "x = 0|for i in range(int8(-128), int8(127), int8(100)):|    x = x * 1000 + i|r0 = x",
-        "int32 -128027928",
+        "int64 -128027928",
     ),
     "a step of zero has no rounds": ("x = 0|for i in range(0, 9, a - a):|    x = 1|r0 = x",
-                                     "int32 0"),
+                                     "int64 0"),
     "a step that is cast has no rounds, whatever its type": (
         ("r0 = 0|for i in range(0, 9, int32(0)):|    r0 = 1|"
          "for i in range(0, 9, int8(0)):|    r0 = 2"),
-        "int32 0",
+        "int64 0",
     ),
     "a changed variable counts on": ("x = 0|for i in range(3):|    i = i * 10|    x += i|r0 = x",
-                                     "int32 30"),
+                                     "int64 30"),
     "functions return several numbers": ("x, y = halves(a); r0 = x; r1 = y; r2 = halves(1.0)[-1]",
                                          "float32 2.5, float32 3.5, float64 1.5"),
     "a way out of a loop leaves the function": ("r0 = early(u); r1 = u[0]", "float64 3, int32 3"),
@@ -152,7 +201,7 @@ RULINGS = {
     "and, or of comparisons are bools": (
         ("r0 = a > 4 and a < 9; r1 = a < 4 or a > 9; r2 = not (a and 0.5);"
          " r3 = 1 if 0 or 2.5 else 2"),
-        "bool True, bool False, bool False, int32 1",
+        "bool True, bool False, bool False, int64 1",
     ),
     "no number is true in and, or": ("x = 1e999 - 1e999; r0 = x and 2; r1 = 0 or x != x or 3",
                                      "float64 2, int32 1"),
@@ -173,52 +222,52 @@ RULINGS = {
     "an annotation casts": ("x: int8 = 2.5; y: float = 1; r0 = x; r1 = y", "int8 2, float64 1"),
     "a loop over a tuple has a round for each": (
         ("t = 0|for x in (1, 2.5, u[2]):|    t += x|r0 = t|q = 0.0|for x in (1, 2.5):|"
-        "    q += x|r1 = q"), "int32 5, float64 3.5"),
+        "    q += x|r1 = q"), "int64 5, float64 3.5"),
     "break and continue end a loop over a tuple": (
         ("t = 0|for d in [-1, 0, 1, 5]:|    if d == 0:|        continue|    if d == 5:|"
-        "        break|    t = t * 10 + d|else:|    t = 100|r0 = t"), "int32 -9"),
+        "        break|    t = t * 10 + d|else:|    t = 100|r0 = t"), "int64 -9"),
     "else follows a loop that was not left": (
         ("t = 0|for i in range(3):|    t += i|else:|    t = t + 0.5|r0 = t|"
         "while t < a:|    t += 2|    if t > 4:|        break|else:|    t = 0.25|r1 = t"),
         "float64 3.5, float64 5.5"),
     "nested tuples are unpacked": ("(x, y), z = (a, 2.5), 7; r0 = x; r1 = y; r2 = z",
-                                   "int32 5, float64 2.5, int32 7"),
+                                   "int32 5, float64 2.5, int64 7"),
     "pairs of tuples": (
         "t = 0|for i, (x, y) in enumerate(zip((1, 2), (3, 4, 5))):|    t += i * x * y|r0 = t",
-        "int32 8"),
+        "int64 8"),
     "tuples from the end": ("t = 0|for x in reversed((1, 2, 3)):|    t = t * 10 + x|r0 = t",
-                            "int32 321"),
+                            "int64 321"),
     "a tuple is indexed by a variable": (
-        "t = 0|for i in range(-1, 2):|    t = t * 10 + (7, 8, 9)[i]|r0 = t", "int32 978"),
+        "t = 0|for i in range(-1, 2):|    t = t * 10 + (7, 8, 9)[i]|r0 = t", "int64 978"),
     "a part of a tuple": ("t = (1, 2.5, a)[1:]; r0 = t[0]; r1 = t[1]", "float64 2.5, int32 5"),
     "membership": ("r0 = a in (1, 5); r1 = a not in (1, 5.0); r2 = 2.5 in (a, u[1])",
                    "bool True, bool False, bool False"),
     "an assignment has a value": ("r0 = (x := a + 1) * x; r1 = x", "int32 36, int32 6"),
     "defaults and keywords": (
         "r0 = scaled(a); r1 = scaled(a, 3); r2 = scaled(2, plus=1.5); r3 = scaled(2, by=4, plus=1)",
-        "int32 10, int32 15, float64 5.5, int32 9"),
+        "int64 10, int64 15, float64 5.5, int64 9"),
     "nested tuples are returned": ("(x, y), z = nested(a); r0 = x; r1 = y; r2 = z",
                                    "int32 5, float64 0.5, int32 1"),
     "a branch that cannot be reached is not compiled": (
         ("z = None|if z is not None and z[0] > 0:|    x = z[1]|else:|    x = 2.5|r0 = x|"
-        "r1 = 1 if u.ndim == 1 else u[0, 0]"), "float64 2.5, int32 1"),
-    "a return leaves all loops": ("r0 = searched(u, 3); r1 = searched(u, 9)", "int32 11, int32 -1"),
+        "r1 = 1 if u.ndim == 1 else u[0, 0]"), "float64 2.5, int64 1"),
+    "a return leaves all loops": ("r0 = searched(u, 3); r1 = searched(u, 9)", "int64 11, int64 -1"),
     "complex numbers are multiplied": ("z = complex64(1, 2) * complex64(3, 4); r0 = z; r1 = z.imag",
                                        "complex64 -5+10j, float32 10"),
     "complex numbers are cast": ("r0 = complex128(complex64(1, 2)); r1 = complex64(2j)",
                                  "complex128 1+2j, complex64 2j"),
 }  # fmt: skip
 REFUSED = {
-    "complex numbers are not coerced": ("r0 = 1 + 2j", "CPY-TYPE-1"),
-    "complex numbers are not divided": ("r0 = 1j / 2j", "CPY-TYPE-3"),
-    "complex numbers are not compared": ("r0 = 1j == 2j", "CPY-TYPE-3"),
+    "complex numbers are not ordered": ("r0 = 1j < 2j", "CPY-TYPE-3"),
+    "complex numbers have no rest": ("r0 = 1j % 2j", "CPY-TYPE-3"),
+    "the least complex number": ("r0 = min(1j, 2)", "CPY-TYPE-3"),
+    "an int to a negative power": ("r0 = a ** -1", "CPY-TYPE-5"),
+    "a common divisor of floats": ("r0 = math.gcd(a, 2.0)", "CPY-TYPE-2"),
+    "a complex number that is cast to a real one": ("r0 = float(2j)", "CPY-TYPE-1"),
+    "a minimum of nothing": ("r0 = min()", "CPY-CALL-1"),
     "a complex number is no real one": ("u[0] = 2j", "CPY-TYPE-1"),
-    "and, or do not coerce complex numbers": ("r0 = 1 and 2j", "CPY-TYPE-1"),
-    "a complex number decides nothing": ("r0 = 2j or 1", "CPY-TYPE-3"),
-    "a complex number is no condition": ("r0 = 1 if a and 2j else 2", "CPY-TYPE-3"),
     "bits are those of integers": ("r0 = 1.0 & 1", "CPY-TYPE-2"),
     "a float is no index": ("r0 = u[1.0]", "CPY-INDEX-2"),
-    "a slice is no index": ("r0 = u[0:1]", "CPY-INDEX-1"),
     "one path gives no value": ("if a:|    x = 1|r0 = x", "CPY-NAME-1"),
     "a loop gives no value": ("for i in range(3):|    x = 1|r0 = x", "CPY-NAME-1"),
     "a kernel returns nothing": ("return 1", "CPY-RETURN-1"),

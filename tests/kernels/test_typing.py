@@ -7,9 +7,11 @@ import math
 import pytest
 
 from interchange.cuda import (
+    bfloat16,
     bool_,
     complex64,
     complex128,
+    float16,
     float32,
     float64,
     int8,
@@ -32,7 +34,9 @@ BASIC = {
     (int32, int64): int64, (uint8, int8): uint8, (int32, uint32): uint32, (uint32, int64): int64,
     (int64, uint64): uint64, (bool_, int8): int8, (bool_, bool_): int32, (int16, float32): float32,
     (int64, float32): float32, (float32, float64): float64, (complex64, complex64): complex64,
-    (complex128, complex128): complex128,
+    (complex128, complex128): complex128, (complex64, complex128): complex128,
+    (complex64, float64): complex128, (complex64, int64): complex64, (float16, int64): float16,
+    (float16, bfloat16): float32, (float16, complex64): complex64, (bfloat16, float64): float64,
 }  # fmt: skip
 
 
@@ -81,10 +85,10 @@ def test_bitwise_operators_keep_integers(operator):
     assert type_of(f"a {operator} b", a=int8, b=int32) is int32
 
 
-def test_literals_are_as_in_c():
-    """A literal is int32 if it fits."""
+def test_literals_are_as_wide_as_an_address():
+    """A variable that is given a literal is int64, or uint64 for larger ones."""
     texts = ("1", "2147483647", "-2147483648", "2147483648", "9223372036854775808", "1.0", "1j")
-    wanted = [int32, int32, int32, int64, uint64, float64, complex128]
+    wanted = [int64, int64, int64, int64, uint64, float64, complex128]
 
     assert [type_of(text) for text in texts] == wanted
     assert type_of("True") is bool_
@@ -111,6 +115,7 @@ def test_a_name_may_be_redefined_outside_of_loops():
     assert types_of("r = cuda.int32(1)\nr = 2.5\nr = cuda.int8(3)") == [int32, float64, int8]
 
 
+@pytest.mark.filterwarnings("ignore::interchange.cuda.KernelWarning")
 @pytest.mark.parametrize("loop", ["for i in range(3):", "while n > 0:"])
 def test_in_a_loop_a_name_keeps_its_type(loop):
     """The type is that of the block before the loop."""
@@ -121,7 +126,7 @@ def test_two_branches_join_in_the_most_generic_type():
     """Each branch has its own type before."""
     text = "if n > 0:\n    r = 1\nelse:\n    r = 2.5"
 
-    assert types_of(text, n=int32) == [int32, float64, float64]
+    assert types_of(text, n=int32) == [int64, float64, float64]
 
 
 def test_math_promotes_as_a_division_does():

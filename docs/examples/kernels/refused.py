@@ -121,7 +121,7 @@ def method_of_an_array(out):
 @refused("CPY-ATTR-1", int32, OUT)
 def attribute_of_a_number(n, out):
     """An attribute of a number."""
-    out[0] = n.real
+    out[0] = n.denominator
 
 
 @refused("CPY-NPM-3", OUT)
@@ -284,10 +284,10 @@ def formatted_text(out):
     text = f"{out[0]}"
 
 
-@refused("CPY-NPM-2", float32, OUT)
-def power(x, out):
-    """The operator ``**``."""
-    out[0] = x**2
+@refused("CPY-TYPE-5", int32, OUT)
+def negative_power(n, out):
+    """An int to a negative power."""
+    out[0] = n**-2
 
 
 @refused("CPY-NPM-2", GRID, GRID, OUT)
@@ -352,10 +352,10 @@ def complex_stored_as_real(z, out):
     out[0] = z
 
 
-@refused("CPY-TYPE-1", complex64, float32, complex64[:])
-def complex_and_real(z, x, out):
-    """A complex number plus a real one."""
-    out[0] = z + x
+@refused("CPY-TYPE-1", complex64, OUT)
+def complex_cast_to_real(z, out):
+    """A complex number cast to a real one."""
+    out[0] = float(z)
 
 
 @refused("CPY-TYPE-2", float32, OUT)
@@ -377,15 +377,15 @@ def inverted_float(x, out):
 
 
 @refused("CPY-TYPE-3", complex64, complex64, complex64[:])
-def divided_complex(a, b, out):
-    """A division of complex numbers."""
-    out[0] = a / b
+def rest_of_complex(a, b, out):
+    """The remainder of complex numbers."""
+    out[0] = a % b
 
 
 @refused("CPY-TYPE-3", complex64, complex64, OUT)
-def compared_complex(a, b, out):
-    """A comparison of complex numbers."""
-    if a == b:
+def ordered_complex(a, b, out):
+    """An order of complex numbers."""
+    if a < b:
         out[0] = 1
 
 

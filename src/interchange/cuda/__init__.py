@@ -11,7 +11,7 @@ from .arrays import UntypedArray, as_cuda_array, device_array, from_cuda_array_i
 from .atomics import atomic, threadfence, threadfence_block, threadfence_system
 from .bits import brev, clz, ffs, popc
 from .cooperative import cg
-from .errors import KernelError
+from .errors import KernelError, KernelWarning
 from .intrinsics import (
     blockDim,
     blockIdx,
@@ -73,17 +73,17 @@ from .warps import (
 )
 
 __all__ = [  # noqa: RUF022 - as everywhere
-    "ArrayType", "Event", "Kernel", "KernelError", "RaceError", "ScalarType", "Signature",
-    "Stream", "UntypedArray", "activemask", "all_sync", "any_sync", "as_cuda_array", "atomic",
-    "ballot_sync", "bfloat16", "blockDim", "blockIdx", "bool_", "brev", "cg", "clz",
+    "ArrayType", "Event", "Kernel", "KernelError", "KernelWarning", "RaceError", "ScalarType",
+    "Signature", "Stream", "UntypedArray", "activemask", "all_sync", "any_sync", "as_cuda_array",
+    "atomic", "ballot_sync", "bfloat16", "blockDim", "blockIdx", "bool_", "brev", "cg", "clz",
     "complex128", "complex64", "const", "device_array", "eq_sync", "event", "ffs", "float16",
     "float32", "float64", "fma", "from_cuda_array_interface", "grid", "gridDim", "gridsize",
     "int16", "int32", "int64", "int8", "intp", "is_available", "jit", "laneid", "lanemask_lt",
-    "local", "match_all_sync", "match_any_sync", "nanosleep", "popc", "shared",
-    "shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync", "stream", "synchronize",
-    "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp",
-    "threadIdx", "threadfence", "threadfence_block", "threadfence_system", "to_device",
-    "uint16", "uint32", "uint64", "uint8", "void", "warpsize",
+    "local", "match_all_sync", "match_any_sync", "nanosleep", "popc", "shared", "shfl_down_sync",
+    "shfl_sync", "shfl_up_sync", "shfl_xor_sync", "stream", "synchronize", "syncthreads",
+    "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp", "threadIdx",
+    "threadfence", "threadfence_block", "threadfence_system", "to_device", "uint16", "uint32",
+    "uint64", "uint8", "void", "warpsize",
 ]  # fmt: skip
 
 

@@ -6,7 +6,6 @@ Source: CUDA Python Specification 0.2, "Type Inference", "CUDA Intrinsics"; the 
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 from . import (
@@ -16,7 +15,9 @@ from . import (
     functions,
     intrinsics,
     ir,
+    mathematics,
     memory,
+    numbers,
     printing,
     tuples,
     views,
@@ -24,8 +25,7 @@ from . import (
 )
 from .context import Object, Values
 from .expressions import Expressions
-from .operators import typed_math
-from .types import PART_OF, ScalarType, bool_, int32, intp
+from .types import PART_OF, ScalarType, int32, intp
 
 if TYPE_CHECKING:
     import ast
@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from .expressions import Value
     from .source import Source
 
-MATH: Final = {
-    getattr(math, name): (name, count)
-    for count, names in (
-        (1, ("acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp expm1 fabs log log10"
-            " log1p sqrt ceil floor isnan isinf")),
-        (2, "atan2 pow copysign fmod"),
-    )
-    for name in names.split()
-}  # fmt: skip
-"""Function of the standard library -> its name, and its number of arguments."""
 _WITH_KEYWORDS: Final = {
     intrinsics.shared.array: memory.shared_array,
     intrinsics.local.array: memory.local_array,
@@ -52,6 +42,9 @@ _WITH_KEYWORDS: Final = {
     **warps.FUNCTIONS,
 }
 """Intrinsic whose calls may have keywords -> its converter."""
+MATH: Final = mathematics.MATH
+_NUMPY: Final = {**numbers.NUMPY, **mathematics.NUMPY_FUNCTIONS}
+"""Name of a function of NumPy -> what converts a call of it."""
 
 
 class Calls(Expressions):
@@ -68,6 +61,8 @@ class Calls(Expressions):
         called = self.value(node.func)
         if isinstance(called, views.ViewMethod):
             return views.viewed(self, node, called.array)
+        if isinstance(called, numbers.Conjugate):
+            return called.called(self, node)
         if not isinstance(called, Object):
             self.refuse(node.func, "only functions can be called", "CPY-CALL-1")
         function = called.value
@@ -84,47 +79,52 @@ class Calls(Expressions):
             self.refuse(
                 node, "keyword arguments in a call", "CPY-CALL-1", "pass arguments by position"
             )
-        if isinstance(function, ScalarType):
-            return self._cast_to(node, function)
+        type_ = function if isinstance(function, ScalarType) else numbers.numpy_type(function)
+        if type_ is not None:
+            return self._cast_to(node, type_)
         if isinstance(function, intrinsics.Intrinsic) and function.result is not None:
             return self._intrinsic(node, function, function.result)
         if _is_hashable(function):
             if function in self._FUNCTIONS:
                 return self._FUNCTIONS[function](self, node)
             if function in MATH:
-                return self._math(node, *MATH[function])
+                return mathematics.call(self, node, *MATH[function])
+            return self._of_numpy(node, function)
+        return self._of_numpy(node, function)
+
+    def _of_numpy(self, node: ast.Call, function: Any) -> Value:
+        """Convert a call of a function of NumPy; refuse any other."""
+        name = numbers.numpy_name(function)
+        if name in _NUMPY:
+            return _NUMPY[name](self, node)
+        if name in mathematics.NUMPY:
+            return mathematics.call(self, node, *mathematics.NUMPY[name])
         what = f"{getattr(function, '__name__', function)!s} cannot be called here"
         self.refuse(node, what, "CPY-CALL-1")
         return None
 
     def _is_own(self, function: Any) -> bool:
         """Whether a call of a function of Python has a meaning here."""
-        return _is_hashable(function) and (function in self._FUNCTIONS or function in MATH)
+        if not _is_hashable(function):
+            return False
+        is_here = function in self._FUNCTIONS or function in MATH
+        return is_here or numbers.numpy_name(function) in _NUMPY
 
     def _cast_to(self, node: ast.Call, target: ScalarType) -> ir.Expression:
         """Return a number cast to a type, or a complex number of two parts."""
-        numbers = self.numbers(node.args)
-        if len(numbers) == 2 and target.kind == "complex":
-            real, imag = (self.stored(node, number, PART_OF[target]) for number in numbers)
+        given = self.numbers(node.args)
+        if len(given) == 2 and target.kind == "complex":
+            real, imag = (self.stored(node, number, PART_OF[target]) for number in given)
             return ir.Complex(target, real, imag)
-        if len(numbers) != 1:
+        if len(given) != 1:
             self.refuse(node, f"{target}() takes one number", "CPY-CALL-1")
-        found = self.stored(node, numbers[0], target)
+        found = self.stored(node, given[0], target)
         # The result of a cast is not a constant, even if the number has the type already.
         return ir.Cast(target, found) if isinstance(found, ir.Constant) else found
 
-    def _math(self, node: ast.Call, name: str, count: int) -> ir.Expression:
-        """Return a call of a function of math."""
-        numbers = self._arguments(node, f"math.{name}()", count)
-        common = self.typed(node, typed_math, [number.type for number in numbers])
-        arguments = tuple(self.cast(number, common) for number in numbers)
-        return ir.Math(bool_ if name.startswith("is") else common, name, arguments)
-
     def _fma(self, node: ast.Call) -> ir.Expression:
         """Return a product and sum, in the type in which a function of math is computed."""
-        numbers = self._arguments(node, "fma()", 3)
-        common = self.typed(node, typed_math, [number.type for number in numbers])
-        return ir.Math(common, "fma", tuple(self.cast(number, common) for number in numbers))
+        return mathematics.call(self, node, "fma", 3)
 
     def _arguments(self, node: ast.Call, called: str, count: int) -> list[ir.Expression]:
         """Return the numbers that a function takes."""
@@ -196,6 +196,8 @@ class Calls(Expressions):
         intrinsics.fma: _fma,
         len: _length,
         **tuples.FUNCTIONS,
+        **numbers.FUNCTIONS,
+        **mathematics.FUNCTIONS,
         **atomics.FUNCTIONS,
         **cooperative.FUNCTIONS,
         **bits.FUNCTIONS,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import ir
 from .errors import refuse
 from .operators import RefusedTypesError, can_store, most_generic
+from .types import int32, int64
 
 if TYPE_CHECKING:
     import ast
@@ -45,6 +46,11 @@ class Returned:
 
     values: list[Any] = field(default_factory=list)
     places: list[tuple[list[ir.Statement], int]] = field(default_factory=list)
+
+
+def is_literal(value: ir.Expression) -> bool:
+    """Whether a number is an int literal, or an int of Python around the kernel."""
+    return isinstance(value, ir.Constant) and value.is_literal
 
 
 class Context:
@@ -114,6 +120,15 @@ class Context:
             self.refuse(node, what, "CPY-TYPE-1", "store its .real or .imag")
         return self.cast(value, target)
 
+    def settled(self, value: ir.Expression) -> ir.Expression:
+        """Return a number as a variable holds it: an int literal is an int64."""
+        is_narrow = is_literal(value) and value.type is int32
+        return ir.Constant(int64, value.value) if is_narrow else value  # type: ignore[union-attr]
+
+    def agreed(self, values: Sequence[ir.Expression]) -> list[ir.Expression]:
+        """Return numbers that are used together: literals are int64 if there are no others."""
+        return [*map(self.settled, values)] if all(map(is_literal, values)) else [*values]
+
     def joined(self, node: ast.AST, a: ScalarType, b: ScalarType) -> ScalarType:
         """Return the common type of a value that has one of two types, depending on the path."""
         found: ScalarType = a if a is b else self.typed(node, most_generic, a, b)
@@ -132,10 +147,6 @@ class Context:
         """Return the value of an expression: a number, an array, a tuple, or an object outside."""
         raise NotImplementedError
 
-    def numbers(self, nodes: Sequence[ast.expr]) -> list[ir.Expression]:
-        """Return several expressions, in source order."""
-        raise NotImplementedError
-
     def constant(self, node: ast.AST, value: object) -> ir.Expression:
         """Return a constant from a number of Python or of NumPy."""
         raise NotImplementedError
@@ -150,6 +161,16 @@ class Context:
 
     def as_number(self, node: ast.AST, found: Any) -> ir.Expression:
         """Return a value that must be a number."""
+        raise NotImplementedError
+
+    def numbers(self, nodes: Sequence[ast.expr]) -> list[ir.Expression]:
+        """Return several expressions, in source order."""
+        raise NotImplementedError
+
+    def binary(
+        self, node: ast.AST, operator: ast.operator, left: ir.Expression, right: ir.Expression
+    ) -> ir.Expression:
+        """Return a typed operation."""
         raise NotImplementedError
 
     def compared(

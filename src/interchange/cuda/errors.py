@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, NoReturn
 
 from interchange._types.errors import InterchangeError
@@ -32,6 +33,10 @@ class KernelError(InterchangeError, TypeError):
     exception: str = ""
 
 
+class KernelWarning(UserWarning):
+    """A kernel is valid, and probably does not do what was meant."""
+
+
 def refuse(
     source: Source, node: ast.AST, what: str, rule: str, hint: str | None = None
 ) -> NoReturn:
@@ -56,3 +61,12 @@ def error_at(
     error = KernelError(call, what, rule, hint)
     error.line = line
     return error
+
+
+def warn_at(source: Source, node: ast.AST, what: str, hint: str) -> None:
+    """Warn of a line of a kernel, once."""
+    line = source.first_line + getattr(node, "lineno", 1) - 1
+    if line not in source.warned:
+        source.warned.add(line)
+        text = f"in {source.name}(): {what}; {hint}"
+        warnings.warn_explicit(text, KernelWarning, source.file, line, "interchange.cuda")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._types.errors import show
 
-from . import ir, known, memory, tuples, views
-from .context import Context, Object, Values
+from . import ir, known, memory, numbers, tuples, views
+from .context import Context, Object, Values, is_literal
 from .intrinsics import AXES, LaneRegister, Register
 from .operators import literal_type, typed_binary, typed_comparison
 from .source import MISSING
-from .types import BY_NAME, PART_OF, bool_, int32, intp
+from .types import BY_NAME, bool_, int32, intp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,13 +27,13 @@ Value = Any  # Expression, ArrayValue, Values or Object
 
 BINARY: Final[dict[type[Any], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+    ast.Pow: "**", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<",
+    ast.RShift: ">>",
 }  # fmt: skip
 COMPARED: Final[dict[type[Any], str]] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 _WAYS_OUT: Final = {
-    ast.Pow: "call math.pow()",
     ast.MatMult: "write the loops",
     ast.Is: "compare with ==",
     ast.IsNot: "compare with !=",
@@ -91,10 +91,8 @@ class Expressions(Context):
             return self._shortened(node, self.truth)
         return self.as_truth(node, self.number(node))
 
-    def as_truth(self, node: ast.AST, value: ir.Expression) -> ir.Expression:
+    def as_truth(self, _: ast.AST, value: ir.Expression) -> ir.Expression:
         """Return whether a number is not 0."""
-        if value.type.kind == "complex":
-            self.refuse(node, "a complex number as a condition", "CPY-TYPE-3")
         return self.cast(value, bool_)
 
     # ------------------------------------------------------------ names and constants
@@ -109,7 +107,7 @@ class Expressions(Context):
             if isinstance(value, int):
                 self.refuse(node, f"{value} fits no integer type", "CPY-NPM-1")
             self.refuse(node, f"{type(value).__name__} is not a number", "CPY-NPM-1")
-        return ir.Constant(type_, value)
+        return ir.Constant(type_, value, type(value) is int)
 
     def _read_constant(self, node: ast.Constant) -> Value:
         """Convert a literal; None and text are objects, which have no operators."""
@@ -163,12 +161,8 @@ class Expressions(Context):
             return self._attribute_of_array(node, owner)
         if isinstance(owner, Values) and node.attr in owner.names:
             return views.named(owner, node.attr)
-        if (
-            not isinstance(owner, Values)
-            and owner.type in PART_OF
-            and node.attr in {"real", "imag"}
-        ):
-            return ir.Part(PART_OF[owner.type], owner, int(node.attr == "imag"))
+        if not isinstance(owner, Values) and node.attr in numbers.ATTRIBUTES:
+            return numbers.ATTRIBUTES[node.attr](self, owner)
         self.refuse(node, f"a number has no attribute {node.attr}", "CPY-ATTR-1")
         return None
 
@@ -243,7 +237,14 @@ class Expressions(Context):
         if name is None:
             what = f"the operator {type(operator).__name__} is not in the dialect"
             self.refuse(node, what, "CPY-NPM-2", _WAYS_OUT.get(type(operator)))
+        if is_literal(left) and is_literal(right):
+            folded = numbers.folded(name, left, right)
+            if folded is not None:
+                return self.constant(node, folded)
+        left, right = self.agreed([left, right])
         typed = self.typed(node, typed_binary, name, left.type, right.type)
+        if name == "**":
+            return numbers.power(self, node, left, right, typed.result)
         left, right = self.cast(left, typed.operands), self.cast(right, typed.operands)
         if name == "//" and typed.operands.kind != "float":
             done: ir.Expression = ir.Binary(typed.operands, name, left, right)
@@ -255,10 +256,8 @@ class Expressions(Context):
         if isinstance(node.op, ast.Not):
             return ir.Unary(bool_, "not", self.truth(node.operand))
         value = self.number(node.operand)
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            written = node.operand.value
-            if isinstance(written, int) and not isinstance(written, bool):
-                return self.constant(node, -written)  # -2**31 is an int32, though 2**31 is not
+        if isinstance(value, ir.Constant) and value.is_literal:
+            return self.constant(node, numbers.SIGNS[type(node.op)](value.value))
         if value.type is bool_:
             if isinstance(node.op, ast.Invert):
                 return ir.Unary(bool_, "not", value)
@@ -322,10 +321,10 @@ class Expressions(Context):
         """Evaluate the first operand, and those after it only if needed."""
         result, stores = self.new_slot("_", bool_), list[ir.Store]()
         self._decide(node, node.values, read, result, stores)
-        types = [store.value.type for store in stores]
-        result.type = reduce(lambda a, b: self.joined(node, a, b), types)
-        for store in stores:
-            store.value = self.cast(store.value, result.type)
+        values = self.agreed([store.value for store in stores])
+        result.type = reduce(lambda a, b: self.joined(node, a, b), [each.type for each in values])
+        for store, value in zip(stores, values, strict=True):
+            store.value = self.cast(value, result.type)
         return ir.Read(result)
 
     def _decide(
@@ -340,7 +339,9 @@ class Expressions(Context):
         first, *more = rest
         if read == self.truth and self.known(first) is isinstance(node.op, ast.Or):
             more = []  # decided here: what follows may be no number
-        value = self.put(read(first)) if more else read(first)
+        value = read(first)
+        if more and not isinstance(value, ir.Constant):
+            value = self.put(value)
         stores.append(ir.Store(to, value))
         self.out.append(stores[-1])
         if more:
@@ -361,7 +362,7 @@ class Expressions(Context):
             self.conditional(lambda each=each: values.append(self.number(each)))  # type: ignore[misc]
             for each in (node.body, node.orelse)
         ]
-        a, b = values
+        a, b = values = self.agreed(values)
         joined = self.joined(node, a.type, b.type)
         result = self.new_slot("_", joined)
         for body, value in zip(bodies, values, strict=True):

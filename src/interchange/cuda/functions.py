@@ -85,7 +85,7 @@ def _passed(reader: Context, node: ast.AST, found: Any) -> Meaning:
         return found
     if isinstance(found, Object) and not isinstance(found.value, _NUMBERS):
         return found
-    return reader.put(reader.as_number(node, found)).slot
+    return reader.put(reader.settled(reader.as_number(node, found))).slot
 
 
 def _item(meaning: Any) -> Any:
@@ -145,7 +145,8 @@ def _joined(reader: Context, node: ast.AST, returned: Returned) -> Any:
     if any(not _is_alike(form, forms[0]) for form in forms[1:]):
         what = "its return statements return values of different forms"
         reader.refuse(node, what, "CPY-RETURN-1", "return as many numbers on every path")
-    slots = [_common(reader, node, column) for column in zip(*columns, strict=True)]
+    agreed = [reader.agreed(column) for column in zip(*columns, strict=True)]
+    slots = [_common(reader, node, column) for column in agreed]
     for values, (place, index) in zip(columns, returned.places, strict=True):
         stores: list[ir.Statement] = [
             ir.Store(slot, reader.cast(value, slot.type))

@@ -88,6 +88,7 @@ class Constant:
 
     type: ScalarType
     value: Any
+    is_literal: bool = False  # an int of Python, which takes the type of what it is used with
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +207,16 @@ class Atomic:
 
 
 @dataclass(frozen=True, eq=False)
+class Choice:
+    """One of two numbers of one type; both are computed."""
+
+    type: ScalarType
+    test: Expression
+    yes: Expression
+    no: Expression
+
+
+@dataclass(frozen=True, eq=False)
 class Complex:
     """A complex number of two parts."""
 
@@ -247,6 +258,7 @@ Expression = (
     | Math
     | Call
     | Atomic
+    | Choice
     | Complex
     | Part
     | Rounds

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .types import bool_, complex128, float32, float64, int32, int64, uint64
+from .types import (
+    PART_OF,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
+    uint64,
+)
 
 if TYPE_CHECKING:
     from .types import ScalarType
@@ -16,10 +26,12 @@ if TYPE_CHECKING:
 FLOATS: Final = {32: float32, 64: float64}
 INTS: Final = {32: int32, 64: int64}
 BASIC: Final = ("+", "-", "*")
+OF_COMPLEX: Final = (*BASIC, "/", "**")
 BITWISE: Final = ("&", "|", "^", "<<", ">>")
 LOGICAL: Final = ("&", "|", "^")
 """The result of two bools is a bool, as in Python and NumPy."""
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
+EQUALITY: Final = ("==", "!=")
 NARROWEST: Final = 32
 """Minimum width of results of / and // [bits]."""
 
@@ -55,10 +67,8 @@ def most_generic(a: ScalarType, b: ScalarType) -> ScalarType:
     (int32, float32, uint32)
     """
     if "complex" in {a.kind, b.kind}:
-        if a is b:
-            return a
-        what = f"{a} and {b}: complex numbers are not coerced"
-        raise RefusedTypesError(what, "CPY-TYPE-1")
+        is_wide = any(PART_OF.get(t, t) is float64 for t in (a, b))
+        return complex128 if is_wide else complex64
     if "float" in {a.kind, b.kind}:
         return _widest(a, b)
     if a.kind == b.kind == "bool":
@@ -96,9 +106,9 @@ def typed_binary(operator: str, a: ScalarType, b: ScalarType) -> Typed:
     (float64, int16)
     """
     generic = most_generic(a, b)
-    if generic.kind == "complex" and operator not in BASIC:
+    if generic.kind == "complex" and operator not in OF_COMPLEX:
         raise RefusedTypesError(f"{a} {operator} {b}", "CPY-TYPE-3")
-    if operator in BASIC or operator == "%":
+    if operator in {*BASIC, "%", "**"} or generic.kind == "complex":
         return Typed(generic, generic)
     if operator == "/":
         wide = FLOATS[max(NARROWEST, a.bits, b.bits)]
@@ -124,7 +134,7 @@ def _integer_like(generic: ScalarType) -> ScalarType:
 def typed_comparison(operator: str, a: ScalarType, b: ScalarType) -> ScalarType:
     """Return the type in which two numbers are compared."""
     generic = most_generic(a, b)
-    if generic.kind == "complex":
+    if generic.kind == "complex" and operator not in EQUALITY:
         raise RefusedTypesError(f"{a} {operator} {b}", "CPY-TYPE-3")
     return generic
 
@@ -134,6 +144,15 @@ def typed_math(arguments: list[ScalarType]) -> ScalarType:
     if any(t.kind == "complex" for t in arguments):
         raise RefusedTypesError("a function of math, of a complex number", "CPY-TYPE-3")
     return FLOATS[max(NARROWEST, *(t.bits for t in arguments))]
+
+
+def is_lossy(source: ScalarType, target: ScalarType) -> bool:
+    """Whether a coercion loses more than a rounding: a fraction, high bits, or the number."""
+    if target.kind == "bool":
+        return source.kind != "bool"
+    if not target.is_integer:
+        return False
+    return source.kind in {"float", "complex"} or source.bits > max(target.bits, 8)
 
 
 def can_store(source: ScalarType, target: ScalarType) -> bool:

@@ -46,6 +46,7 @@ class Source:
         code = getattr(function, "__code__", None)
         if code is None:
             raise ArgumentError("cuda.jit()", f"{show(function)} is not a function", "CPY-NPM-4")
+        self.warned: set[int] = set()
         self.function, self.name, self.code = function, function.__name__, code
         self.file: Any = code.co_filename
         self._known: dict[int, Source] = {} if caller is None else caller._known

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from . import debugging, ir, parameters, tuples, views
 from .calls import Calls
 from .context import Object, Values
-from .operators import most_generic
+from .errors import warn_at
+from .operators import is_lossy, most_generic
 from .types import UNSIGNED, ScalarType, bool_, float64, int32, int64
 
 if TYPE_CHECKING:
@@ -149,8 +150,9 @@ class Statements(Calls):
         if isinstance(value, (ir.ArrayValue, Values)):
             self._rename(node, name, before, value)
             return
-        number = self.as_number(node, value)
+        number = self.settled(self.as_number(node, value))
         if isinstance(before, ir.Slot) and (self.loops or before.type is number.type):
+            self.warn_of_loss(node, name, number, before.type)
             self.out.append(ir.Store(before, self.stored(node, number, before.type)))
             return
         if before is not None and self.loops:
@@ -158,6 +160,16 @@ class Statements(Calls):
             self.refuse(node, what, "CPY-TYPE-4")
         self.names[name] = self.put(number, name).slot
         self.lost.pop(name, None)
+
+    def warn_of_loss(
+        self, node: ast.AST, name: str, number: ir.Expression, kept: ScalarType
+    ) -> None:
+        """Warn of a name whose type, from before the loop, cannot hold what is stored."""
+        is_exact = isinstance(number, ir.Constant) and number.value == int(number.value)
+        if is_lossy(number.type, kept) and not is_exact:
+            what = f"{name} stays {kept} in the loop, and loses part of a {number.type}"
+            hint = f"write {name} = {number.type}(...) before the loop"
+            warn_at(self.source, node, what, hint)
 
     def _rename(self, node: ast.AST, name: str, before: Meaning | None, value: Meaning) -> None:
         """Bind a name to an array, a tuple or an object."""
@@ -338,19 +350,19 @@ class Statements(Calls):
         """Return the three numbers of range(), of one type."""
         if not 1 <= len(call.args) <= _RANGE or call.keywords:
             self.refuse(call, "range() takes one to three numbers", "CPY-NPM-3")
-        numbers = self.numbers(call.args)
-        if len(numbers) == _RANGE and isinstance(numbers[2], ir.Constant) and numbers[2].value == 0:
+        bounds = self.agreed(self.numbers(call.args))
+        if len(bounds) == _RANGE and isinstance(bounds[2], ir.Constant) and bounds[2].value == 0:
             self.refuse(call, "the step of range() is 0", "CPY-NPM-3")
-        types = [number.type for number in numbers]
+        types = [number.type for number in bounds]
         if any(type_.kind in {"float", "complex"} for type_ in types):
             self.refuse(call, "range() of a number that is not an integer", "CPY-NPM-3")
         type_ = reduce(most_generic, types)
         type_ = int32 if type_ is bool_ else type_
-        step = numbers[-1] if len(numbers) == _RANGE else None
+        step = bounds[-1] if len(bounds) == _RANGE else None
         if type_.kind == "uint" and isinstance(step, ir.Constant) and step.value < 0:
             what = f"range() of {type_}, which has no step of {step.value}"
             self.refuse(call, what, "CPY-NPM-3", "cast the others, as in range(int64(n), 0, -1)")
-        given = [self.cast(number, type_) for number in numbers]
+        given = [self.cast(number, type_) for number in bounds]
         if len(given) == 1:
             given = [ir.Constant(type_, 0), *given]
         if len(given) == 2:

@@ -94,7 +94,7 @@ def _chosen(
     """Return the item at a computed index: all must have one type."""
     if not index.type.is_integer:
         reader.refuse(node.slice, f"an index of {index.type}", "CPY-INDEX-2")
-    items = [reader.as_number(node, each) for each in values.items]
+    items = reader.agreed([reader.as_number(node, each) for each in values.items])
     if len({each.type for each in items}) != 1:
         what = "the index of a tuple is not constant, and its items have several types or none"
         reader.refuse(node.slice, what, "CPY-TUPLE-1")

@@ -12,7 +12,7 @@ from llvmlite import ir
 from interchange.cuda.operators import COMPARISONS
 from interchange.cuda.types import HALVES, PART_OF, bool_
 
-from . import halves
+from . import complexes, halves, mathematics
 from .registers import I1, value_type
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def binary(code: Writer, node: Binary) -> Any:
     if node.operator in COMPARISONS:
         return _compared(code, node.operator, type_, left, right)
     if type_.kind == "complex":
-        return _complex(code, node.operator, type_, left, right)
+        return complexes.operation(code, node.operator, type_, left, right)
     if type_.kind == "float":
         return _float(code, node, left, right)
     return _integer(code, node.operator, type_, left, right)
@@ -42,24 +42,13 @@ def binary(code: Writer, node: Binary) -> Any:
 
 def _compared(code: Writer, operator: str, type_: ScalarType, left: Any, right: Any) -> Any:
     """Return a comparison."""
+    if type_.kind == "complex":
+        return complexes.compared(code.b, operator, left, right)
     if type_.kind == "float":
         compare = code.b.fcmp_unordered if operator == "!=" else code.b.fcmp_ordered
     else:
         compare = code.b.icmp_signed if type_.kind == "int" else code.b.icmp_unsigned
     return compare(operator, left, right)
-
-
-def _complex(code: Writer, operator: str, type_: ScalarType, left: Any, right: Any) -> Any:
-    """Return an operation of complex numbers."""
-    b = code.b
-    (a, c), (x, y) = (
-        (b.extract_value(value, 0), b.extract_value(value, 1)) for value in (left, right)
-    )
-    if operator == "*":
-        real = b.fsub(b.fmul(a, x), b.fmul(c, y))
-        return code.pair(type_, real, b.fadd(b.fmul(a, y), b.fmul(c, x)))
-    act = b.fadd if operator == "+" else b.fsub
-    return code.pair(type_, act(a, x), act(c, y))
 
 
 def _float(code: Writer, node: Binary, left: Any, right: Any) -> Any:
@@ -84,6 +73,8 @@ def _integer(code: Writer, operator: str, type_: ScalarType, left: Any, right: A
     }.get(operator)  # fmt: skip
     if simple is not None:
         return simple(left, right)
+    if operator in mathematics.WHOLE:
+        return mathematics.WHOLE[operator](code, type_, left, right)
     if operator in {"<<", ">>"}:
         return _shifted(code, operator, type_, left, right)
     return _divided(code, operator, type_, left, right)
@@ -140,10 +131,7 @@ def cast(code: Writer, value: Any, source: ScalarType, target: ScalarType) -> An
     if target.kind == "complex":
         return _to_complex(code, value, source, target)
     if target is bool_:
-        zero = ir.Constant(value_type(source), 0)
-        if source.kind == "float":
-            return code.b.fcmp_unordered("!=", value, zero)
-        return code.b.icmp_unsigned("!=", value, zero)
+        return _compared(code, "!=", source, value, ir.Constant(value_type(source), None))
     if target in HALVES:
         return halves.converted(code.b, value, source, target)
     if source.kind == "float":

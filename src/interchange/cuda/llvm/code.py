@@ -23,6 +23,7 @@ from interchange.cuda.ir import (
     Call,
     Cast,
     Check,
+    Choice,
     Complex,
     Constant,
     Element,
@@ -48,9 +49,10 @@ from interchange.cuda.ir import (
     WarpCall,
 )
 from interchange.cuda.races import READ, WRITE
-from interchange.cuda.types import PART_OF
+from interchange.cuda.types import PART_OF, float32, float64
 
 from . import arithmetic, atomics, debugging, memory, printing, warps
+from .mathematics import IN_DOUBLE, ONE_INSTRUCTION, choice, math_function
 from .registers import from_memory, memory_type, to_memory, value_type
 
 if TYPE_CHECKING:
@@ -61,8 +63,6 @@ if TYPE_CHECKING:
     from interchange.cuda.types import ScalarType
 
 
-ONE_INSTRUCTION: Final = frozenset({"fabs", "sqrt", "floor", "ceil", "copysign"})
-"""Functions that are one instruction, correctly rounded, by LLVM's names."""
 _CONSTRAINTS: Final = {"i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d"}
 """Type in a register -> its letter in inline assembly."""
 
@@ -320,22 +320,19 @@ class Code:
         """Return a part of a complex number."""
         return self.b.extract_value(self.value(node.value), node.which)
 
-    def _compute_math(self, node: Math) -> Any:
-        """Return a call of a function of math."""
-        values = [self.value(argument) for argument in node.arguments]
-        type_ = node.arguments[0].type
-        if node.name == "isnan":
-            return self.b.fcmp_unordered("uno", values[0], values[0])
-        if node.name == "isinf":
-            size = self.mathematics("fabs", type_, values)
-            return self.b.fcmp_ordered("==", size, ir.Constant(value_type(type_), float("inf")))
-        return self.mathematics(node.name, type_, values)
-
     def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
         """Return a call of a function of math: LLVM's own, or one of the target's library."""
         is_own = name in ONE_INSTRUCTION
-        called = f"llvm.{name}.f{max(32, type_.bits)}" if is_own else self.library_name(name, type_)
-        return self.call(called, value_type(type_), arguments)
+        if not is_own:
+            return self.library_call(name, type_, arguments)
+        return self.call(f"llvm.{name}.f{max(32, type_.bits)}", value_type(type_), arguments)
+
+    def library_call(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
+        """Return a call of a function of the target's library."""
+        if name in IN_DOUBLE and type_ is float32:
+            wide = [self.b.fpext(each, value_type(float64)) for each in arguments]
+            return self.b.fptrunc(self.library_call(name, float64, wide), value_type(type_))
+        return self.call(self.library_name(name, type_), value_type(type_), arguments)
 
     def _compute_call(self, node: Call) -> Any:
         """Return the result of an intrinsic."""
@@ -403,13 +400,14 @@ class Code:
         Extent: _compute_extent,
         Complex: _compute_complex,
         Part: _compute_part,
-        Math: _compute_math,
+        Math: math_function,
         Call: _compute_call,
         Atomic: atomics.atomic,
         Element: _compute_element,
         Binary: arithmetic.binary,
         Unary: arithmetic.unary,
         Cast: _compute_cast,
+        Choice: choice,
         Rounds: arithmetic.rounds,
     }
     """Kind of expression -> the method that generates its value."""

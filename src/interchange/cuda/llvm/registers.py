@@ -64,6 +64,7 @@ class Writer(Protocol):
     """The code generator, as the operators use it."""
 
     b: Any
+    module: Any
 
     def value(self, node: Expression) -> Any:
         """Return the value of an expression."""
