@@ -22,6 +22,7 @@ _NEED_LLVM = (
     "test_debugging.py",
     "test_differential.py",
     "test_fission.py",
+    "test_functions.py",
     "test_halves.py",
     "test_grid_barrier.py",
     "test_intrinsics.py",

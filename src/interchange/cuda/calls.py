@@ -74,7 +74,7 @@ class Calls(Expressions):
         """Convert a call of an object of the program around the kernel."""
         python = getattr(function, "__wrapped_kernel__", function)
         if getattr(python, "__code__", None) is not None and not self._is_own(function):
-            return functions.call(self, node, python)
+            return functions.call(self, node, python, getattr(function, "inline", "auto"))
         if node.keywords and function not in tuples.FUNCTIONS:
             self.refuse(
                 node, "keyword arguments in a call", "CPY-CALL-1", "pass arguments by position"

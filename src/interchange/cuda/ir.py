@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .options import Options
 from .types import intp
 
 if TYPE_CHECKING:
@@ -356,6 +357,29 @@ class Print:
 
 
 @dataclass(eq=False)
+class Function:
+    """A function that is called, for given types of arguments."""
+
+    name: str
+    arguments: tuple[ScalarType | ArrayType, ...]  # its numbers and arrays, also those of tuples
+    spaces: tuple[str, ...]  # the memory space of each array, "" for a number
+    body: list[Statement]
+    results: tuple[Slot, ...]  # where ``return`` stores the numbers that it returns
+    is_ending: bool  # whether it may end the thread: by ``raise``
+    has_index: bool  # whether it reads the index of the thread or of the block
+    inline: str = "auto"  # "auto", "always" or "never"
+
+
+@dataclass(eq=False)
+class Invoke:
+    """A call of a function; its results are stored."""
+
+    function: Function
+    arguments: tuple[Expression | ArrayValue, ...]
+    results: tuple[Slot, ...]
+
+
+@dataclass(eq=False)
 class Barrier:
     """A barrier for all threads of the block."""
 
@@ -408,6 +432,7 @@ Statement = (
     | Unrolled
     | Jump
     | Inlined
+    | Invoke
     | Check
     | Raise
     | Assert
@@ -444,7 +469,13 @@ class Program:
     shared_bytes: int = 0  # size of all arrays of constant shape in shared memory [bytes]
     # arrays of the kernel: where they are created, and their type and shape -> array
     memory: dict[Any, ArrayValue] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
     is_strict: bool = False  # whether shared arrays may be created in the entry block only
+    is_inlined: bool = False  # whether the statements of functions are inserted at each call
+    # functions that are called, by types of arguments; None for one that is inlined
+    functions: dict[Any, Any] = field(default_factory=dict)
+    calls: dict[Any, int] = field(default_factory=dict)  # function -> number of calls
+    kept: list[Any] = field(default_factory=list)  # objects that are identified in these keys
     has_barrier: bool = False  # whether threads wait for each other
     has_grid_barrier: bool = False  # whether blocks wait for each other
     has_warps: bool = False  # whether lanes of a warp do

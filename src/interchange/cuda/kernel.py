@@ -23,6 +23,7 @@ from .consumer import Use, is_settled, may_be_another
 from .debugging import reported_error
 from .device_launch import DeviceKernel, find_ordinal
 from .errors import refuse
+from .options import Options, read_options, read_signatures
 from .printed import Printed, write
 from .races import RACE_WORD, Shadow, race_error
 from .repeating import Repeater
@@ -43,6 +44,7 @@ _TYPES: Final = (Signature, Void, ScalarType)
 DIVERGENT: Final = -1
 """What is reported of a barrier that not all threads reach; a number below is the place of a call
 in which lanes of a warp wait forever."""
+_DEFAULTS: Final = Options()
 _ALIGNMENT: Final = 7  # of addresses: a multiple of 8 is aligned for every type
 _MOST_LEARNED: Final = 64
 Plan = tuple[DeviceKernel, int]
@@ -82,12 +84,13 @@ class Kernel:
         debug: bool,
         strict: bool = False,
         races: bool = False,
+        options: Options = _DEFAULTS,
     ) -> None:
         self._source = Source(function)
         self.__wrapped_kernel__ = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.signature, self.debug, self.strict = signature, debug or races, strict
-        self.races = races
+        self.races, self.options, self.inline = races, options, options.inline
         self._compiled: dict[Types, HostKernel] = {}
         self._packings: dict[Types, Packing] = {}
         self._on_device: dict[Types, DeviceKernel] = {}
@@ -95,11 +98,12 @@ class Kernel:
         self._learned: set[tuple[Any, ...]] = set()  # kinds of launches that the core was told
         self._repeater = Repeater()
         self._lock = threading.Lock()
-        if signature is not None:
+        if signature is not None and not options.device:
             self.compile(*signature.arguments)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.__name__}>"
+        kind = "device function" if self.options.device else "kernel"
+        return f"<{kind} {self.__name__}>"
 
     def __call__(self, *_: Any, **__: Any) -> None:
         """Refuse a call without a configuration."""
@@ -108,7 +112,21 @@ class Kernel:
 
     def __getitem__(self, configuration: Any) -> Launch:
         found = read_line(configuration)
-        return Launch(self, found or read_configuration(configuration, f"{self.__name__}[...]"))
+        found = found or read_configuration(configuration, f"{self.__name__}[...]")
+        if self.options.device or self.options.launch_bounds:
+            self._check_launch(found)
+        return Launch(self, found)
+
+    def _check_launch(self, configuration: Configuration) -> None:
+        """Refuse the launch of a device function, or of a block that is larger than promised."""
+        call = f"{self.__name__}[...]"
+        if self.options.device:
+            what = "a device function is launched"
+            raise ArgumentError(call, what, "CPY-LAUNCH-1", "launch a kernel that calls it")
+        most = self.options.launch_bounds[0]
+        if prod(configuration.block) > most:
+            what = f"a block of {configuration.block} threads, where launch_bounds is {most}"
+            raise ArgumentError(call, what, "CPY-LAUNCH-2", f"take at most {most}")
 
     def forall(
         self,
@@ -150,6 +168,8 @@ class Kernel:
         array([0, 2, 4, 6, 8])
         """
         call = f"{self.__name__}.forall()"
+        if self.options.launch_bounds:
+            tpb = tpb or self.options.launch_bounds[0]
         found = read_line_of(ntasks, tpb, stream, sharedmem, call)
         return _launch_nothing if found is None else Launch(self, found)
 
@@ -162,7 +182,9 @@ class Kernel:
                     f"{show(each)} is not a type of interchange.cuda",
                 )
                 raise ArgumentError(call, what, "CPY-ARG-1", "pass one as cuda.int32[::1]")
-        return typed_program(self._source, types, strict=self.strict)
+        return typed_program(
+            self._source, types, strict=self.strict, inlined=self.races, options=self.options
+        )
 
     def compile(self, *types: ScalarType | ArrayType) -> HostKernel:
         """Return the code for types of arguments, compiled once."""
@@ -436,7 +458,22 @@ class Launch:
             self._kernel._run(self._configuration, arguments)
 
 
-def jit(*given: Any, debug: bool = False, races: bool = False, strict: bool = False) -> Any:
+def jit(  # noqa: PLR0913 - options of numba-cuda
+    *given: Any,
+    debug: bool = False,
+    races: bool = False,
+    strict: bool = False,
+    device: bool = False,
+    inline: str | bool = "auto",
+    fastmath: bool = False,
+    cache: bool = True,
+    opt: bool = True,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    boundscheck: bool = False,
+    lineinfo: bool = False,
+    link: Sequence[Any] = (),
+) -> Any:
     """Make a kernel of a function.
 
     Parameters
@@ -444,7 +481,9 @@ def jit(*given: Any, debug: bool = False, races: bool = False, strict: bool = Fa
     function : callable, optional
         Written with ``def``, in the dialect.  It can still be called by other kernels.
     signature : Signature, or ``void`` and the types of the arguments, optional
-        ``void(float32[::1])``: it is compiled at once, and accepts no other types.
+        ``void(float32[::1])``: it is compiled at once, and accepts no other types.  It may be text,
+        ``"void(float32[::1])"``.  For a list of several, each is compiled at once, and others when
+        they are needed.
     debug : bool, default False
         Whether every index is checked against the length of its axis, and ``assert`` and ``raise``
         are reported.
@@ -454,6 +493,26 @@ def jit(*given: Any, debug: bool = False, races: bool = False, strict: bool = Fa
     strict : bool, default False
         Whether shared arrays may be created in the entry block of the kernel only, as the
         specification has it.
+    device : bool, default False
+        Whether kernels call the function, and it is not launched; its signature is not used.
+    inline : {"auto", "always", "never"}, default "auto"
+        Where kernels call the function: "always" inserts its statements at each call, "never" calls
+        it.  By default the first calls are inserted, and later ones call it; LLVM may inline it.
+    fastmath : bool, default False
+        Whether results of floats may differ in the last bits.  At present they do not.
+    cache : bool, default True
+        Whether the code is kept on disk, for later processes.
+    opt : bool, default True
+        Whether the code is optimised for speed; if not, it is compiled faster.
+    max_registers : int, optional
+        Registers of a thread on a GPU, at most (``.maxnreg`` of PTX).
+    launch_bounds : int or tuple of int, optional
+        Threads of a block, at most; blocks on a multiprocessor, at least; blocks of a cluster, at
+        most (``.maxntid``, ``.minnctapersm`` and ``.maxclusterrank`` of PTX).
+    boundscheck : bool, default False
+        The same as `debug`.
+    lineinfo, link
+        Refused: PTX is written without lines, and code of other compilers is not linked.
 
     Returns
     -------
@@ -480,18 +539,20 @@ def jit(*given: Any, debug: bool = False, races: bool = False, strict: bool = Fa
     >>> doubled, doubled.inspect_types(float32[::1])
     (<kernel doubled>, {'i': [int64]})
     """
+    options = read_options(
+        device=device, inline=inline, fastmath=fastmath, cache=cache, opt=opt,
+        max_registers=max_registers, launch_bounds=launch_bounds, lineinfo=lineinfo, link=link,
+    )  # fmt: skip
+    debug = debug or boundscheck
+
+    def made(function: Callable[..., Any], signatures: Sequence[Signature] = ()) -> Kernel:
+        only = signatures[0] if len(signatures) == 1 else None
+        kernel = Kernel(function, only, debug=debug, races=races, strict=strict, options=options)
+        for each in signatures[1:] and signatures:
+            kernel.compile(*each.arguments)
+        return kernel
+
     if len(given) == 1 and callable(given[0]) and not isinstance(given[0], _TYPES):
-        return Kernel(given[0], None, debug=debug, races=races, strict=strict)
-    signature = _read_signature(given)
-    return lambda function: Kernel(function, signature, debug=debug, races=races, strict=strict)
-
-
-def _read_signature(given: tuple[Any, ...]) -> Signature | None:
-    """Return the signature, given in one of its two forms."""
-    if not given:
-        return None
-    if len(given) == 1 and isinstance(given[0], Signature):
-        return given[0]
-    if isinstance(given[0], Void):
-        return Signature(tuple(given[1:]))
-    raise ArgumentError("cuda.jit()", show(given), "CPY-ARG-1", "pass void(int32[::1])")
+        return made(given[0])
+    signatures = read_signatures(given, device=device)
+    return lambda function: made(function, signatures)

@@ -15,6 +15,7 @@ from .calls import Calls
 from .context import Object, Values
 from .errors import warn_at
 from .operators import is_lossy, most_generic
+from .options import Options
 from .types import UNSIGNED, ScalarType, bool_, float64, int32, int64
 
 if TYPE_CHECKING:
@@ -27,14 +28,22 @@ if TYPE_CHECKING:
 _RANGE: Final = 3  # the most arguments of range()
 _ANNOTATIONS: Final = {int: int64, float: float64, bool: bool_}
 """Built-in type of an annotation -> the type that it stands for."""
+_DEFAULTS: Final = Options()
 _ONE_PATH: Final = "is assigned on one of two paths only"
 _IN_LOOP: Final = "is first assigned in a loop, which may have no iteration"
 
 
 def typed_program(
-    source: Source, arguments: Sequence[ScalarType | ArrayType], *, strict: bool = False
+    source: Source,
+    arguments: Sequence[ScalarType | ArrayType],
+    *,
+    strict: bool = False,
+    inlined: bool = False,
+    options: Options = _DEFAULTS,
 ) -> ir.Program:
-    """Return a kernel for given types of arguments; `strict` as for `jit`.
+    """Return a kernel for given types of arguments; `strict` and `options` as for `jit`.
+
+    With `inlined`, the statements of functions are inserted at each call.
 
     Raises
     ------
@@ -43,6 +52,7 @@ def typed_program(
     """
     names = [each.arg for each in (*source.tree.args.posonlyargs, *source.tree.args.args)]
     program = ir.Program(source.name, parameters.flat(arguments), is_strict=strict)
+    program.options, program.is_inlined = options, inlined
     reader = Statements(source, program)
     if _has_more(source.tree.args):
         what = "parameters with defaults, *args or **kwargs"

@@ -63,6 +63,8 @@ KERNELS: Final = (
          " in all; with strict=True they are created before any branch of the kernel",
          "write cuda.shared.array((16, 16), cuda.float32) at the beginning",
          _SPEC + "CUDA Intrinsics"),
+    Rule("CPY-JIT-1", "jit takes the options of numba-cuda that have a meaning here",
+         "leave the option out", "Numba for CUDA, numba.cuda.jit"),
     Rule("CPY-RAISE-1", "assert and raise name a class of exceptions and a constant text, and are"
          " reported in debug mode", 'write raise ValueError("text")', "Numba for CUDA"),
     Rule("CPY-LOCAL-1", "local arrays have a constant shape and a type of a number",

@@ -40,11 +40,15 @@ _FOLDER: Final = _READ | getattr(os, "O_DIRECTORY", 0)
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
-def get_or_compile(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
+def get_or_compile(
+    parts: tuple[str, ...], make: Callable[[], bytes], *, on_disk: bool = True
+) -> bytes:
     """Return the result for these parts from an earlier call of any process, or make it.
 
     `parts` are all that it depends on, besides versions: source, target, options.
     """
+    if not on_disk:
+        return make()
     key = key_of(parts)
     found = load(key)
     if found is None:

@@ -32,6 +32,7 @@ from interchange.cuda.ir import (
     GridBarrier,
     If,
     Inlined,
+    Invoke,
     Jump,
     Lane,
     Loop,
@@ -51,7 +52,7 @@ from interchange.cuda.ir import (
 from interchange.cuda.races import READ, WRITE
 from interchange.cuda.types import PART_OF, float32, float64
 
-from . import arithmetic, atomics, debugging, memory, printing, warps
+from . import arithmetic, atomics, debugging, functions, memory, printing, warps
 from .mathematics import IN_DOUBLE, ONE_INSTRUCTION, choice, math_function
 from .registers import from_memory, memory_type, to_memory, value_type
 
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.cuda.intrinsics import Intrinsic
-    from interchange.cuda.ir import ArrayValue, Expression, Program, Slot, Statement
+    from interchange.cuda.ir import ArrayValue, Expression, Function, Program, Slot, Statement
     from interchange.cuda.types import ScalarType
 
 
@@ -92,6 +93,7 @@ class Code:
         self._loops: list[tuple[Any, Any]] = []
         self._ends: list[Any] = []
         self.failing: dict[Any, tuple[Any, Any]] = {}  # see `debugging.fail`
+        self.functions: dict[Function, Any] = {}  # function -> that of the module
 
     # ------------------------------------------------------------ implemented by a target
 
@@ -147,6 +149,18 @@ class Code:
         """Print a line with numbers."""
         raise NotImplementedError
 
+    def callee(self, function: Function) -> Code:
+        """Return the generator of a function that is called."""
+        raise NotImplementedError
+
+    def surroundings(self) -> list[Any]:
+        """Return what every function is passed besides its arguments."""
+        raise NotImplementedError
+
+    def pointer_to(self, space: str) -> Any:
+        """Return the type of pointers to a memory space."""
+        raise NotImplementedError
+
     def fail(self, place: int) -> None:
         """End the thread because an index is out of bounds."""
         raise NotImplementedError
@@ -155,14 +169,30 @@ class Code:
 
     def write(self) -> None:
         """Generate the body; the block of variables falls through to it."""
+        self.write_body()
+        if not self.b.block.is_terminated:
+            self.leave()
+        self.slots.branch(self.start)
+
+    def write_body(self) -> None:
+        """Generate the statements."""
         try:
             self.statements(self.program.body)
         except RecursionError:
             call = f"{self.program.name}()"
             raise ArgumentError(call, TOO_DEEP, "CPY-NPM-2", "write several statements") from None
+
+    def write_function(self, function: Function) -> Any:
+        """Generate a function that is called, and return it; ``return`` jumps to its end."""
+        end = self.function.append_basic_block("end")
+        self._ends.append(end)
+        self.write_body()
         if not self.b.block.is_terminated:
-            self.leave()
+            self.b.branch(end)
+        self.b.position_at_end(end)
+        functions.return_from(self, function, has_ended=False)
         self.slots.branch(self.start)
+        return self.function
 
     def statements(self, body: list[Statement]) -> None:
         """Generate statements, up to the first jump."""
@@ -380,6 +410,7 @@ class Code:
         Unrolled: _write_unrolled,
         Jump: _write_jump,
         Inlined: _write_inlined,
+        Invoke: functions.invoke,
         Raise: debugging.write_raise,
         Assert: debugging.write_assert,
         Print: printing.write_print,

@@ -126,11 +126,13 @@ class HostKernel:
             self.pieces = code.pieces
             self.granules: dict[int, int] | None = code.watch and code.watch.granules
             usual = _LEVEL_OF_COROUTINES if code.is_coroutine else _LEVEL
+            usual = usual if program.options.opt else _LEVEL_OF_COROUTINES
             self._level = usual if level is None else level
             module.data_layout = self._host.layout
             self.llvm: str = str(module)
             parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")
-            self._engine = _load(self._host, cache.get_or_compile(parts, self._compile))
+            machine_code = cache.get_or_compile(parts, self._compile, on_disk=program.options.cache)
+            self._engine = _load(self._host, machine_code)
         pointer, size = ctypes.c_void_p, ctypes.c_int64
         kinds = (pointer, pointer, size, size, pointer)
         self.run: Any = self._function("run", ctypes.c_int32, *kinds)

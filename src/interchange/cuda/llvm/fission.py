@@ -167,6 +167,8 @@ class BlockCode(HostCode):
                 return False
             if isinstance(each, ir.Special) and each.axis == 0 and each.name in _INDICES:
                 return False
+            if isinstance(each, ir.Invoke) and each.function.has_index:
+                return False
             stack += parts(each)
         return True
 

@@ -9,6 +9,7 @@ that the caller provides: `frame_size` returns the size of one.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import llvmlite.binding as llvm
@@ -17,7 +18,7 @@ from llvmlite import ir
 from interchange.cuda.cooperative import RESUMES, SUSPENDED
 from interchange.cuda.types import ArrayType
 
-from . import debugging, printing, warps
+from . import debugging, functions, printing, warps
 from .code import Code
 from .races import Watch
 from .registers import I1, I8, I32, I64, POINTER, from_memory, memory_type
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.cuda.intrinsics import Intrinsic
-    from interchange.cuda.ir import ArrayValue, BarrierVote, Print, Program, WarpCall
+    from interchange.cuda.ir import ArrayValue, BarrierVote, Function, Print, Program, WarpCall
     from interchange.cuda.types import ScalarType
 
 SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
@@ -197,6 +198,19 @@ class HostCode(Code):
         """Return the name in the C library."""
         return name + ("f" if type_.bits == 32 else "")
 
+    def callee(self, function: Function) -> Code:
+        """Return the generator of a function that is called."""
+        return HostFunction(self, function)
+
+    def surroundings(self) -> list[Any]:
+        """Return the indices of the thread, and the memory of the block and of the launch."""
+        specials = [self.special(name, axis) for name in SPECIALS for axis in range(3)]
+        return [*specials, self._shared, self._status, self._work]
+
+    def pointer_to(self, space: str) -> Any:  # noqa: ARG002 - all memory is in one space
+        """Return the type of pointers to a memory space."""
+        return POINTER
+
     def lowering(self, intrinsic: Intrinsic) -> str | Callable[..., Any]:
         """Return the code of the row."""
         return intrinsic.host
@@ -315,6 +329,28 @@ class HostCode(Code):
         x, y, z = (self.special("threadIdx", axis) for axis in range(3))
         wide, high = (self.special("blockDim", axis) for axis in range(2))
         return b.add(b.mul(b.add(b.mul(z, high), y), wide), x)
+
+
+class HostFunction(HostCode):
+    """A function that threads call."""
+
+    def __init__(self, caller: HostCode, function: Function) -> None:
+        self.checks, self.is_coroutine, self._called = caller.checks, False, function
+        kinds = [each.type for each in caller.surroundings()]
+        declared, count = functions.declare(caller, function, kinds)
+        program = replace(
+            caller.program, name=function.name, arguments=function.arguments, body=function.body,
+            has_barrier=False,
+        )  # fmt: skip
+        Code.__init__(self, program, caller.module, declared)
+        self.functions, self.pieces, self._outside = caller.functions, caller.pieces, {}
+        self._specials = declared.args[count:-3]
+        self._shared, self._status, self._work = declared.args[-3:]
+        take_arguments(self, list(declared.args[:count]))
+
+    def leave(self) -> None:
+        """Return that the thread has ended."""
+        functions.return_from(self, self._called, has_ended=True)
 
 
 class Blocks:

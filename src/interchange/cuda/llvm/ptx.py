@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from llvmlite import ir
 
 from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
-from . import cache, debugging, printing, warps_ptx
+from . import cache, debugging, functions, printing, warps_ptx
 from .code import Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interchange.cuda.intrinsics import Intrinsic
-    from interchange.cuda.ir import ArrayValue, BarrierVote, Print, Program, WarpCall
+    from interchange.cuda.ir import ArrayValue, BarrierVote, Function, Print, Program, WarpCall
     from interchange.cuda.types import ScalarType
 
 TRIPLE: Final = "nvptx64-nvidia-cuda"
@@ -38,6 +39,14 @@ _SPECIAL: Final = {
 _FENCES: Final = {
     "threadfence": "gl", "threadfence_block": "cta", "threadfence_system": "sys",
 }  # fmt: skip
+_SPACES: Final = {
+    "argument": GLOBAL,
+    "shared": SHARED,
+    "dynamic": SHARED,
+    "const": CONST,
+    "local": 0,
+}
+"""Space of an array -> address space; local memory is addressed as any."""
 _BARRIER: Final = "llvm.nvvm.barrier.cta.sync.aligned.all"
 _LIBDEVICE: Final = "nvvm/libdevice/libdevice.10.bc"
 _TOOLKITS: Final = ("/usr/local/cuda", "/opt/cuda")
@@ -155,6 +164,18 @@ class PtxCode(Code):
         """Return the name in libdevice."""
         return f"__nv_{name}" + ("f" if type_.bits == 32 else "")
 
+    def callee(self, function: Function) -> Code:
+        """Return the generator of a function that is called."""
+        return PtxFunction(self, function)
+
+    def surroundings(self) -> list[Any]:
+        """Return the address of the report, if there is one."""
+        return [self._status] if self.checks else []
+
+    def pointer_to(self, space: str) -> Any:
+        """Return the type of pointers to a memory space."""
+        return ir.PointerType(addrspace=_SPACES[space])
+
     def lowering(self, intrinsic: Intrinsic) -> str | Callable[..., Any]:
         """Return the code of the row."""
         return intrinsic.ptx
@@ -170,6 +191,27 @@ class PtxCode(Code):
     def fail(self, place: int) -> None:
         """Report the position, and end the thread."""
         debugging.fail(self, self._status, place)
+
+
+class PtxFunction(PtxCode):
+    """A function that threads call."""
+
+    def __init__(self, caller: PtxCode, function: Function) -> None:
+        self.checks, self._called = caller.checks, function
+        kinds = [each.type for each in caller.surroundings()]
+        declared, count = functions.declare(caller, function, kinds)
+        program = replace(
+            caller.program, name=function.name, arguments=function.arguments, body=function.body,
+            has_barrier=False,
+        )  # fmt: skip
+        Code.__init__(self, program, caller.module, declared)
+        self.functions, self._shared = caller.functions, caller._shared
+        take_arguments(self, list(declared.args[:count]))
+        self._status = declared.args[-1] if self.checks else None
+
+    def leave(self) -> None:
+        """Return that the thread has ended."""
+        functions.return_from(self, self._called, has_ended=True)
 
 
 def entry_name(program: Program) -> str:
@@ -193,6 +235,7 @@ ARCHITECTURES: Final = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)
 
 
 _ARCHITECTURE: Final = re.compile(r"sm_([0-9]+)[af]?")
+_ENTRY: Final = re.compile(r"(\.entry [^{]*\))\s*\{")
 _OLDEST: Final = 75
 
 
@@ -231,15 +274,20 @@ def to_ptx(
         text = str(ptx_module(program, checks=checks))
         library = find_libdevice().read_bytes() if '@"__nv_' in text else b""
         identity = hashlib.sha256(library).hexdigest()
-        parts = ("ptx", text, TRIPLE, architecture, features, identity)
+        options, name = program.options, entry_name(program)
+        level = 3 if options.opt else 1
+        parts = ("ptx", text, TRIPLE, architecture, features, identity, f"-O{level}")
 
         def compile_it() -> bytes:
-            return _compiled(text, entry_name(program), library, architecture, features)
+            return _compiled(text, name, library, architecture, features, level)
 
-        return cache.get_or_compile(parts, compile_it).decode()
+        found = cache.get_or_compile(parts, compile_it, on_disk=options.cache).decode()
+    return _ENTRY.sub(rf"\1\n{options.directives}\n{{", found) if options.directives else found
 
 
-def _compiled(text: str, kernel: str, library: bytes, architecture: str, features: str) -> bytes:
+def _compiled(
+    text: str, kernel: str, library: bytes, architecture: str, features: str, level: int
+) -> bytes:
     """Return the PTX of a module, with the functions of math that it calls."""
     module = llvm.parse_assembly(text)
     target = llvm.Target.from_triple(TRIPLE)
@@ -247,7 +295,7 @@ def _compiled(text: str, kernel: str, library: bytes, architecture: str, feature
     if library:
         _link_libdevice(module, kernel, library)
     module.verify()
-    optimize(module, machine)
+    optimize(module, machine, level)
     found: str = machine.emit_assembly(module)
     return widen(found).encode()
 

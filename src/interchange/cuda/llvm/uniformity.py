@@ -41,7 +41,9 @@ class Region:
 
 
 _LEAVES: Final = (ir.Slot, ir.Constant, ir.Argument, ir.Special)
-_PLAIN: Final = frozenset({"type", "name", "operator", "place", "line", "kind", "shape", "data"})
+_PLAIN: Final = frozenset({
+    "type", "name", "operator", "place", "line", "kind", "shape", "data", "function",
+})  # fmt: skip
 _names: Final[dict[Any, tuple[str, ...] | None]] = {}
 """Kind of nodes -> the fields that hold nodes; None for other objects."""
 
