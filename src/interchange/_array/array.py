@@ -259,6 +259,48 @@ class Array(ScalarMethods, Operators, Protocols):
         """
         return transfers.move(self, device, stream, "Array.to_device()")
 
+    def copy_to_host(self, ary: Any = None, stream: Any = None) -> Any:
+        """Return the elements in an ndarray, as arrays of Numba do; the copy is complete.
+
+        Parameters
+        ----------
+        ary : ndarray, optional
+            Filled and returned, instead of a new one.
+        stream : None, int or stream object
+            The stream of the copy; by default, and for 0, one that the Array is ready on.
+
+        Raises
+        ------
+        ArgumentError
+            `ary` has another shape or element type (IX-ARGUMENT-1).
+        ReadOnlyError
+            `ary` is read-only (DLP-RO-3).
+        """
+        from .host_transfers import copy_to_host  # rarely needed
+
+        return copy_to_host(self, ary, stream, "Array.copy_to_host()")
+
+    def copy_to_device(self, ary: Any, stream: Any = None) -> None:
+        """Copy the elements of another array into this one, as arrays of Numba do.
+
+        Parameters
+        ----------
+        ary : ndarray, Array or object with ``__dlpack__``
+            Of the same shape and element type.
+        stream : None, int or stream object
+            The stream of the copy; by default, and for 0, one that the Array is ready on.
+
+        Raises
+        ------
+        ArgumentError
+            `ary` has another shape or element type (IX-ARGUMENT-1).
+        ReadOnlyError
+            The Array is read-only (DLP-RO-3).
+        """
+        from .host_transfers import copy_to_device  # rarely needed
+
+        copy_to_device(self, ary, stream, "Array.copy_to_device()")
+
     # ------------------------------------------------------------ contracts and values
 
     def require(

@@ -60,6 +60,12 @@ class LaunchCalls:
         """
         return bool(self._capturing(_LEGACY, self._status))
 
+    def is_captured(self, stream: int) -> bool:
+        """Whether a stream captures: a launch becomes a part of a graph."""
+        answer = ctypes.c_int()
+        status = ctypes.c_void_p(ctypes.addressof(answer))
+        return bool(self._capturing(ctypes.c_void_p(stream), status) or answer.value)
+
     def current_context(self) -> int:
         """Return the context of the calling thread, 0 for none."""
         if self._library is None:
@@ -123,8 +129,8 @@ def compute_capability(driver: CudaDriver, ordinal: int, call: str) -> tuple[int
     return found[0], found[1]
 
 
-def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> int:
-    """Return a kernel of an image, loaded in the current context, and kept loaded.
+def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> tuple[int, int]:
+    """Return a kernel of an image, loaded in the current context, and its module.
 
     `image`: PTX, or the image of the emulated driver; it ends with a null byte.
     `name`: name of the kernel.
@@ -134,7 +140,7 @@ def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> int
         driver.check(error, "cuModuleLoadData", call)
         error, function = driver.api.cuModuleGetFunction(module, name.encode())
         driver.check(error, "cuModuleGetFunction", call)
-    return int(function)
+    return int(function), int(module)
 
 
 def allow_shared(driver: CudaDriver, function: int, size: int) -> int:

@@ -117,6 +117,8 @@ class Driver:
         self._events: dict[int, list[Event]] = {}  # unused ones, by home
         self._followers: dict[int, int] = {}  # ordinal -> stream that frees wait for
         self._count = 0  # the number of devices, once it was queried
+        self._deferring = 0  # blocks of `deferring`
+        self._deferred: list[tuple[int, int, bool]] = []  # arguments of `free`
 
     # ------------------------------------------------------------ differences between the APIs
 
@@ -187,7 +189,7 @@ class Driver:
             return
         count = self.count_devices(call)
         what = f"{function}({ordinal}) failed with {error.name}"
-        if ordinal < count:
+        if 0 <= ordinal < count:
             raise ExchangeError(call, what, "IX-DRIVER-2")
         what = f"there is no device {ordinal} ({what})"
         hint = f"pass one of {', '.join(self.devices(call))}"
@@ -473,6 +475,9 @@ class Driver:
 
     def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
         """Free memory when the work on it is done.  Never raises: a finaliser calls it."""
+        if self._deferring:
+            self._deferred.append((ptr, ordinal, pinned))
+            return
         with contextlib.suppress(Exception), self.on_device(ordinal, "free()"), self.unnoticed():
             home = self._to_free(ptr)
             if home is None:
@@ -482,6 +487,18 @@ class Driver:
                 getattr(self.api, self._names.stream_synchronize)(follower)
             with home:
                 getattr(self.api, self._names.free_host if pinned else self._names.free)(ptr)
+
+    @contextlib.contextmanager
+    def deferring(self) -> Iterator[None]:
+        """Free no memory while the block runs, but afterwards."""
+        self._deferring += 1
+        try:
+            yield
+        finally:
+            self._deferring -= 1
+            while self._deferred and not self._deferring:
+                with contextlib.suppress(IndexError):  # another thread was faster
+                    self.free(*self._deferred.pop())
 
     def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
         """Let memory of the device `where` be freed only after the work on `stream`.

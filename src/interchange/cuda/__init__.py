@@ -11,7 +11,28 @@ from .arrays import UntypedArray, as_cuda_array, device_array, from_cuda_array_i
 from .atomics import atomic, threadfence, threadfence_block, threadfence_system
 from .bits import brev, clz, ffs, popc
 from .cooperative import cg
+from .devices import (
+    GPU,
+    Context,
+    MemoryInfo,
+    current_context,
+    defer_cleanup,
+    get_current_device,
+    gpus,
+    profile_start,
+    profile_stop,
+    select_device,
+)
 from .errors import KernelError, KernelWarning
+from .host_arrays import (
+    device_array_like,
+    managed_array,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+)
 from .intrinsics import (
     blockDim,
     blockIdx,
@@ -28,7 +49,18 @@ from .intrinsics import (
 )
 from .kernel import Kernel, jit
 from .races import RaceError
-from .streams import Event, Stream, event, is_available, stream, synchronize
+from .streams import (
+    Event,
+    Stream,
+    default_stream,
+    event,
+    external_stream,
+    is_available,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+    synchronize,
+)
 from .types import (
     ArrayType,
     ScalarType,
@@ -73,17 +105,22 @@ from .warps import (
 )
 
 __all__ = [  # noqa: RUF022 - as everywhere
-    "ArrayType", "Event", "Kernel", "KernelError", "KernelWarning", "RaceError", "ScalarType",
-    "Signature", "Stream", "UntypedArray", "activemask", "all_sync", "any_sync", "as_cuda_array",
-    "atomic", "ballot_sync", "bfloat16", "blockDim", "blockIdx", "bool_", "brev", "cg", "clz",
-    "complex128", "complex64", "const", "device_array", "eq_sync", "event", "ffs", "float16",
-    "float32", "float64", "fma", "from_cuda_array_interface", "grid", "gridDim", "gridsize",
+    "ArrayType", "Context", "Event", "GPU", "Kernel", "KernelError", "KernelWarning",
+    "MemoryInfo", "RaceError", "ScalarType", "Signature", "Stream", "UntypedArray",
+    "activemask", "all_sync", "any_sync", "as_cuda_array", "atomic", "ballot_sync", "bfloat16",
+    "blockDim", "blockIdx", "bool_", "brev", "cg", "clz", "complex128", "complex64", "const",
+    "current_context", "default_stream", "defer_cleanup", "device_array", "device_array_like",
+    "eq_sync", "event", "external_stream", "ffs", "float16", "float32", "float64", "fma",
+    "from_cuda_array_interface", "get_current_device", "gpus", "grid", "gridDim", "gridsize",
     "int16", "int32", "int64", "int8", "intp", "is_available", "jit", "laneid", "lanemask_lt",
-    "local", "match_all_sync", "match_any_sync", "nanosleep", "popc", "shared", "shfl_down_sync",
-    "shfl_sync", "shfl_up_sync", "shfl_xor_sync", "stream", "synchronize", "syncthreads",
-    "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp", "threadIdx",
-    "threadfence", "threadfence_block", "threadfence_system", "to_device", "uint16", "uint32",
-    "uint64", "uint8", "void", "warpsize",
+    "legacy_default_stream", "local", "managed_array", "mapped_array", "mapped_array_like",
+    "match_all_sync", "match_any_sync", "nanosleep", "per_thread_default_stream", "pinned",
+    "pinned_array", "pinned_array_like", "popc", "profile_start", "profile_stop",
+    "select_device", "shared", "shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync",
+    "stream", "synchronize", "syncthreads", "syncthreads_and", "syncthreads_count",
+    "syncthreads_or", "syncwarp", "threadIdx", "threadfence", "threadfence_block",
+    "threadfence_system", "to_device", "uint16", "uint32", "uint64", "uint8", "void",
+    "warpsize",
 ]  # fmt: skip
 
 

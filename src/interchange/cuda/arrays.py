@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange import _core, asarray, from_cai
 from interchange._array import Array
 from interchange._array.allocations import allocate
+from interchange._streams.driver import driver_of
 from interchange._streams.pending import PendingWork, pending_work_of
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.devices import CPU, Device
@@ -25,6 +26,7 @@ from interchange._types.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
 from .consumer import OrderedByUser
+from .devices import current_ordinal
 from .streams import Stream, check_stream, find_driver
 from .types import BY_NAME, ScalarType
 
@@ -43,12 +45,12 @@ class UntypedArray:
     A kernel with a signature sets the signature's type; any other use sets float64.
     """
 
-    __slots__ = ("_array", "_order", "_stream", "shape")
+    __slots__ = ("_array", "_device", "_order", "_stream", "shape")
 
     shape: tuple[int, ...]
 
-    def __init__(self, shape: tuple[int, ...], order: str, stream: Any) -> None:
-        self.shape, self._order, self._stream = shape, order, stream
+    def __init__(self, shape: tuple[int, ...], order: str, stream: Any, device: Any = None) -> None:
+        self.shape, self._order, self._stream, self._device = shape, order, stream, device
         self._array: Array | None = None
 
     def settled(self, dtype: Any = None) -> Array:
@@ -56,7 +58,9 @@ class UntypedArray:
         with _settling:  # two launching threads must not get two arrays
             if self._array is None:
                 dtype = dtype or _DEFAULT
-                self._array = device_array(self.shape, dtype, self._order, self._stream)
+                self._array = device_array(
+                    self.shape, dtype, self._order, self._stream, self._device
+                )
         return self._array
 
     @property
@@ -94,7 +98,11 @@ class UntypedArray:
 
 
 def device_array(
-    shape: int | tuple[int, ...], dtype: Any = None, order: str = "C", stream: Any = None
+    shape: int | tuple[int, ...],
+    dtype: Any = None,
+    order: str = "C",
+    stream: Any = None,
+    device: Any = None,
 ) -> Any:
     """Create an uninitialized array on the current GPU, or on the host if there is no GPU.
 
@@ -109,6 +117,8 @@ def device_array(
     stream : None, int or stream object
         The stream of the array: consumers wait for it, and it waits for them.  By default the
         legacy default stream.
+    device : None, int, GPU or device-like
+        The GPU; by default the current one.
 
     Returns
     -------
@@ -136,27 +146,34 @@ def device_array(
     call = "cuda.device_array()"
     if order not in _ORDERS:
         raise ArgumentError(call, f"order={show(order)}", "IX-ARGUMENT-1", 'pass "C" or "F"')
-    sizes = _read_shape(shape, call)
+    sizes = read_shape(shape, call)
     handle = check_stream(stream, call)
     if dtype is None:
-        return UntypedArray(sizes, order, stream)
-    elements = _read_dtype(dtype, call)
+        return UntypedArray(sizes, order, stream, device)
+    elements = read_dtype(dtype, call)
     if prod(sizes) * elements.itemsize >= _TOO_LARGE:
         what = f"shape={show(shape)} of {elements}, more than there are addresses"
         raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass a smaller shape")
-    driver = find_driver(call)
+    driver = _find_driver(device, call)
     if driver is None:
         return _host_array(sizes, elements, order, call)
-    ordinal = driver.current_device(call)
-    device = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
-    spec = Spec(elements, device, Layout(sizes, _ORDERS[order](sizes)))
+    ordinal = current_ordinal(driver, device, call)
+    place = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
+    spec = Spec(elements, place, Layout(sizes, _ORDERS[order](sizes)))
     keep = allocate(driver, spec.nbytes, ordinal, call) if prod(sizes) else None
     array: Array = _core.describe(keep.ptr if keep else 0, spec, 0, keep, keep, Array)
     array._pending_work = PendingWork(handle, ordinal, stream)
     return array
 
 
-def _read_dtype(dtype: Any, call: str) -> DType:
+def _find_driver(device: Any, call: str) -> Any:
+    """Return the driver; None without a GPU, unless one is asked for."""
+    if device is None:
+        return find_driver(call)
+    return driver_of(Device.of((DLDeviceType.kDLCUDA, 0), call), call)
+
+
+def read_dtype(dtype: Any, call: str) -> DType:
     """Return an element type: one of kernels, or any name that NumPy knows."""
     if isinstance(dtype, ScalarType):
         return DType.of(dtype.name, call)
@@ -170,7 +187,7 @@ def _read_dtype(dtype: Any, call: str) -> DType:
         raise
 
 
-def _read_shape(shape: Any, call: str) -> tuple[int, ...]:
+def read_shape(shape: Any, call: str) -> tuple[int, ...]:
     """Return a shape as a tuple of ints."""
     axes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     try:
@@ -194,7 +211,13 @@ def _host_array(shape: tuple[int, ...], dtype: DType, order: str, call: str) -> 
     return found if name == stored else found.view(dtype)
 
 
-def to_device(x: Any, stream: Any = None) -> Array:
+def to_device(
+    x: Any,
+    stream: Any = None,
+    copy: bool = True,  # noqa: FBT002 - Numba's order
+    to: Array | None = None,
+    device: Any = None,
+) -> Array:
     """Copy an array to the current GPU, or to host memory if there is no GPU.
 
     Parameters
@@ -203,6 +226,12 @@ def to_device(x: Any, stream: Any = None) -> Array:
         Any object that `interchange.asarray` accepts.
     stream : None, int or stream object
         The stream of the copy, and of the array from then on, as in `device_array`.
+    copy : bool, default True
+        False: the elements are not copied, and those of the result are not set.
+    to : Array, optional
+        Filled and returned, instead of a new array.
+    device : None, int, GPU or device-like
+        The GPU; by default the current one.
 
     Raises
     ------
@@ -222,15 +251,24 @@ def to_device(x: Any, stream: Any = None) -> Array:
     """
     call = "cuda.to_device()"
     handle = check_stream(stream, call)
-    driver = find_driver(call)
+    if to is not None:
+        if copy:
+            to.copy_to_device(x, None if type(stream) is Stream else stream)
+        return to
+    driver = _find_driver(device, call)
     if driver is None:
         return asarray(x, copy=True)
-    ordinal = driver.current_device(call)
+    ordinal = current_ordinal(driver, device, call)
     there = asarray(x)
-    device = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
+    if not copy:
+        order = "F" if there.is_contiguous("F") and not there.is_contiguous() else "C"
+        empty: Array = device_array(there.shape, there.dtype, order, stream, ordinal)
+        return empty
+    place = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
     on = LEGACY_DEFAULT_STREAM if type(stream) is Stream or not stream else stream
-    is_here = there.device is device
-    copied = there.copy(stream=on) if is_here else there.to_device(device, stream=on)
+    with driver.on_device(ordinal, call):  # a default stream is that of the GPU
+        is_here = there.device is place
+        copied = there.copy(stream=on) if is_here else there.to_device(place, stream=on)
     array = copied.__copy__()
     array._pending_work = PendingWork(handle, ordinal, stream)
     return array

@@ -13,15 +13,17 @@ from interchange import _core, asarray
 from interchange._array import Array
 from interchange._functions.borrow import import_published, order_use
 from interchange._protocols.capabilities import capabilities_of, fast_path
+from interchange._streams.driver import driver_of
 from interchange._streams.ordering import device_guard, has_several
 from interchange._streams.pending import PendingWork, WorkOnConsumer, pending_work_of, this_thread
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
-from interchange._types.devices import CPU
+from interchange._types.devices import CPU, Device
 from interchange._types.errors import InterchangeError
 from interchange.abi.dlpack import DLDeviceType
 from interchange.abi.exchange import exchange_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from typing_extensions import Self
@@ -100,6 +102,22 @@ class Use:
         for array, back in self._later:
             with device_guard(array.device, self._call, ordinal) or contextlib.nullcontext():
                 self._order_now(array, back)
+
+    def order_across(self, ordinal: int, others: Sequence[int]) -> None:
+        """Order a launch on a default stream with those of other GPUs that have arrays of it.
+
+        All work on the arrays was ordered with the default streams of their own GPUs.
+        """
+        if self._stream > PER_THREAD_DEFAULT_STREAM or not others:
+            return
+        driver: Any = driver_of(Device.of((_CUDA, ordinal), self._call), self._call)
+        if self._debts is None:
+            self._debts = contextlib.ExitStack()
+        for other in others:
+            driver.order(self._stream, self._stream, other, self._call, ordinal)
+            self._debts.callback(
+                driver.order, self._stream, self._stream, ordinal, self._call, other
+            )
 
     def _order_now(self, array: Array, back: int | None) -> Array:
         """Return an alias that is ready on the stream; the producer waits for the stream later."""

@@ -20,7 +20,7 @@ from interchange._types.devices import Device
 from interchange._types.errors import ArgumentError, StreamError, UnsupportedDeviceError
 from interchange.abi.dlpack import DLDeviceType
 
-from . import printed as lines
+from . import printed as lines, unloading
 from .arguments import Packing, leaves
 from .configuration import MOST_DYNAMIC, MOST_SHARED
 from .debugging import WORDS
@@ -45,21 +45,46 @@ _CAPTURES: Final = "CUDA_ERROR_STREAM_CAPTURE"
 _TOO_LARGE: Final = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
 
 
-def find_ordinal(passed: Sequence[Passed], call: str) -> int | None:
-    """Return the GPU that can access all arrays of a launch, None for the host.
+def find_ordinal(
+    passed: Sequence[Passed], configuration: Configuration, call: str
+) -> tuple[int | None, list[int]]:
+    """Return the GPU of a launch, None for the host; and other GPUs that have arrays of it.
 
     Managed and page-locked memory can be accessed from every GPU; if there is no other array, the
-    launch is on the GPU that they name.
+    launch is on the GPU that they name.  Arrays on several GPUs are accessed from the stream's, or
+    for a default stream from the current one, where peer access is enabled.
     """
     devices = {each.array.device for each in passed if each.array is not None}
     kinds = {device.type for device in devices}
     if not kinds & _ON_GPUS and kinds <= {DLDeviceType.kDLCPU}:
-        return None
+        return None, []
     ordinals = {device.id for device in devices if device.type is _BY_DEVICE}
     if kinds <= _ON_GPUS and len(ordinals) <= 1:
-        return ordinals.pop() if ordinals else min(device.id for device in devices)
+        return ordinals.pop() if ordinals else min(device.id for device in devices), []
+    if kinds <= _ON_GPUS:
+        return _find_home(passed, configuration.stream, ordinals, call)
     what = f"arrays on {', '.join(sorted(map(str, devices)))}"
     raise UnsupportedDeviceError(call, what, "CPY-ARG-3", 'copy them, as in x.to_device("cuda:0")')
+
+
+def _find_home(
+    passed: Sequence[Passed], stream: int, ordinals: set[int], call: str
+) -> tuple[int, list[int]]:
+    """Return the GPU of a launch over arrays on several, and the others, if it can access them."""
+    driver: Any = driver_of(Device.of((_BY_DEVICE, min(ordinals)), call), call)
+    near = driver.current_device(call)
+    near = near if near in ordinals else min(ordinals)
+    with driver.on_stream(stream, near, call):
+        home = driver.current_device(call)
+        for each in passed:
+            array = each.array
+            if array is None or array.device.id in {home, -1} or not array.size:
+                continue
+            if array.device.type is _BY_DEVICE and not driver.is_reached(array.ptr):
+                what = f"a launch on cuda:{home}, and an array on {array.device}"
+                enable = f"cuda.current_context({home}).enable_peer_access({array.device.id})"
+                raise UnsupportedDeviceError(call, what, "CPY-ARG-3", f"call `{enable}`, or copy")
+    return home, sorted(ordinals - {home})
 
 
 class _Loaded(NamedTuple):
@@ -78,8 +103,6 @@ _kernels: Final[weakref.WeakSet[DeviceKernel]] = weakref.WeakSet()
 _NOT_TOGETHER: Final = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
 _grid_memory: Final[dict[tuple[int, int], Any]] = {}
 """GPU and stream -> memory in which the blocks of a grid count."""
-_for_good: Final[list[Any]] = []
-"""Code that a driver may run until the process ends."""
 
 
 class DeviceKernel:
@@ -96,8 +119,14 @@ class DeviceKernel:
         self.by_ordinal: dict[int, _Loaded] = {}  # the last launch on each GPU
         self._by_context: dict[int, _Loaded] = {}
         self._calls: modules.LaunchCalls | None = None
+        self._code: dict[int, unloading.Code] = {}  # by context
+        self._is_captured = False  # whether it may be part of a graph
         self._lock = threading.Lock()
         _kernels.add(self)
+
+    def __del__(self, _note: Any = unloading.note_dead) -> None:
+        if self._code and not self._is_captured:
+            _note(list(self._code.values()))
 
     def launch(
         self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
@@ -143,6 +172,9 @@ class DeviceKernel:
         """Return the driver's error code of a launch in the current context."""
         grid, block, stream, _, shared_bytes = configuration
         calls: Any = self._calls
+        if stream > LEGACY_DEFAULT_STREAM and not self._is_captured and calls.is_captured(stream):
+            self._is_captured = True
+            unloading.for_good.append(self._code)
         if self.program.has_grid_barrier:
             shape = (*grid, *block, shared_bytes, stream)
             return int(calls.launch_together(loaded.function, *shape, place))
@@ -179,6 +211,7 @@ class DeviceKernel:
             name = modules.error_name(driver, code) if code else ""
             if known and name in _LOST:  # another context has the handle of a destroyed one
                 del self._by_context[context]
+                self._code.pop(context, None)
                 loaded = self._load_in(driver, context, where, call)
                 code = self._allow_shared(driver, loaded, configuration)
                 code = code or self._enqueue(loaded, configuration, place)
@@ -243,7 +276,8 @@ class DeviceKernel:
         architecture = find_architecture(modules.compute_capability(driver, ordinal, call), call)
         text = to_ptx(self.program, architecture, checks=self.checks)
         image = text.encode() + b"\0"
-        function = modules.load_function(driver, image, entry_name(self.program), call)
+        function, module = modules.load_function(driver, image, entry_name(self.program), call)
+        self._code[context] = unloading.loaded_code(driver, context, module, None)
         return _Loaded(function, context, None)
 
     def _load_host_code(
@@ -258,17 +292,19 @@ class DeviceKernel:
 
         compiled = self._compiled_for_host()
         report = (ctypes.c_int32 * WORDS)()
-        _for_good.append((compiled, report, self._table))
         printed = lines.Printed(self.program, compiled.take) if compiled.take else None
         if printed:
             lines.keep(printed)
+            unloading.for_good.append(compiled)
         outside = {
             "report": ctypes.addressof(report),
             "printed": printed.address if printed else 0,
             "races": ctypes.addressof(self._table),
         }
         image = host_image(compiled, outside, has_status=self.checks)
-        function = modules.load_function(driver, image, self.program.name, call)
+        function, module = modules.load_function(driver, image, self.program.name, call)
+        keep = compiled, report, self._table
+        self._code[context] = unloading.loaded_code(driver, context, module, keep)
         return _Loaded(function, context, report)
 
     def _compiled_for_host(self) -> HostKernel:
@@ -364,6 +400,7 @@ class DeviceKernel:
         """Drop loaded kernels, which cannot be used in a forked process."""
         self.by_ordinal.clear()
         self._by_context.clear()
+        self._code.clear()
 
 
 def _forget_all() -> None:

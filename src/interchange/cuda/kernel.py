@@ -7,6 +7,7 @@ its examples).
 from __future__ import annotations
 
 import threading
+import weakref
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -252,16 +253,18 @@ class Kernel:
                 )
         except InterchangeError as error:
             raise self._named(error, len(passed), call) from error.__cause__
-        ordinal = find_ordinal(leaves(passed), call)
+        ordinal, others = find_ordinal(leaves(passed), configuration, call)
         if ordinal is None:
             compiled = self._run_on_host(configuration, passed, call)
             if not self.debug and is_plain(passed) and not compiled.program.has_grid_barrier:
                 self._remember_on_host(compiled, configuration, arguments, passed)
         else:
             use.order(ordinal)
+            use.order_across(ordinal, others)
             self._run_on_device(configuration, passed, ordinal, call)
             kernel = self._on_device[tuple([each.type for each in passed])]
-            if not self.debug and is_plain(passed) and not kernel.program.has_grid_barrier:
+            is_alone = not others and not kernel.program.has_grid_barrier
+            if not self.debug and is_plain(passed) and is_alone:
                 self._remember(arguments, passed, ordinal)
 
     def _named(self, error: InterchangeError, place: int, call: str) -> InterchangeError:
@@ -354,12 +357,14 @@ class Kernel:
     ) -> None:
         """Let the core make later launches like this one on the CPU, if their grid is small."""
         if self._is_new(_key_of(arguments, passed, self.__name__), arguments):
-            program = compiled.program
+            types, kernel = compiled.program.arguments, weakref.ref(self)
             pairs = zip(arguments, passed, strict=True)
             is_typed = self.signature is not None
 
             def fail(code: int) -> None:
-                self._refuse_report(program, [code], configuration)
+                found = kernel()  # the core, which is in no cycle, must not keep it
+                if found is not None:
+                    found._refuse_report(found._compiled[types].program, [code], configuration)
 
             self._repeater.learn_host(compiled, fail, pairs, is_typed=is_typed)
 

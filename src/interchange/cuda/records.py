@@ -62,6 +62,8 @@ def _made(dtype: Any) -> RecordType | None:
 
 def dtype_of(value: Any) -> Any:
     """Return the structured dtype of an array or a record, None for any other object."""
+    if hasattr(type(value), "settled"):  # an `UntypedArray`, whose dtype its first use determines
+        return None
     dtype = getattr(value, "dtype", None)
     return dtype if getattr(dtype, "names", None) else None
 

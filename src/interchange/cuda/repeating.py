@@ -115,7 +115,7 @@ class Repeater:
         code = ctypes.cast(kernel.run, ctypes.c_void_p).value, pieces
         with self._lock:
             launcher = self._made()
-            if launcher is not None and launcher.learn((fail, kernel, code), described):
+            if launcher is not None and launcher.learn((fail, kernel._engine, code), described):
                 self.launch = launcher.launch
 
     def _made(self) -> Launcher | None:

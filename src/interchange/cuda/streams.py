@@ -9,18 +9,23 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.driver import driver_of
 from interchange._streams.handles import stream_handle
-from interchange._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC
-from interchange._types.devices import Device
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
+from interchange._types.devices import Device, is_index
 from interchange._types.errors import ArgumentError, DriverUnavailableError, StreamError, show
 from interchange.abi.dlpack import DLDeviceType
 
 from .printed import write_running
+from .unloading import dead_code, unload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _FIRST: Final = (DLDeviceType.kDLCUDA, 0)
+_NON_BLOCKING: Final = 1  # CU_STREAM_NON_BLOCKING
 _NO_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING
 _MILLISECONDS: Final = 1e3  # in a second
 
@@ -60,6 +65,12 @@ class Stream:
     def synchronize(self) -> None:
         """Block the host until all enqueued work is done."""
 
+    @contextlib.contextmanager
+    def auto_synchronize(self) -> Iterator[Stream]:
+        """Return a context manager that synchronizes the stream on exit."""
+        yield self
+        self.synchronize()
+
 
 class DeviceStream(Stream):
     """A stream of a GPU, for any library that supports ``__cuda_stream__``.
@@ -77,12 +88,14 @@ class DeviceStream(Stream):
     ordinal: int
     handle: int
 
-    def __init__(self, driver: Any, ordinal: int, call: str) -> None:
+    def __init__(
+        self, driver: Any, ordinal: int, call: str, *, flags: int = 0, priority: int = 0
+    ) -> None:
         self._driver, self.ordinal, self._process = driver, ordinal, os.getpid()
         self.handle = 0
         with driver.on_device(ordinal, call), driver.unnoticed():
-            error, handle = driver.api.cuStreamCreate(0)
-            driver.check(error, "cuStreamCreate", call)
+            error, handle = driver.api.cuStreamCreateWithPriority(flags, priority)
+            driver.check(error, "cuStreamCreateWithPriority", call)
             self.handle = int(handle)
 
     def __repr__(self) -> str:
@@ -96,7 +109,6 @@ class DeviceStream(Stream):
         """Block the host until all enqueued work is done."""
         self._driver.synchronize(self.handle, self.ordinal, "stream.synchronize()")
         write_running()
-        write_running()
 
     def __del__(
         self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
@@ -104,6 +116,18 @@ class DeviceStream(Stream):
         if self.handle and self._process == _process():
             with _suppress(Exception), self._driver.on_device(self.ordinal, "del"):
                 self._driver.api.cuStreamDestroy(self.handle)
+
+
+class ExternalStream(DeviceStream):
+    """A stream that another library created and destroys, or a default stream."""
+
+    __slots__ = ()
+
+    def __init__(self, driver: Any, handle: int, ordinal: int) -> None:
+        self._driver, self.handle, self.ordinal = driver, handle, ordinal
+
+    def __del__(self, *_: Any) -> None:
+        """Leave the stream to its library."""
 
 
 class Event:
@@ -235,6 +259,8 @@ def synchronize_stream(handle: int, call: str) -> None:
 def synchronize() -> None:
     """Block the host until all work on the current GPU is done; does nothing on the CPU.
 
+    Code of kernels that are gone is unloaded then, unless it may be part of a graph.
+
     Examples
     --------
     >>> from interchange import cuda
@@ -242,16 +268,26 @@ def synchronize() -> None:
     """
     call = "cuda.synchronize()"
     driver = find_driver(call)
-    if driver is not None:
-        driver.synchronize_device(driver.current_device(call), call)
-        write_running()
+    if driver is None:
+        return
+    ordinal, dead = driver.current_device(call), dead_code()
+    driver.synchronize_device(ordinal, call)
+    write_running()
+    if dead:
+        with driver.on_device(ordinal, call):
+            unload(driver, dead)
 
 
-def stream() -> Stream:
+def stream(*, non_blocking: bool = False, priority: int = 0) -> Stream:
     """Create a stream on the current GPU, or on the CPU if there is no GPU.
 
-    Work on it waits for work on the legacy default stream, and the other way round, as with
-    ``cudaStreamCreate``.
+    Parameters
+    ----------
+    non_blocking : bool, default False
+        False: work on it waits for work on the legacy default stream, and the other way round, as
+        with ``cudaStreamCreate``.  True: it does not.
+    priority : int, default 0
+        Lower numbers have higher priority; they are clamped to the range of the GPU.
 
     Examples
     --------
@@ -259,8 +295,65 @@ def stream() -> Stream:
     >>> cuda.stream().synchronize()
     """
     call = "cuda.stream()"
+    if not is_index(priority):
+        raise ArgumentError(call, f"priority={show(priority)}", "IX-ARGUMENT-1", "pass an int")
     driver = find_driver(call)
-    return Stream() if driver is None else DeviceStream(driver, driver.current_device(call), call)
+    if driver is None:
+        return Stream()
+    flags = _NON_BLOCKING if non_blocking else 0
+    ordinal = driver.current_device(call)
+    return DeviceStream(driver, ordinal, call, flags=flags, priority=int(priority))
+
+
+def external_stream(ptr: Any) -> Stream:
+    """Return a stream that another library created and destroys; a stream of the CPU without a GPU.
+
+    Parameters
+    ----------
+    ptr : int or stream object
+        The handle.
+
+    Raises
+    ------
+    StreamError
+        It is not a stream of the driver (DLP-STREAM-7).
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> cuda.external_stream(1).synchronize()
+    """
+    call = "cuda.external_stream()"
+    handle, driver = check_stream(ptr, call), find_driver(call)
+    if driver is None:
+        return Stream()
+    with driver.on_stream(handle, driver.current_device(call), call):
+        return ExternalStream(driver, handle, driver.current_device(call))
+
+
+def default_stream() -> Stream:
+    """Return the legacy default stream of the current GPU.
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> cuda.default_stream().synchronize()
+    """
+    return external_stream(LEGACY_DEFAULT_STREAM)
+
+
+legacy_default_stream = default_stream
+
+
+def per_thread_default_stream() -> Stream:
+    """Return the default stream of the calling thread, on the current GPU.
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> cuda.per_thread_default_stream().synchronize()
+    """
+    return external_stream(PER_THREAD_DEFAULT_STREAM)
 
 
 def event(*, timing: bool = True) -> Event:

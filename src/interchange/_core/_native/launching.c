@@ -186,13 +186,12 @@ static int is_there(const Launcher *self, const Plan *plan, void *home, const Si
     return is_same;
 }
 
-/* Whether a launch would end the capture of another stream (DLP-STREAM-8). */
-static int is_disturbing(const Launcher *self, const Sizes *sizes)
+/* Whether a launch would be captured, or end the capture of another stream (DLP-STREAM-8). */
+static int is_captured(const Launcher *self, const Sizes *sizes)
 {
     int status = 0;
 
-    return (uintptr_t)sizes->handle <= LEGACY_DEFAULT_STREAM &&
-           (self->order.is_capturing(sizes->handle, &status) != 0 || status != 0);
+    return self->order.is_capturing(sizes->handle, &status) != 0 || status != 0;
 }
 
 /* Whether the context of a plan is current, which the legacy default streams of producers belong to. */
@@ -215,7 +214,7 @@ static void *function_of(const Launcher *self, const Plan *plan, const Sizes *si
 
     own_found(found);
     home = found == NULL ? NULL : handle_at(found, 1);
-    if (home != NULL && is_there(self, plan, home, sizes) && !is_disturbing(self, sizes) &&
+    if (home != NULL && is_there(self, plan, home, sizes) && !is_captured(self, sizes) &&
         is_at_home(self, producers, home) &&
         take_event(&self->order, producers, home, sizes->handle))
         function = handle_at(found, 0);
