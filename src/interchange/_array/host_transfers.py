@@ -5,7 +5,7 @@ Source: Numba for CUDA, "Memory management" (copy_to_host, copy_to_device).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interchange._protocols import dlpack, host
 from interchange._streams.rules import STREAM_RULES
@@ -15,11 +15,8 @@ from interchange._types.errors import ArgumentError, ReadOnlyError, show
 from . import transfers
 from .copy_into import copy_into
 
-if TYPE_CHECKING:
-    from .array import Array
 
-
-def copy_to_host(array: Array, ary: Any, stream: Any, call: str) -> Any:
+def copy_to_host(array: Any, ary: Any, stream: Any, call: str) -> Any:
     """Return the elements in an ndarray: a new one, or `ary`."""
     if ary is None:
         on = _stream_of(array, stream)
@@ -33,7 +30,7 @@ def copy_to_host(array: Array, ary: Any, stream: Any, call: str) -> Any:
     return ary
 
 
-def copy_to_device(array: Array, ary: Any, stream: Any, call: str) -> None:
+def copy_to_device(array: Any, ary: Any, stream: Any, call: str) -> None:
     """Copy the elements of another array into an Array."""
     if array.readonly is not False:
         raise ReadOnlyError(call, "the Array is read-only", "DLP-RO-3", "use a writable one")
@@ -42,7 +39,7 @@ def copy_to_device(array: Array, ary: Any, stream: Any, call: str) -> None:
     copy_into(array, source, _stream_of(array, stream), call)
 
 
-def _taken(ary: Any, cls: type[Array], call: str) -> Array:
+def _taken(ary: Any, cls: Any, call: str) -> Any:
     """Return an Array of another array."""
     if type(ary) is cls:
         return ary
@@ -51,14 +48,14 @@ def _taken(ary: Any, cls: type[Array], call: str) -> Array:
     return dlpack.import_(ary, cls, device=None, copy=None, stream=None, keep=None, call=call)
 
 
-def _check_alike(source: Array, target: Array, call: str) -> None:
+def _check_alike(source: Any, target: Any, call: str) -> None:
     """Refuse arrays of different shapes or element types."""
     if (source.shape, source.dtype) != (target.shape, target.dtype):
         what = f"{source.dtype} of shape {source.shape} into {target.dtype} of shape {target.shape}"
         raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass arrays of one shape and type")
 
 
-def _stream_of(array: Array, stream: Any) -> Any:
+def _stream_of(array: Any, stream: Any) -> Any:
     """Return the stream of a copy; on the host, where nothing is enqueued, there is none.
 
     Numba's 0 is the stream that the array is ready on.

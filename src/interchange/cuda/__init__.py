@@ -105,7 +105,7 @@ from .warps import (
 )
 
 __all__ = [  # noqa: RUF022 - as everywhere
-    "ArrayType", "Context", "Event", "GPU", "Kernel", "KernelError", "KernelWarning",
+    "GPU", "ArrayType", "Context", "Event", "Kernel", "KernelError", "KernelWarning",
     "MemoryInfo", "RaceError", "ScalarType", "Signature", "Stream", "UntypedArray",
     "activemask", "all_sync", "any_sync", "as_cuda_array", "atomic", "ballot_sync", "bfloat16",
     "blockDim", "blockIdx", "bool_", "brev", "cg", "clz", "complex128", "complex64", "const",

@@ -89,19 +89,14 @@ class GPU:
 
 
 class GPUs:
-    """All GPUs, in the order of their ordinals; there is none on a machine without a driver.
-
-    Attributes
-    ----------
-    lst : list[GPU]
-        The same as a list.
-    """
+    """All GPUs, in the order of their ordinals; there is none on a machine without a driver."""
 
     def __init__(self) -> None:
         self._known: dict[int, GPU] = {}
 
     @property
-    def lst(self) -> list[GPU]:  # noqa: D102 - among the attributes
+    def lst(self) -> list[GPU]:
+        """The same as a list."""
         return [self._at(ordinal) for ordinal in range(len(self))]
 
     def _at(self, ordinal: int) -> GPU:
