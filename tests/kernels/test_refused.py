@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from interchange import cuda
 from interchange.abi import RULES
-from interchange.cuda import KernelError
+from interchange.cuda import KernelError, float32
 from interchange.cuda.source import Source
 from interchange.cuda.statements import typed_program
+
+from .test_sources import defined
 
 PATH = Path(__file__).parents[2] / "docs" / "examples" / "kernels" / "refused.py"
 
@@ -66,4 +69,36 @@ def test_without_llvm_it_is_said_what_to_install(run_isolated):
     """The error is raised when the first kernel is compiled."""
     found = run_isolated("kernel_without_llvm.py")
 
-    assert 'pip install "llvmlite>=0.50"' in found
+    assert 'pip install --upgrade "llvmlite>=0.50"' in found
+
+
+@pytest.mark.parametrize("installed", ["0.47.0", "0.49.1rc2", "0.9"])
+def test_an_old_llvm_is_told_by_its_version(installed):
+    """The error names both versions, and the command; others pass."""
+    package = pytest.importorskip("interchange.cuda.llvm", exc_type=ImportError)
+    package.check_version("0.50.0rc1")
+    package.check_version("1.0")
+    package.check_version("unknown")
+    wanted = (
+        rf'llvmlite 0\.50 or later, and {installed} is .*pip install --upgrade "llvmlite>=0.50"'
+    )
+
+    with pytest.raises(ImportError, match=wanted):
+        package.check_version(installed)
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [("atomics.add", "interchange.cuda.atomic"), ("threadIndex.x", "interchange.cuda.threadIdx"),
+     ("syncthread", "interchange.cuda.syncthreads"), ("atomic.plus", None)],
+)  # fmt: skip
+def test_a_missing_attribute_is_named_with_close_ones(name, close):
+    """It is the attribute that is missing, not a value on some path."""
+    text = f"def kernel(out):\n    out[0] = cuda.{name}\n"
+    with pytest.raises(KernelError) as caught:
+        typed_program(Source(defined(text, "kernel", cuda=cuda)), [float32[:]])
+    missing = name.removesuffix(".x").removesuffix(".add").split(".")[-1]
+
+    assert f"has no {missing}" in str(caught.value)
+    assert caught.value.rule == "CPY-NAME-1"
+    assert close is None or f"is it {close}" in caught.value.hint

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from difflib import get_close_matches
 from functools import reduce
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._types.errors import show
@@ -154,9 +155,12 @@ class Expressions(Context):
         owner = self.value(node.value)
         if isinstance(owner, Object):
             try:
-                return outer(getattr(owner.value, node.attr))
+                found = getattr(owner.value, node.attr)
             except Exception:  # noqa: BLE001 - a property may raise anything
                 refuse_attribute(self, node, owner.value)
+            if isinstance(found, ModuleType) and node.attr not in dir(owner.value):
+                refuse_attribute(self, node, owner.value)  # a module that is not public
+            return outer(found)
         if isinstance(owner, ir.ArrayValue):
             return self._attribute_of_array(node, owner)
         if isinstance(owner, Values) and node.attr in owner.names:
