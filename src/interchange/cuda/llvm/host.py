@@ -16,10 +16,11 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from interchange.cuda.cooperative import RESUMES, SUSPENDED
-from interchange.cuda.types import ArrayType
+from interchange.cuda.types import ArrayType, float64
 
 from . import debugging, functions, printing, warps
 from .code import Code
+from .mathematics import INEXACT, LONG_DOUBLE
 from .races import Watch
 from .registers import I1, I8, I32, I64, POINTER, from_memory, memory_type
 
@@ -210,6 +211,13 @@ class HostCode(Code):
     def pointer_to(self, space: str) -> Any:  # noqa: ARG002 - all memory is in one space
         """Return the type of pointers to a memory space."""
         return POINTER
+
+    def library_call(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
+        """Return a call; of a function that is inexact in float64, the one of long double."""
+        if name not in INEXACT or type_ is not float64 or LONG_DOUBLE is None:
+            return super().library_call(name, type_, arguments)
+        wide = [self.b.fpext(each, LONG_DOUBLE) for each in arguments]
+        return self.b.fptrunc(self.call(f"{name}l", LONG_DOUBLE, wide), ir.DoubleType())
 
     def lowering(self, intrinsic: Intrinsic) -> str | Callable[..., Any]:
         """Return the code of the row."""

@@ -5,6 +5,8 @@ Source: LLVM Language Reference; CUDA, "libdevice User's Guide"; C, "Mathematics
 
 from __future__ import annotations
 
+import platform
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from llvmlite import ir
@@ -25,8 +27,32 @@ ONE_INSTRUCTION: Final = frozenset(
     {"fabs", "sqrt", "floor", "ceil", "copysign", "trunc", "rint", "fma"}
 )
 """Functions that are one instruction, correctly rounded, by LLVM's names."""
-IN_DOUBLE: Final = frozenset({"tgamma", "lgamma"})
+IN_DOUBLE: Final = frozenset({"tgamma", "lgamma", "erfc"})
 """Functions whose versions of float32 are less accurate, and computed in float64."""
+INEXACT: Final = frozenset({"tgamma", "cbrt", "erfc"})
+"""Functions of C libraries that are more than two units in the last place off in float64."""
+_LONG_DOUBLES: Final = {"x86_64": "x86_fp80", "aarch64": "fp128"}
+
+
+class _LongDouble(ir.Type):  # type: ignore[misc]
+    """C's ``long double``, which llvmlite lacks."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _to_string(self) -> str:
+        return self._name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _LongDouble)
+
+    def __hash__(self) -> int:
+        return hash(_LongDouble)
+
+
+_name = _LONG_DOUBLES.get(platform.machine()) if sys.platform == "linux" else None
+LONG_DOUBLE: Final[Any] = _LongDouble(_name) if _name else None
+"""The type of C's ``long double``, None where it is no wider than a double."""
 _RENAMED: Final = {"gamma": "tgamma"}
 _INFINITE: Final = float("inf")
 
