@@ -86,14 +86,18 @@ def main():
     """Print the table."""
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     mpmath.mp.prec = 200
-    print("| function | float32 | float64 |\n|---|--:|--:|")
+    rows = []
     for name, count in sorted(MATH.values()):
         if name in EXACT:
             continue
         found = [largest(name, count, dtype, size) for dtype in (np.float32, np.float64)]
-        print(f"| `math.{name}` | {' | '.join(f'{each:.2f}' for each, _ in found)} |")
+        rows.append(f"`{name}` | {' | '.join(f'{each:.2f}' for each, _ in found)} |")
         if "-v" in sys.argv:
             print(found)
+    half = -(-len(rows) // 2)
+    print("| Function | `float32` | `float64` " * 2 + "|\n" + "|---|--:|--:" * 2 + "|")
+    for place in range(half):
+        print("|", rows[place], *rows[place + half : place + half + 1] or ["| | |"])
 
 
 if __name__ == "__main__":

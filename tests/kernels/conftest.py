@@ -23,6 +23,7 @@ _NEED_LLVM = (
     "test_differential.py",
     "test_fission.py",
     "test_functions.py",
+    "test_fastmath.py",
     "test_halves.py",
     "test_grid_barrier.py",
     "test_intrinsics.py",

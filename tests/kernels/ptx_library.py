@@ -28,6 +28,7 @@ _NUMPYS = {
 FUNCTIONS = {
     **{f"__nv_{name}": (np.float64, act) for name, act in _NUMPYS.items()},
     **{f"__nv_{name}f": (np.float32, act) for name, act in _NUMPYS.items()},
+    **{f"__nv_fast_{name}f": (np.float32, act) for name, act in _NUMPYS.items()},
 }
 """Name -> the type of the computation, and its function."""
 

@@ -18,7 +18,7 @@ from llvmlite import ir
 from interchange.cuda.cooperative import RESUMES, SUSPENDED
 from interchange.cuda.types import ArrayType, float64
 
-from . import debugging, functions, printing, warps
+from . import debugging, fastmath, functions, printing, warps
 from .code import Code
 from .mathematics import INEXACT, LONG_DOUBLE
 from .races import Watch
@@ -608,4 +608,5 @@ def host_module(
     code.write()
     Blocks(code, module).write()
     write_frame_size(code, module)
+    fastmath.relax(program, module)
     return module, code

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
-from . import cache, debugging, functions, printing, warps_ptx
+from . import cache, debugging, fastmath, functions, printing, warps_ptx
 from .code import Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
@@ -162,7 +162,7 @@ class PtxCode(Code):
 
     def library_name(self, name: str, type_: ScalarType) -> str:
         """Return the name in libdevice."""
-        return f"__nv_{name}" + ("f" if type_.bits == 32 else "")
+        return fastmath.libdevice_name(name, type_, self.program)
 
     def callee(self, function: Function) -> Code:
         """Return the generator of a function that is called."""
@@ -227,6 +227,7 @@ def ptx_module(program: Program, *, checks: bool = False) -> ir.Module:
     module = ir.Module(name=program.name)
     module.triple = TRIPLE
     PtxCode(program, module, checks=checks).write()
+    fastmath.relax(program, module)
     return module
 
 
