@@ -20,7 +20,7 @@ from interchange.cuda.types import ArrayType, float64
 
 from . import debugging, fastmath, functions, printing, warps
 from .code import Code
-from .mathematics import INEXACT, LONG_DOUBLE
+from .mathematics import INEXACT, LONG_DOUBLE, by_long_double
 from .races import Watch
 from .registers import I1, I8, I32, I64, POINTER, from_memory, memory_type
 
@@ -216,8 +216,7 @@ class HostCode(Code):
         """Return a call; of a function that is inexact in float64, the one of long double."""
         if name not in INEXACT or type_ is not float64 or LONG_DOUBLE is None:
             return super().library_call(name, type_, arguments)
-        wide = [self.b.fpext(each, LONG_DOUBLE) for each in arguments]
-        return self.b.fptrunc(self.call(f"{name}l", LONG_DOUBLE, wide), ir.DoubleType())
+        return self.b.call(by_long_double(self, name), arguments)
 
     def lowering(self, intrinsic: Intrinsic) -> str | Callable[..., Any]:
         """Return the code of the row."""

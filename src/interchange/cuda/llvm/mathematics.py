@@ -57,6 +57,26 @@ _RENAMED: Final = {"gamma": "tgamma"}
 _INFINITE: Final = float("inf")
 
 
+def by_long_double(code: Writer, name: str) -> Any:
+    """Return a function of float64 that calls the one of long double.
+
+    It is not inlined: a float16 would be extended to a long double by a function of compilers that
+    no library of the process has.
+    """
+    kind, full = ir.DoubleType(), f"interchange.{name}"
+    found = code.module.globals.get(full)
+    if found is None:
+        found = ir.Function(code.module, ir.FunctionType(kind, [kind]), full)
+        found.linkage = "internal"
+        found.attributes.add("noinline")
+        called = ir.FunctionType(LONG_DOUBLE, [LONG_DOUBLE])
+        library = ir.Function(code.module, called, f"{name}l")
+        b = ir.IRBuilder(found.append_basic_block("entry"))
+        wide = b.call(library, [b.fpext(found.args[0], LONG_DOUBLE)])
+        b.ret(b.fptrunc(wide, kind))
+    return found
+
+
 def choice(code: Writer, node: Choice) -> Any:
     """Return one of two numbers."""
     test, yes, no = (code.value(each) for each in (node.test, node.yes, node.no))
