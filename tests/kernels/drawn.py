@@ -15,6 +15,8 @@ import numpy as np
 
 from interchange.cuda import intrinsics
 
+from .reference_warps import DRAWN as WARPS
+
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -145,7 +147,7 @@ class Expressions:
         if way == 5:
             return self.one_of(a, b, depth)
         if way == 6:
-            return self.exact(depth)
+            return self.of_warp("real", depth) if self.one_in(8) else self.exact(depth)
         if way == 7:
             return self.element("r") or f"({self.pick('-+')}{a()})"
         if way == 8:
@@ -191,7 +193,7 @@ class Expressions:
         a, b = (lambda: self.draw("i", depth - 1)), (lambda: self.draw("i", depth - 2))
         way = self.below(13)
         if way == 12:
-            return self.power(a, b) if self.below(2) else self.built_in("i", a, b)
+            return self.called(a, b, depth)
         if way < 6:
             return f"({a()} {self.pick(OF_INTEGERS)} {b()})"
         if way == 6:
@@ -204,9 +206,21 @@ class Expressions:
             return (self.extent() if way == 11 else self.element("i")) or b()
         return f"{self.pick(INTEGERS)}({self.draw('r', depth - 1)})"
 
+    def called(self, a, b, depth):
+        """Return a power, a built-in function, or one of warps or bits."""
+        if self.one_in(3):
+            return self.of_warp("integer", depth)
+        return self.power(a, b) if self.below(2) else self.built_in("i", a, b)
+
     def power(self, a, b):
         """Return a power of integers."""
         return f"({a()} ** {self.pick((b, lambda: str(self.below(7))))()})"
+
+    def of_warp(self, kind, depth):
+        """Return a function of bits, or one of a warp, whose only lane is the thread."""
+        form = self.pick(WARPS[kind])
+        given = [self.draw("i" if kind == "integer" else "r", depth - 1), self.draw("i", 0)]
+        return f"cuda.{form.format(*given[: form.count('{}')])}"
 
     def one_of(self, a, b, depth):
         """Return a choice between two or three numbers."""

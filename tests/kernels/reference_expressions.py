@@ -31,7 +31,7 @@ from interchange.cuda.types import (
     intp,
 )
 
-from . import reference_functions as functions, reference_numbers as numbers
+from . import reference_functions as functions, reference_numbers as numbers, reference_warps
 from .reference_numbers import Refused, cast, generic
 
 BINARY = {
@@ -207,7 +207,9 @@ class Expressions:
         if owner.type is OUTSIDE:
             if not hasattr(owner.constant, name):
                 raise Refused("CPY-NAME-1")
-            return Term(OUTSIDE, None, getattr(owner.constant, name))
+            found = getattr(owner.constant, name)
+            register = reference_warps.attribute(found)
+            return Term(*register) if register else Term(OUTSIDE, None, found)
         if isinstance(owner.type, ArrayType) and name in {"shape", "strides", "size", "ndim"}:
             type_ = (intp,) * owner.type.ndim if name in {"shape", "strides"} else intp
             known = owner.type.ndim if name == "ndim" else None
@@ -223,11 +225,17 @@ class Expressions:
             return Term(type_, lambda _: cast(0, int32, type_))
         raise Refused("CPY-ATTR-1")
 
+    def loaded(self, node, array):
+        """Return an element of an array; a slice is a view, and no number."""
+        if any(isinstance(each, ast.Slice) for each in ast.walk(node.slice)):
+            raise Refused("CPY-TYPE-1")
+        place, type_ = self.place(node, array), array.type.element
+        return Term(type_, lambda env: numbers.from_element(array.run(env)[place(env)], type_))
+
     def read_subscript(self, node):
         owner = self.term(node.value)
         if isinstance(owner.type, ArrayType):
-            place, type_ = self.place(node, owner), owner.type.element
-            return Term(type_, lambda env: numbers.from_element(owner.run(env)[place(env)], type_))
+            return self.loaded(node, owner)
         if isinstance(owner.constant, tuple):
             owner = self.items(node.value, "CPY-INDEX-1")
         if type(owner.type) is not tuple:
@@ -430,21 +438,17 @@ class Expressions:
             raise Refused("CPY-CALL-1")
         if called in {enumerate, zip, reversed}:
             return self.items(node, "CPY-NPM-3")
-        if called in _NOTHING and not node.args:
-            return Term((), lambda _: ())  # a single thread does not wait
+        if isinstance(called, Intrinsic):
+            return self.of_threads(called, node.args)
         keywords = {each.arg: self.term(each.value) for each in node.keywords}
         if hasattr(called, "tree"):
             return self.called(called, [self.term(each) for each in node.args], keywords)
         return self.known_call(node, called)
 
     def known_call(self, node, called):
-        """Return the result of a type, an intrinsic or a function of Python or NumPy."""
+        """Return the result of a type, or of a function of Python or NumPy."""
         if isinstance(called, ScalarType):
             return self.cast_to(called, self.numbers(node.args))
-        if isinstance(called, Atomic):
-            return self.atomic(called, node.args)
-        if isinstance(called, Intrinsic) and called.reference is not None:
-            return self.intrinsic(called, self.numbers(node.args))
         if called is len:
             return self.length([self.term(each) for each in node.args])
         if functions.is_known(called):
@@ -453,6 +457,18 @@ class Expressions:
         if getattr(math, name, None) is called:
             return self.mathematics(name, self.numbers(node.args))
         raise Refused("CPY-CALL-1")
+
+    def of_threads(self, called, nodes):
+        """Return a call of an intrinsic, of a thread that is alone."""
+        if called in _NOTHING and not nodes:
+            return Term((), lambda _: ())  # it does not wait
+        if reference_warps.is_known(called):
+            return Term(*reference_warps.called(called, self.numbers(nodes)))
+        if isinstance(called, Atomic):
+            return self.atomic(called, nodes)
+        if called.reference is None:
+            raise Refused("CPY-CALL-1")
+        return self.intrinsic(called, self.numbers(nodes))
 
     def cast_to(self, type_, given):
         """Return a number cast to a type, or a complex number of two parts."""

@@ -209,8 +209,8 @@ def to_bfloat16(number):
     if not exact:
         return ml_dtypes.bfloat16(0)
     unit = Fraction(2) ** max(_exponent(exact) - 7, -133)
-    size = float(round(exact / unit) * unit)
-    size = math.copysign(size if abs(size) < 2.0**128 else math.inf, exact)
+    size = abs(round(exact / unit) * unit)
+    size = math.copysign(float(size) if size < 2**128 else math.inf, exact)
     return ml_dtypes.bfloat16(size)
 
 
@@ -228,7 +228,7 @@ def saturated(number, type_):
         return 0
     if np.isinf(number):
         return high if number > 0 else low
-    return min(max(int(number), low), high)
+    return min(max(int(float(number)), low), high)  # bfloat16's own conversion overflows
 
 
 def cast(value, source, target):

@@ -166,6 +166,10 @@ RULINGS = {
                                        "float64 1, bool True"),
     "a name may get another type": ("x = 1; x = x / 2; r0 = x; r1 = -uint8(1)",
                                     "float64 0.5, uint8 255"),
+    "literals in a loop may be infinite or complex": (
+        "x = 0|y = 0.5j|for i in range(3):|    x = 1e999|    y = 2.5j|r0 = x|r1 = y.imag",
+        "int64 9223372036854775807, float64 2.5",
+    ),
     "in a loop it keeps its type": ("x = 1|for i in range(3):|    x = x * 1.5 + 1|r0 = x",
                                     "int64 7"),
     "a loop variable does so as well": ("i = 0.5|for i in range(3):|    pass|r0 = i", "float64 2"),
@@ -268,6 +272,7 @@ REFUSED = {
     "a complex number is no real one": ("u[0] = 2j", "CPY-TYPE-1"),
     "bits are those of integers": ("r0 = 1.0 & 1", "CPY-TYPE-2"),
     "a float is no index": ("r0 = u[1.0]", "CPY-INDEX-2"),
+    "a slice is no number": ("r0 = u[0:1]", "CPY-TYPE-1"),
     "one path gives no value": ("if a:|    x = 1|r0 = x", "CPY-NAME-1"),
     "a loop gives no value": ("for i in range(3):|    x = 1|r0 = x", "CPY-NAME-1"),
     "a kernel returns nothing": ("return 1", "CPY-RETURN-1"),

@@ -106,7 +106,7 @@ def _convert(reader: Any, node: ast.Call, function: BitFunction) -> ir.Expressio
     numbers = reader.numbers(node.args)
     if len(numbers) != 1:
         reader.refuse(node, f"{function.name}() takes one int", "CPY-CALL-1")
-    number = numbers[0]
+    number = reader.settled(numbers[0])
     type_ = operand_type(function, number.type)
     if not type_.is_integer:
         reader.refuse(node, f"{function.name}() of {type_}", "CPY-TYPE-2")

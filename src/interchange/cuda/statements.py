@@ -175,7 +175,8 @@ class Statements(Calls):
         self, node: ast.AST, name: str, number: ir.Expression, kept: ScalarType
     ) -> None:
         """Warn of a name whose type, from before the loop, cannot hold what is stored."""
-        is_exact = isinstance(number, ir.Constant) and number.value == int(number.value)
+        value = number.value if isinstance(number, ir.Constant) else None
+        is_exact = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         if is_lossy(number.type, kept) and not is_exact:
             what = f"{name} stays {kept} in the loop, and loses part of a {number.type}"
             hint = f"write {name} = {number.type}(...) before the loop"

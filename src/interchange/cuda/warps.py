@@ -182,7 +182,8 @@ def _shuffle(reader: Any, node: ast.Call, function: WarpFunction) -> ir.Expressi
     mask = _mask(reader, nodes[0], number)
     if not lane.type.is_integer:
         reader.refuse(nodes[2], f"a lane of {lane.type}", "CPY-WARP-1", "pass an int")
-    lane, type_ = reader.cast(lane, int32), value.type
+    lane, value = reader.cast(lane, int32), reader.settled(value)
+    type_ = value.type
 
     def exchanged(part: ir.Expression) -> ir.Expression:
         (found,) = _call(reader, node, function, (part.type,), mask, part, lane, width=width)
