@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from interchange import cuda
-from interchange.cuda import float32, float64, int32
+from interchange.cuda import float32, float64, int32, ir
 from interchange.cuda.llvm import cache, compiled, ptx
+from interchange.cuda.llvm.identity import text_of
 
+from .drawn_kernels import drawn_program, kernel_of, types_for_any
 from .programs import PROGRAMS
+from .test_sources import defined
 
 pytestmark = pytest.mark.interop  # that extra installs LLVM
 
@@ -465,3 +468,46 @@ def test_what_a_dead_process_left_is_removed(folder, monkeypatch):
     cache.store(KEY, DATA)
 
     assert names(folder) == [KEY]
+
+
+def test_what_is_found_is_not_generated(count, monkeypatch):
+    """The types are inferred; no LLVM IR is written."""
+    cuda.jit(grow).compile(float32[::1])
+    monkeypatch.setattr(compiled, "host_module", None)
+    x = np.zeros(3, np.float32)
+    cuda.jit(grow)[1, 3](x)
+
+    assert x.tolist() == [FACTOR] * 3
+    assert len(count) == 1
+
+
+@pytest.mark.filterwarnings("ignore::interchange.cuda.errors.KernelWarning")
+def test_programs_with_one_text_have_one_code():
+    """Of random programs, and of constants that are equal and not the same."""
+    known = {}
+    pairs = [(0.0, -0.0), (1, True), (1, 1.0), (2**40, 2.0**40)]
+    drawn = [drawn_program("statements", seed) for seed in range(30)]
+    kernels = [(kernel_of(each.text), types_for_any(each)) for each in drawn]
+    text = "def k(x):\n    x[0] = c\n"
+    kernels += [
+        (cuda.jit(defined(text, "k", c=number)), [float64[:]]) for pair in pairs for number in pair
+    ]
+    for kernel, types in kernels:
+        try:
+            program = kernel.typed(*types)
+        except cuda.KernelError:
+            continue
+        text, code = text_of(program), str(compiled.host_module(program, checks=False)[0])
+        assert text is not None
+        assert known.setdefault(text, code) == code
+    assert len(known) >= 30
+
+
+def test_an_unknown_object_has_no_text(count):
+    """It is compiled as before, and found by its LLVM IR."""
+    program = cuda.jit(grow).typed(float32[::1])
+    program.body.append(ir.Store(object(), ir.Constant(int32, np.int32(1))))
+    assert text_of(program) is None
+    program.body.pop()
+    assert text_of(program) == text_of(cuda.jit(grow).typed(float32[::1]))
+    assert count == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,6 +17,8 @@ import llvmlite.binding as llvm
 
 from . import cache
 from .fission import host_module
+from .host import Piece
+from .identity import text_of
 from .printing import write_take
 
 if TYPE_CHECKING:
@@ -97,8 +100,6 @@ class HostKernel:
 
     Attributes
     ----------
-    llvm : str
-        The LLVM IR of the kernel, before optimisation.
     frame_size : int
         Size of a thread's coroutine frame [bytes], 0 if threads do not wait.
     pieces : list of Piece
@@ -109,6 +110,9 @@ class HostKernel:
         See `races.Watch`; None if races are not found.
     """
 
+    _text = ""
+    _level: int = _LEVEL
+
     def __init__(
         self,
         program: Program,
@@ -117,27 +121,55 @@ class HostKernel:
         races: bool = False,
         level: int | None = None,
     ) -> None:
-        self.program = program
+        self.program, self._races, self._checks = program, races, checks
+        self._given_level = level
         with locked():
             self._host = this_host()
-            module, code = host_module(program, checks=checks, races=races)
-            if program.lines:
-                write_take(module)
-            self.pieces = code.pieces
-            self.granules: dict[int, int] | None = code.watch and code.watch.granules
-            usual = _LEVEL_OF_COROUTINES if code.is_coroutine else _LEVEL
-            usual = usual if program.options.opt else _LEVEL_OF_COROUTINES
-            self._level = usual if level is None else level
-            module.data_layout = self._host.layout
-            self.llvm: str = str(module)
-            parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")
-            machine_code = cache.get_or_compile(parts, self._compile, on_disk=program.options.cache)
-            self._engine = _load(self._host, machine_code)
+            self._engine = _load(self._host, self._machine_code())
         pointer, size = ctypes.c_void_p, ctypes.c_int64
         kinds = (pointer, pointer, size, size, pointer)
         self.run: Any = self._function("run", ctypes.c_int32, *kinds)
         self.take: Any = self._function("take_printed", pointer, pointer) if program.lines else None
         self.frame_size: int = int(self._function("frame_size", size)())
+
+    def _machine_code(self) -> bytes:
+        """Return the object file, from the cache if possible; set what is known of the code."""
+        self.granules: dict[int, int] | None = None
+        self.pieces: list[Piece] = []
+        options, on_disk = f"checks={self._checks}", self.program.options.cache
+        text = None if self._races or not on_disk else text_of(self.program)
+        if text is None:
+            parts = ("host", self._generated(), *self._host, options, f"-O{self._level}")
+            return cache.get_or_compile(parts, self._compile, on_disk=on_disk)
+
+        def compile_it() -> bytes:
+            self._generated()
+            about = json.dumps([self._level, self.pieces]).encode()
+            return about + b"\n" + self._compile()
+
+        parts = ("program", text, *self._host, options, f"-O{self._given_level}")
+        about, _, code = cache.get_or_compile(parts, compile_it).partition(b"\n")
+        self._level, pieces = json.loads(about)
+        self.pieces = [Piece(*each) for each in pieces]
+        return code
+
+    def _generated(self) -> str:
+        """Return the LLVM IR, and set what is known of the code."""
+        module, code = host_module(self.program, checks=self._checks, races=self._races)
+        if self.program.lines:
+            write_take(module)
+        self.pieces, self.granules = code.pieces, code.watch and code.watch.granules
+        usual = _LEVEL_OF_COROUTINES if code.is_coroutine else _LEVEL
+        usual = usual if self.program.options.opt else _LEVEL_OF_COROUTINES
+        self._level = usual if self._given_level is None else self._given_level
+        module.data_layout = self._host.layout
+        self._text = str(module)
+        return self._text
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM IR of the kernel, before optimisation; one from the cache has to make it."""
+        return self._text or self._generated()
 
     @property
     def optimized(self) -> str:
