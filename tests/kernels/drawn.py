@@ -213,8 +213,9 @@ class Expressions:
         return self.power(a, b) if self.below(2) else self.built_in("i", a, b)
 
     def power(self, a, b):
-        """Return a power of integers."""
-        return f"({a()} ** {self.pick((b, lambda: str(self.below(7))))()})"
+        """Return a power of integers; those of complex numbers differ in their last places."""
+        exponent = f"{self.pick(INTEGERS)}({b()})" if self.below(2) else str(self.below(7))
+        return f"({self.pick(INTEGERS)}({a()}) ** {exponent})"
 
     def of_warp(self, kind, depth):
         """Return a function of bits, or one of a warp, whose only lane is the thread."""
