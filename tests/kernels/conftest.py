@@ -38,6 +38,7 @@ _NEED_LLVM = (
     "test_repeated_on_host.py",
     "test_rulings.py",
     "test_warps.py",
+    "test_warps_drawn.py",
 )
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)
 
