@@ -105,6 +105,7 @@ class Expressions:
         self.names: dict[str, str] = {}
         self.arrays: dict[str, tuple[str, int]] = {}
         self.functions: dict[str, tuple[str, ...]] = {}
+        self.keywords: dict[str, str] = {}  # function -> "*" if its second argument is named
 
     def pick(self, items):
         """Return one of some items."""
@@ -210,7 +211,16 @@ class Expressions:
         """Return a power, a built-in function, or one of warps or bits."""
         if self.one_in(3):
             return self.of_warp("integer", depth)
+        if self.one_in(3):
+            return self.of_tuple(a, b)
         return self.power(a, b) if self.below(2) else self.built_in("i", a, b)
+
+    def of_tuple(self, a, b):
+        """Return a membership, or an item of a tuple at a computed place."""
+        if self.below(2):
+            return f"({a()} {self.pick(('in', 'not in'))} ({b()}, {b()}, 2.5))"
+        type_ = self.pick(INTEGERS)
+        return f"({type_}({b()}), {type_}({b()}), {type_}(3))[{a()} % 3]"
 
     def power(self, a, b):
         """Return a power of integers; those of complex numbers differ in their last places."""
@@ -306,7 +316,10 @@ class Expressions:
         values = [self.draw("r", depth - 2), self.draw("i", depth - 1)]
         if name.startswith("h"):
             values[0] = self.pick([n for n in self.arrays if self.arrays[n][1] == 1])
-        return f"{name}({', '.join(values)})"
+        if self.one_in(8):
+            return f"{name}({values[0]})"  # the default of the other
+        is_named = self.keywords.get(name) == "*" or self.one_in(5)
+        return f"{name}({values[0]}, {'q=' * is_named}{values[1]})"
 
 
 def scalar(choices, type_):

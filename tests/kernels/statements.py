@@ -52,7 +52,7 @@ class Statements(Expressions):
             if self.one_in(6):
                 ways = [self.exception]
             if indent < DEEP + 1:
-                ways += [self.branch, self.branch, self.for_loop, self.while_loop]
+                ways += [self.branch, self.branch, self.for_loop, self.while_loop, self.for_tuple]
             self.pick(ways)(indent)
         if in_loop and self.one_in(5):
             self.write(indent, self.pick(("break", "continue")))
@@ -65,9 +65,13 @@ class Statements(Expressions):
     def assign(self, indent):
         """Add an assignment; in a loop, the name keeps its type."""
         kind = self.pick(("i", "i", "r", "r", "r", "c64", "c128"))
-        name = self.variable(kind)
-        self.write(indent, f"{name} = {self.draw(kind, 3)}")
-        self.becomes(name, kind)
+        names = [self.variable(kind) for _ in range(1 + self.one_in(5))]
+        value, target = self.draw(kind, 3), " = ".join(names)
+        if len(names) == 1 and kind == "r" and self.one_in(4):
+            target = f"{target}: {self.pick(REALS)}"
+        self.write(indent, f"{target} = {value}")
+        for name in names:
+            self.becomes(name, kind)
 
     def becomes(self, name, kind):
         """Record the new kind of a name."""
@@ -161,9 +165,9 @@ class Statements(Expressions):
             if name in other
         }
 
-    def body(self, indent, counter):
-        """Add the body of a loop with few iterations."""
-        base = dict(self.names)
+    def body(self, indent, counter, base=None):
+        """Add the body of a loop with few iterations; `base` are the names from before it."""
+        base = dict(self.names) if base is None else base
         self.loops += 1
         self.write(indent + 1, f"{counter} = {counter} + 1")
         if self.one_in(2):
@@ -175,6 +179,12 @@ class Statements(Expressions):
         self.block(indent + 1, 1 + self.below(3), in_loop=True)
         self.loops -= 1
         self.names = base
+        if self.one_in(4):
+            self.names = dict(base)
+            self.write(indent, "else:")
+            self.block(indent + 1, 1, in_loop=self.loops > 0)
+            kinds = {name: {base[name], self.names[name]} for name in base}
+            self.names = {n: "r" if "r" in kind else base[n] for n, kind in kinds.items()}
 
     def while_loop(self, indent):
         """Add a loop while a condition holds."""
@@ -192,11 +202,22 @@ class Statements(Expressions):
         name = self.pick(("v0", "v1", self.fresh("i")))
         self.write(indent, f"{counter} = 0")
         self.write(indent, f"for {name} in range({', '.join(given)}):")
-        before = name in self.names
         kept = dict(self.names)
         self.names.setdefault(name, "i")
-        self.body(indent, counter)
-        self.names = kept if not before else self.names
+        self.body(indent, counter, kept)
+
+    def for_tuple(self, indent):
+        """Add a loop over the items of a tuple, which may have several types."""
+        counter, name = self.fresh("k"), self.fresh("i")
+        items = ", ".join(self.draw("r", 1) for _ in range(2 + self.below(2)))
+        pairs = self.pick(("{}", "reversed({})", "enumerate({})", "zip({}, (1, 2.5, True))"))
+        other = self.fresh("i") if pairs[:1] in "ez" else None
+        self.write(indent, f"{counter} = 0")
+        target = f"{name}, {other}" if other else name
+        self.write(indent, f"for {target} in {pairs.format(f'({items})')}:")
+        kept = dict(self.names)
+        self.names.update(dict.fromkeys([name, *filter(None, [other])], "r"))
+        self.body(indent, counter, kept)
 
     # ------------------------------------------------------------ functions and kernels
 
@@ -208,7 +229,9 @@ class Statements(Expressions):
         if takes_array:
             self.names, self.arrays = {"q": "i"}, {"p": ("r", 1)}
         self.functions = {}
-        self.write(0, f"def {name}(p, q):")
+        form = self.pick(("p, q=7", "p, /, q=7", "p, *, q=7"))
+        self.keywords[name] = form[3:4]
+        self.write(0, f"def {name}({form}):")
         if takes_array:
             self.write(1, f"{self.place('p')} = {self.draw('r', 2)}")
         self.block(1, self.below(2)) if takes_array else self.assign(1)
