@@ -164,6 +164,9 @@ def test_arrays_of_two_gpus_are_used_together(emulator, on, current):
             add[1, SIZE, stream](*arrays, arrays[1])
             add[1, SIZE, stream](*arrays, arrays[0])
     found = [array.copy_to_host()[0] for array in arrays]
+    for gpu in cuda.gpus:
+        with gpu:
+            emulator.delay(1, 0)
     x, y = 1, 2
     for _ in range(3):
         x, y = x + 1, y + 1
