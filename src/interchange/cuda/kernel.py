@@ -69,9 +69,12 @@ class Kernel:
         Whether extensions of the specification are refused.
     races : bool
         Whether races are found.
+    py_func : function
+        The function as it was written.
     """
 
     __name__: str
+    py_func: Callable[..., Any]
     signature: Signature | None
     debug: bool
     strict: bool
@@ -88,7 +91,7 @@ class Kernel:
         options: Options = _DEFAULTS,
     ) -> None:
         self._source = Source(function)
-        self.__wrapped_kernel__ = function
+        self.__wrapped_kernel__ = self.py_func = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.signature, self.debug, self.strict = signature, debug or races, strict
         self.races, self.options, self.inline = races, options, options.inline
