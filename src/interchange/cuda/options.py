@@ -66,30 +66,29 @@ def read_options(
 ) -> Options:
     """Return the options, checked; those that have no meaning here are refused."""
     if lineinfo:
-        _refuse("lineinfo=True: PTX is written without lines", "leave it out")
+        what = "lineinfo=True: PTX is written without lines"
+        raise ArgumentError(_CALL, what, _RULE, "leave it out")
     if link:
-        _refuse(f"link={show(link)}: code of other compilers is not linked", "write it in Python")
+        what = f"link={show(link)}: code of other compilers is not linked"
+        raise ArgumentError(_CALL, what, _RULE, "write it in Python")
     if isinstance(inline, bool):
         inline = "always" if inline else "auto"
     if inline not in INLINE:
-        _refuse(f"inline={show(inline)}", f"pass one of {', '.join(map(repr, INLINE))}")
+        hint = f"pass one of {', '.join(map(repr, INLINE))}"
+        raise ArgumentError(_CALL, f"inline={show(inline)}", _RULE, hint)
     is_count = type(max_registers) is int and 0 < max_registers <= _MOST_REGISTERS
     if max_registers is not None and not is_count:
-        _refuse(f"max_registers={show(max_registers)}", f"pass 1 to {_MOST_REGISTERS}")
+        what, hint = f"max_registers={show(max_registers)}", f"pass 1 to {_MOST_REGISTERS}"
+        raise ArgumentError(_CALL, what, _RULE, hint)
     bounds = launch_bounds if isinstance(launch_bounds, (tuple, list)) else (launch_bounds,)
     bounds = tuple(bounds) if launch_bounds is not None else ()
     if len(bounds) > 3 or not all(type(each) is int and each > 0 for each in bounds):
-        what = "pass the largest number of threads, and of blocks on a multiprocessor"
-        _refuse(f"launch_bounds={show(launch_bounds)}", what)
+        hint = "pass the largest number of threads, and of blocks on a multiprocessor"
+        raise ArgumentError(_CALL, f"launch_bounds={show(launch_bounds)}", _RULE, hint)
     if max_registers and len(bounds) > 1:
         what = "max_registers and the blocks on a multiprocessor, which determine each other"
-        _refuse(what, "pass one of the two")
+        raise ArgumentError(_CALL, what, _RULE, "pass one of the two")
     return Options(device, inline, fastmath, cache, opt, max_registers, bounds)
-
-
-def _refuse(what: str, hint: str) -> NoReturn:
-    """Raise the error for an option."""
-    raise ArgumentError(_CALL, what, _RULE, hint)
 
 
 # ---------------------------------------------------------------- signatures
