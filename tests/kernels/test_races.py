@@ -69,6 +69,11 @@ def barriers(tree):
     ]
 
 
+def named(each):
+    """Return the part of a test's name for a value: a function's name, the start of a text."""
+    return getattr(each, "__name__", None) or str(each)[:20]
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_without_a_race_is_not_reported(name):
     """Its results are those without detection."""
@@ -158,9 +163,7 @@ RACES = [
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int8", "float64"])
-@pytest.mark.parametrize(
-    ("function", "blocks", "threads", "text", "index"), RACES, ids=lambda each: str(each)[:20]
-)
+@pytest.mark.parametrize(("function", "blocks", "threads", "text", "index"), RACES, ids=named)
 def test_a_race_is_found_in_any_order(function, blocks, threads, text, index, dtype):
     """Accesses of one element by two threads or blocks, of which one writes."""
     x = np.zeros(8, dtype)
@@ -460,9 +463,7 @@ ORDERED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("function", "blocks", "threads", "is_race"), ORDERED, ids=lambda each: str(each)[:32]
-)
+@pytest.mark.parametrize(("function", "blocks", "threads", "is_race"), ORDERED, ids=named)
 def test_warps_atomic_operations_and_fences_order_accesses(function, blocks, threads, is_race):
     """Of functions of warps only syncwarp; an atomic operation after a fence, and one before."""
     kernel, x = checked(function), np.zeros(64, np.int32)

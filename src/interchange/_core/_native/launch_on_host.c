@@ -4,6 +4,7 @@
 #include "launch_on_host.h"
 
 #define FEW_THREADS 4096 /* as in interchange.cuda.host_launch */
+#define MOST_SHARED (227 * 1024) /* [bytes], MOST_DYNAMIC of interchange.cuda.configuration */
 #define LINE 64          /* [bytes], of the processor's cache */
 #define DIMS 10
 #define SHARED_BYTES 9 /* of `dims` */
@@ -39,9 +40,12 @@ static int64_t product(const unsigned int *sizes)
     return (int64_t)sizes[0] * sizes[1] * sizes[2];
 }
 
-int is_small(const unsigned int *grid, const unsigned int *block)
+int is_small(const HostCode *code, const unsigned int *grid, const unsigned int *block,
+             unsigned int shared_bytes)
 {
-    return product(grid) <= FEW_THREADS && product(grid) * product(block) <= FEW_THREADS;
+    int64_t own = code->count > 0 ? code->per_block[0] : 0; /* shared memory of the kernel */
+
+    return own + shared_bytes <= MOST_SHARED && product(grid) <= FEW_THREADS && product(grid) * product(block) <= FEW_THREADS;
 }
 
 /* Set the places of all pieces, from an address on; returns the size of all [bytes]. */

@@ -18,8 +18,9 @@ typedef struct {
 
 /* Read (address, ((bytes per block, per thread), ...)); -1 with an exception. */
 HIDDEN int read_host_code(PyObject *code, HostCode *out);
-/* Whether the calling thread runs all blocks. */
-HIDDEN int is_small(const unsigned int *grid, const unsigned int *block);
+/* Whether the calling thread runs all blocks, and a block has that much shared memory. */
+HIDDEN int is_small(const HostCode *code, const unsigned int *grid, const unsigned int *block,
+                    unsigned int shared_bytes);
 /* Run all blocks; 0, or -1 for a barrier that not all threads reached; -2 with an exception.  Releases
  * the GIL. */
 HIDDEN int run_on_host(const HostCode *code, const unsigned int *grid, const unsigned int *block,

@@ -247,10 +247,10 @@ static int enqueue(const Launcher *self, const Plan *plan, const Sizes *sizes, P
 /* ---------------------------------------------------------------- launching on the CPU */
 
 /* Whether no stream has to be waited for, and one thread runs all blocks. */
-static int is_simple(const Launcher *self, const Sizes *sizes)
+static int is_simple(const Launcher *self, const Plan *plan, const Sizes *sizes)
 {
     return (sizes->given == Py_None || Py_TYPE(sizes->given) == self->host_stream) &&
-           is_small(sizes->grid, sizes->block);
+           is_small(&plan->host, sizes->grid, sizes->block, sizes->shared_bytes);
 }
 
 /* Run a kernel; -1 with an exception. */
@@ -280,7 +280,7 @@ static int repeat(const Launcher *self, PyObject *arguments, Given *given, const
 
     for (int i = 0; i < plans && done == NOT_LAUNCHED && !PyErr_Occurred(); i++) {
         const Plan *plan = self->plans[i];
-        if (plan->host.run != NULL && !is_simple(self, sizes))
+        if (plan->host.run != NULL && !is_simple(self, plan, sizes))
             continue;
         if (!pass_all(self, plan, arguments, given, sizes, &producers, &parameters))
             continue;
