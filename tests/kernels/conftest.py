@@ -30,6 +30,7 @@ _NEED_LLVM = (
     "test_launch.py",
     "test_mathematics.py",
     "test_memory.py",
+    "test_ported.py",
     "test_printing.py",
     "test_ptx.py",
     "test_ptxas.py",

@@ -1,0 +1,61 @@
+"""Programs in the form of numba-cuda give NumPy's results on the CPU.
+
+Source: the manual of numba-cuda, for the form of the programs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interchange import cuda
+
+from .ported import manual, numerics, scans, tables
+
+pytestmark = pytest.mark.interop  # that extra installs LLVM
+
+PROGRAMS = {
+    name: program
+    for module in (manual, scans, numerics, tables)
+    for name, program in module.PROGRAMS.items()
+}
+
+REFUSED = {  # programs of numba-cuda that do not compile here yet, and the rule that they meet
+    "grid stride with a default": "CPY-ARG-1",
+    "heat equation": "CPY-NAME-1",
+    "median of nine": "CPY-ATTR-1",
+}
+
+
+def assert_right(program, given, run):
+    """Assert that a program leaves NumPy's results in copies of its arguments."""
+    expected = program.expect(*given)
+    copies = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in given)
+    left = run(copies)
+    for place, array in expected.items():
+        found = left[place]
+        assert found.dtype == np.asarray(array).dtype
+        if program.rtol or program.atol:
+            np.testing.assert_allclose(found, array, rtol=program.rtol, atol=program.atol)
+        else:
+            np.testing.assert_array_equal(found, array)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
+def test_a_program_is_right_on_the_cpu(name):
+    """The results are NumPy's, up to the tolerance of a program with other roundings."""
+    program = PROGRAMS[name]
+
+    def run(arguments):
+        program.run(lambda kernel: kernel, *arguments)
+        return arguments
+
+    assert_right(program, program.make(), run)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_program_that_does_not_compile_yet_names_the_rule(name):
+    """The error names the rule; a program that compiles leaves this table."""
+    program = PROGRAMS[name]
+    with pytest.raises(cuda.KernelError, match=REFUSED[name]):
+        program.run(lambda kernel: kernel, *program.make())
