@@ -36,7 +36,7 @@ class Atomic(Intrinsic):
 
 
 class AtomicOperations:
-    """The namespace `interchange.cuda.atomic`."""
+    """Atomic operations on elements of arrays, which kernels call."""
 
     __slots__ = ()
 

@@ -27,7 +27,7 @@ class GridGroup:
 
 
 class CooperativeGroups:
-    """The namespace `interchange.cuda.cg`."""
+    """Groups of threads, which kernels call: ``this_grid()``."""
 
     __slots__ = ()
     this_grid: Final = Intrinsic("cg.this_grid", "Return the group of all threads of the grid.")

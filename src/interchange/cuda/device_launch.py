@@ -111,6 +111,8 @@ class DeviceKernel:
     program: Program
     checks: bool  # whether every index is checked; the host then waits for each launch
 
+    races: bool
+
     def __init__(self, program: Program, *, checks: bool, races: bool = False) -> None:
         self.program, self.checks, self.races = program, checks, races
         self._table = table_for(len(program.arguments))  # of races, in host code

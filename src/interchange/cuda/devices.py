@@ -44,7 +44,7 @@ class GPU:
     __slots__ = ("_entered", "id")
 
     def __init__(self, ordinal: int) -> None:
-        self.id = ordinal
+        self.id: int = ordinal
         self._entered = threading.local()
 
     def __repr__(self) -> str:
@@ -138,7 +138,7 @@ class Context:
     __slots__ = ("device",)
 
     def __init__(self, device: GPU) -> None:
-        self.device = device
+        self.device: GPU = device
 
     def __repr__(self) -> str:
         return f"<context of {self.device!r}>"

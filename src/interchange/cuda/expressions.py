@@ -23,6 +23,8 @@ from .types import BY_NAME, bool_, int32, intp
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .context import Meaning
+
 
 Value = Any  # Expression, ArrayValue, Values or Object
 
@@ -402,7 +404,7 @@ class Expressions(Context):
         for name, meaning in self.names.items():
             if before.get(name) is not meaning:
                 self.lost[name] = "is assigned in a part of an expression that may be skipped"
-        self.names = {n: m for n, m in self.names.items() if before.get(n) is m}
+        self.names: dict[str, Meaning] = {n: m for n, m in self.names.items() if before.get(n) is m}
         return body
 
     def nested(self, act: Callable[[], object]) -> list[ir.Statement]:

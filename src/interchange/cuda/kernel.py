@@ -80,6 +80,9 @@ class Kernel:
     strict: bool
     races: bool
 
+    options: Options
+    inline: str
+
     def __init__(
         self,
         function: Callable[..., Any],

@@ -117,7 +117,7 @@ FUNCTIONS: Final[dict[Any, Callable[[Any, ast.Call], Any]]] = {
     math.gcd: partial(_whole, "gcd", 2), math.isqrt: partial(_whole, "isqrt", 1),
 }  # fmt: skip
 """Function of the standard library -> what converts a call of it."""
-NUMPY_FUNCTIONS: Final = {
+NUMPY_FUNCTIONS: Final[dict[str, Any]] = {
     "degrees": FUNCTIONS[math.degrees], "rad2deg": FUNCTIONS[math.degrees],
     "radians": FUNCTIONS[math.radians], "deg2rad": FUNCTIONS[math.radians],
     "frexp": _frexp, "ldexp": _ldexp, "modf": _modf, "gcd": FUNCTIONS[math.gcd],

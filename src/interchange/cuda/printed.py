@@ -50,7 +50,7 @@ class Printed:
     def __init__(self, program: Program, take: Callable[[int], int | None]) -> None:
         self._lines, self._take = program.lines, take
         self._head = ctypes.c_void_p()
-        self.address = ctypes.addressof(self._head)
+        self.address: int = ctypes.addressof(self._head)
 
     def texts(self) -> list[str]:
         """Return the lines so far, in the order in which they were added, and forget them."""

@@ -87,7 +87,7 @@ class Shadow:
         released = (ctypes.c_int32 * (2 * blocks))()
         table[-1] = ctypes.addressof(released)
         self._kept: list[Any] = [table, released]
-        self.address = ctypes.addressof(table)
+        self.address: int = ctypes.addressof(table)
         spans = sorted(
             (*_span(array), number)
             for number, array in enumerate(arrays)

@@ -1,4 +1,4 @@
-"""The public names of random numbers in kernels: see `interchange.cuda.xoroshiro`."""
+"""The public names of random numbers in kernels, which `xoroshiro` defines."""
 
 from __future__ import annotations
 

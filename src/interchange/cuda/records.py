@@ -25,10 +25,13 @@ class RecordType(ScalarType):
 
     __slots__ = ("alignment_", "dtype", "fields")
 
+    dtype: Any
+    fields: dict[str, Field]
+
     def __init__(self, dtype: Any, fields: dict[str, Field]) -> None:
         super().__init__(str(dtype), "record", 8 * dtype.itemsize)
         self.dtype, self.fields = dtype, fields
-        self.alignment_ = max((field.alignment for field in fields.values()), default=1)
+        self.alignment_: int = max((field.alignment for field in fields.values()), default=1)
 
     @property
     def alignment(self) -> int:

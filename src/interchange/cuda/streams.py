@@ -124,7 +124,9 @@ class ExternalStream(DeviceStream):
     __slots__ = ()
 
     def __init__(self, driver: Any, handle: int, ordinal: int) -> None:
-        self._driver, self.handle, self.ordinal = driver, handle, ordinal
+        self._driver = driver
+        self.handle: int = handle
+        self.ordinal: int = ordinal
 
     def __del__(self, *_: Any) -> None:
         """Leave the stream to its library."""

@@ -44,9 +44,9 @@ class WarpFunction(Intrinsic):
                 *(f"{k}={v:#x}" if v > warpsize else f"{k}={v}" for k, v in defaults.items()),
             ),
         )
-        self.names = (*parameters, *defaults)
-        self.needed = len(parameters)
-        self.operation = name.removesuffix("_sync")
+        self.names: tuple[str, ...] = (*parameters, *defaults)
+        self.needed: int = len(parameters)
+        self.operation: str = name.removesuffix("_sync")
 
 
 class BarrierVote(Intrinsic):
@@ -54,7 +54,7 @@ class BarrierVote(Intrinsic):
 
     def __init__(self, name: str, doc: str) -> None:
         super().__init__(name, doc, ("predicate",))
-        self.operation = name.removeprefix("syncthreads_")
+        self.operation: str = name.removeprefix("syncthreads_")
 
 
 laneid: Final = LaneRegister("laneid", "Index of the thread in its warp, 0 to 31.")

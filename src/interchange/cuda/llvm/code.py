@@ -75,7 +75,7 @@ class Code:
     module: Any
     function: Any
     device_scope = ""  # LLVM's scope of atomic operations
-    checks = False  # whether indices are checked before they are used
+    checks: bool = False  # whether indices are checked before they are used
     constant_space = 0  # address space of constant arrays
     watch: Any = None  # what finds races, if they are to be found
 

@@ -113,6 +113,8 @@ class HostKernel:
     _text = ""
     _level: int = _LEVEL
 
+    program: Program
+
     def __init__(
         self,
         program: Program,

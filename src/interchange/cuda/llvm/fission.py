@@ -91,8 +91,11 @@ class _Parallel(llvm_ir.IRBuilder):  # type: ignore[misc]
 class BlockCode(HostCode):
     """The function ``blocks``, which executes some blocks, of a program that was split."""
 
+    pieces: list[host.Piece]
+
     def __init__(self, program: ir.Program, module: Any, found: Split) -> None:
-        self.checks, self.is_coroutine = False, False
+        self.checks: bool = False
+        self.is_coroutine = False
         self._split = found
         flat = flat_types(program.arguments)
         kinds = [*flat, *[I32] * 6, I64, I64, POINTER, POINTER, POINTER]
@@ -102,7 +105,7 @@ class BlockCode(HostCode):
         function.linkage = "internal"
         function.attributes.add("noinline")
         Code.__init__(self, program, module, function)
-        self.b = _Parallel(self.start)
+        self.b: Any = _Parallel(self.start)
         self.b.kept_whole = lambda: self._properties("llvm.loop.unroll.disable")
         rest = list(function.args[len(flat) :])
         self._extents = rest[:6]  # of block and grid
@@ -494,7 +497,7 @@ class Run:
     def __init__(self, code: BlockCode, module: Any) -> None:
         kinds = [POINTER, POINTER, I64, I64, POINTER]
         function = llvm_ir.Function(module, llvm_ir.FunctionType(I32, kinds), "run")
-        self.b = llvm_ir.IRBuilder(function.append_basic_block())
+        self.b: Any = llvm_ir.IRBuilder(function.append_basic_block())
         params, dims, first, last, work = function.args
         arguments = [
             self.b.load(self._at(params, place, POINTER), typ=kind)

@@ -139,7 +139,7 @@ class HostCode(Code):
         self._specials = function.args[first : first + 3 * len(SPECIALS)]
         self._shared, self._frames, self._status, self._work = function.args[-4:]
         self._barriers = 0
-        self.is_coroutine = program.has_barrier
+        self.is_coroutine: bool = program.has_barrier
         self.pieces: list[Piece] = []
         self._outside: dict[str, Any] = {}
         self.lanes: Any = None
@@ -148,13 +148,13 @@ class HostCode(Code):
             self.lanes = warps.Lanes(self) if program.has_warps else None
             if program.has_votes:
                 self._votes = self.piece(FRAME_ALIGNMENT)
-                self.votes_item = HANDLES + len(self.pieces)
+                self.votes_item: int = HANDLES + len(self.pieces)
             self._write_ends()
         else:
             function.attributes.add("alwaysinline")
         take_arguments(self, list(function.args[:first]))
         if races:
-            self.watch = Watch(self)
+            self.watch: Any = Watch(self)
 
     def special(self, name: str, axis: int) -> Any:
         """Return a parameter."""
@@ -341,8 +341,13 @@ class HostCode(Code):
 class HostFunction(HostCode):
     """A function that threads call."""
 
+    functions: dict[Function, Any]
+    pieces: list[Piece]
+
     def __init__(self, caller: HostCode, function: Function) -> None:
-        self.checks, self.is_coroutine, self._called = caller.checks, False, function
+        self.checks: bool = caller.checks
+        self.is_coroutine: bool = False
+        self._called = function
         kinds = [each.type for each in caller.surroundings()]
         declared, count = functions.declare(caller, function, kinds)
         program = replace(

@@ -196,8 +196,11 @@ class PtxCode(Code):
 class PtxFunction(PtxCode):
     """A function that threads call."""
 
+    functions: dict[Function, Any]
+
     def __init__(self, caller: PtxCode, function: Function) -> None:
-        self.checks, self._called = caller.checks, function
+        self.checks: bool = caller.checks
+        self._called = function
         kinds = [each.type for each in caller.surroundings()]
         declared, count = functions.declare(caller, function, kinds)
         program = replace(

@@ -196,7 +196,7 @@ class Watch:
         self._state: Any = ir.Constant(POINTER, None)
         self._blocks: Any = ir.Constant(POINTER, None)
         self._fenced: Any = None
-        self.item = 0  # of the states, in `work`
+        self.item: int = 0  # of the states, in `work`
         if any(isinstance(each, (WarpCall, Fence)) for each in walk(code.program.body)):
             self._begin_clocks()
 

@@ -77,11 +77,11 @@ class Lanes:
         self.code = code
         b = code.slots
         exchange = code.piece(RECORD, _OF_A_LANE)
-        self.item = 2 + len(code.pieces)  # in `work`, after those that every kernel has
+        self.item: int = 2 + len(code.pieces)  # in `work`, after those that every kernel has
         number = code.linear_thread(b)
         warp = b.zext(b.lshr(number, I32(5)), I64)
-        self.lane = b.and_(number, I32(WARP - 1))
-        self.record = b.gep(exchange, [b.mul(warp, I64(RECORD))], source_etype=ir.IntType(8))
+        self.lane: Any = b.and_(number, I32(WARP - 1))
+        self.record: Any = b.gep(exchange, [b.mul(warp, I64(RECORD))], source_etype=ir.IntType(8))
         self._calls = 0
 
     def wait(self, kind: int) -> None:
