@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # their examples need LLVM, and so does their import
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else ["src/interchange/cuda/llvm"]
+LAUNCHING = ("kernel.Kernel.forall", "xoroshiro.create_xoroshiro128p_states")
+"""Examples that launch kernels, which LLVM compiles: they run beside other libraries."""
 COLLECTED = pytest.StashKey["list[pytest.Item]"]()
 
 
@@ -56,6 +58,8 @@ def _is_chosen(config: pytest.Config) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take the mark of a grid from the cells it names; remember what there is, chosen or not."""
     for item in items:
+        if item.name.endswith(LAUNCHING):
+            item.add_marker(pytest.mark.interop)
         for mark in [mark for mark in item.own_markers if mark.name == "exhaustive"]:
             if mark.kwargs and item.callspec.id in mark.kwargs["but"]:
                 item.own_markers.remove(mark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -38,7 +39,7 @@ SEVERAL = {
     "borrow": (lambda x, y: ix.borrow(x, y, stream=1).__enter__(), object()),
     "borrow(writable)": (lambda x, y: ix.borrow(x, y, stream=1, writable=True).__enter__(), b"a"),
     "kernel, what is no array": (_first[1, 1], object()),
-    "kernel, elements": (_first[1, 1], np.zeros(1, "float16")),
+    "kernel, elements": (_first[1, 1], np.zeros(1, ml_dtypes.float8_e4m3fn)),
     "kernel, read-only": (_first[1, 1], np.zeros(1)),
     "kernel, count": (lambda x, y: _first[1, 1](x, y, y), np.zeros(1)),
     "accepts_arrays, what is no array": (_both, object()),

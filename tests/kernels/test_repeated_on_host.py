@@ -297,6 +297,8 @@ def test_launches_keep_nothing():
     assert (sys.getrefcount(x), gone()) == (count, None)
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, if it was imported
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of Python
 def test_a_forked_process_launches_on_the_cpu():
     """The code is memory of the process, which a child has as well."""
     kernel, out = learned(add, (1, COUNT), ones(), ones()), ones()
