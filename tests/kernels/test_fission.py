@@ -5,6 +5,8 @@ Source: P. Jääskeläinen et al., "pocl: A Performance-Portable OpenCL Implemen
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -241,3 +243,53 @@ def test_local_arrays_belong_to_a_thread(kernel):
     x = np.arange(16, dtype="f4")
 
     launched(kernel, 1, 16, x, np.zeros_like(x))
+
+
+def escapes(reals, limits, counts, out):
+    """A loop with break and continue, whose end differs from thread to thread."""
+    i = cuda.grid(1)
+    if i < counts.size:
+        x, y, flag = float32(0), 0.25, False
+        count = int32(0)
+        for k in range(limits[i]):
+            x = x * x + reals[0] if k % 2 == 7 else x * x + cuda.float32(k & 3) * float32(0.3)
+            if x > 40:
+                flag = k > 3
+                break
+            count += int32(1)
+            if count & 2:
+                continue
+            y += x
+        counts[i] = count
+        out[i] = y + x + flag
+
+
+def newton(x, out):
+    """Count down and halve until a number of the thread is small; then a square root."""
+    i = cuda.grid(1)
+    if i < x.size:
+        left, steps, bits = x[i], 0, cuda.uint32(i)
+        while left > 1 and steps < 60:
+            left = left / 2 if bits & cuda.uint32(1) else math.sqrt(left)
+            bits = bits >> cuda.uint32(1) | bits << cuda.uint32(31)
+            steps += 1
+        out[i] = left + steps
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 100])
+def test_loops_that_end_differently(size):
+    """Vectors of threads go on until the last one has left the loop; those that left change not."""
+    rng = np.random.default_rng(4)
+    limits = rng.integers(-2, 30, size, np.int64)
+    x = np.exp(rng.normal(size=size) * 40)
+
+    launched(newton, 4, 32, x, np.zeros(size))
+    reals = np.float32([0.3])
+    launched(escapes, 4, 32, reals, limits, np.zeros(size, np.int32), np.zeros(size))
+
+
+def test_such_loops_are_vectors():
+    """Of 16 threads: LLVM vectorises a loop that it cannot enter otherwise."""
+    types = float64[::1], float64[::1]
+
+    assert "<16 x double>" in cuda.jit(newton).inspect_llvm(*types)

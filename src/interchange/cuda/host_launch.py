@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _FEW_THREADS: Final = 4096
 """Up to this number of threads, one worker runs all."""
+_SHARES: Final = 8
+"""Of each worker in the blocks of a launch: those of one may take longer than of another."""
 _MOST_TOGETHER: Final = 1 << 30
 """Memory of all blocks of a grid with a barrier, on the CPU [bytes]."""
 _LINE: Final = 64  # [bytes], of the processor's cache
@@ -48,12 +50,11 @@ class _Pool:
 
     def run(self, parts: list[Any]) -> list[Any]:
         """Return the result of each part, once all are done: they write to the caller's memory."""
-        if len(parts) == 1:
-            return [parts[0]()]
+        first, *others = parts
         begun: list[Future[Any]] = []
         try:
-            begun += map(self._submit, parts)
-            return [part.result() for part in begun]
+            begun += map(self._submit, others)
+            return [first(), *(part.result() for part in begun)]
         finally:
             for part in begun:
                 part.cancel()
@@ -123,6 +124,8 @@ def run(
     is_small = blocks * threads <= _FEW_THREADS or kernel.granules is not None
     workers = 1 if is_small else min(_pool.count, blocks)
     reports = [(ctypes.c_int32 * WORDS)() for _ in range(workers)]
+    count = min(blocks, workers * _SHARES) if workers > 1 else 1
+    shares = iter(range(count))  # taken by the worker that is free, one at a time
 
     def part(worker: int) -> int:
         shared_bytes = configuration.shared_bytes
@@ -131,10 +134,17 @@ def run(
         )
         report = ctypes.addressof(reports[worker])
         work = _Work(kernel, threads, shared_bytes, {**(outside or {}), "report": report})
-        first, last = (blocks * (worker + k) // workers for k in (0, 1))
-        return int(kernel.run(packed.place, ctypes.addressof(dims), first, last, work.address))
+        place, found = ctypes.addressof(dims), 0
+        for share in shares:
+            first, last = (blocks * (share + k) // count for k in (0, 1))
+            found = max(found, kernel.run(packed.place, place, first, last, work.address))
+        return found
 
-    codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
+    try:
+        codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
+    finally:
+        for _ in shares:  # after an interrupt, workers end with the share that they have
+            pass
     return max(codes), next((list(report) for report in reports if report[0]), [])
 
 

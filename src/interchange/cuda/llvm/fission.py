@@ -21,6 +21,7 @@ from interchange.cuda.types import intp
 from . import host
 from .code import Code
 from .host import SHARED, HostCode, flat_types, take_arguments
+from .lanes import LANES, Vector, divided
 from .peeling import Peeler, global_axis, has_no_effect
 from .registers import I8, I32, I64, POINTER, value_type
 from .uniformity import Region, parts, slots_in, split, walk
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from interchange.cuda.ir import Program
 
+    from .lanes import Parts
     from .peeling import Guard
     from .uniformity import Split
 
@@ -40,7 +42,7 @@ _REBUILT: Final = (
 """Nodes of values that are computed again in each region, instead of kept."""
 _CHEAP: Final = frozenset({"+", "-", "*", "&", "|", "^", "<", "<=", ">", ">=", "==", "!="})
 _MOST_NODES: Final = 16
-_MOST_NEIGHBOURS: Final = 1024
+_MOST_NEIGHBOURS: Final = 4096
 """Threads along x that are executed one after the other, if a block has several rows."""
 _INDICES: Final = frozenset({"threadIdx", "blockIdx"})
 _NO_SIGN: Final = (1 << 31) - 1
@@ -106,7 +108,7 @@ class BlockCode(HostCode):
         function.attributes.add("noinline")
         Code.__init__(self, program, module, function)
         self.b: Any = _Parallel(self.start)
-        self.b.kept_whole = lambda: self._properties("llvm.loop.unroll.disable")
+        self.b.kept_whole = lambda: self._properties(("llvm.loop.unroll.disable",))
         rest = list(function.args[len(flat) :])
         self._extents = rest[:6]  # of block and grid
         self._first, self._last, self._shared, self._status, self._work = rest[6:]
@@ -261,7 +263,15 @@ class BlockCode(HostCode):
             self.function.append_basic_block(f"{name}.{part}") for part in ("test", "in", "done")
         )
 
-    def _loop(self, first: Any, last: Any, body: Callable[[Any], None], *, ids: Any = None) -> None:
+    def loop(
+        self,
+        first: Any,
+        last: Any,
+        body: Callable[[Any], None],
+        *,
+        ids: Any = None,
+        step: int = 1,
+    ) -> None:
         """Generate a loop over int64."""
         counter = self.slots.alloca(I64)
         self.b.store(first, counter)
@@ -272,7 +282,7 @@ class BlockCode(HostCode):
         self.b.cbranch(self.b.icmp_signed("<", now, last), inside, done)
         self.b.position_at_end(inside)
         body(now)
-        self.b.store(self.b.add(now, I64(1), flags=["nsw", "nuw"]), counter)
+        self.b.store(self.b.add(now, I64(step), flags=["nsw", "nuw"]), counter)
         back = self.b.branch(test)
         if ids is not None:
             back.set_metadata("llvm.loop", ids)
@@ -308,6 +318,8 @@ class BlockCode(HostCode):
         """Generate three loops; threads that use one local array after the other are in order."""
         x, y, z = (self.b.zext(extent, I64) for extent in self._extents[:3])
         group, ids = self._parallel() if self._is_parallel(body) else (None, None)
+        is_simple = group is not None and not self.program.has_barrier
+        parts = divided(body) if is_simple else None
         first, last = I64(0), x
         if self._is_collapsed:
             first = self.b.mul(self._origin[0], x, flags=["nsw", "nuw"])
@@ -323,12 +335,27 @@ class BlockCode(HostCode):
                 self._thread = [kx, ky, kz]
                 self._write_thread(body, self.b.add(line, kx), group)
 
-            self._loop(low, high, thread, ids=ids)
+            if parts is not None:
+                low = vectors(parts, kz, ky, low, high)
+            self.loop(low, high, thread, ids=ids)
+
+        def vectors(parts: Parts, kz: Any, ky: Any, low: Any, high: Any) -> Any:
+            count = self._smaller("smax", self.b.sub(high, low), I64(0))
+            end = self.b.add(low, self.b.and_(count, I64(-LANES)))
+
+            def several(first: Any) -> None:
+                def begin(lane: Any) -> None:
+                    self._thread = [self.b.add(first, lane, flags=["nsw", "nuw"]), ky, kz]
+
+                Vector(self, parts).write(begin, group)
+
+            self.loop(low, end, several, step=LANES)
+            return end
 
         if self._is_flat:
-            self._loop(I64(0), self.b.mul(y, z), lambda ky: row(I64(0), ky))
+            self.loop(I64(0), self.b.mul(y, z), lambda ky: row(I64(0), ky))
         else:
-            self._loop(I64(0), z, lambda kz: self._loop(I64(0), y, lambda ky: row(kz, ky)))
+            self.loop(I64(0), z, lambda kz: self.loop(I64(0), y, lambda ky: row(kz, ky)))
 
     def _is_parallel(self, body: list[ir.Statement]) -> bool:
         """Whether no memory is that of one thread after the other."""
@@ -339,12 +366,20 @@ class BlockCode(HostCode):
     def _parallel(self) -> tuple[Any, Any]:
         """Return metadata of accesses that do not depend on other threads, and of their loop."""
         group = _distinct(self.module, [], is_loop=False)
-        return group, self._properties("llvm.loop.parallel_accesses", group)
+        return group, self._properties(("llvm.loop.parallel_accesses", group))
 
-    def _properties(self, name: str, *values: Any) -> Any:
-        """Return metadata of a loop."""
-        text = llvm_ir.MetaDataString(self.module, name)
-        return _distinct(self.module, [self.module.add_metadata([text, *values])], is_loop=True)
+    def parallel_of(self, group: Any) -> Any:
+        """Return metadata of the loop over a vector of threads."""
+        one_vector = ("llvm.loop.vectorize.width", I32(LANES)), ("llvm.loop.unroll.disable",)
+        return self._properties(("llvm.loop.parallel_accesses", group), *one_vector)
+
+    def _properties(self, *properties: tuple[Any, ...]) -> Any:
+        """Return metadata of a loop: each property is a name, perhaps with a value."""
+        found = [
+            self.module.add_metadata([llvm_ir.MetaDataString(self.module, name), *values])
+            for name, *values in properties
+        ]
+        return _distinct(self.module, found, is_loop=True)
 
     def _interval(self, guards: list[Guard], first: Any, last: Any) -> tuple[Any, Any]:
         """Return the first and the last thread of a row for which all guards are true."""
@@ -385,14 +420,7 @@ class BlockCode(HostCode):
             if slot.type.kind == "bool":
                 value = self.b.icmp_unsigned("!=", value, I8(0))
             self.b.store(value, self.slot(slot))
-        outer, self._end = self._end, self.function.append_basic_block("thread.end")
-        loops, self._loops = self._loops, []
-        ends, self._ends = self._ends, []
-        self.statements(body)
-        if not self.b.block.is_terminated:
-            self.b.branch(self._end)
-        self.b.position_at_end(self._end)
-        self._end, self._loops, self._ends = outer, loops, ends
+        self.write_statements(body, group)
         written = {each.slot for each in walk(body) if isinstance(each, ir.Store)}
         for slot in kept:
             if slot in written:
@@ -401,6 +429,27 @@ class BlockCode(HostCode):
                     value = self.b.zext(value, I8)
                 self.b.store(value, places[slot])
         self.b.group = None
+
+    def write_statements(self, body: list[ir.Statement], group: Any) -> None:
+        """Generate statements of a thread, whose returns go to their end."""
+        kept, self.b.group = self.b.group, group
+        outer, self._end = self._end, self.function.append_basic_block("thread.end")
+        loops, self._loops = self._loops, []
+        ends, self._ends = self._ends, []
+        self.statements(body)
+        if not self.b.block.is_terminated:
+            self.b.branch(self._end)
+        self.b.position_at_end(self._end)
+        self._end, self._loops, self._ends = outer, loops, ends
+        self.b.group = kept
+
+    def write_iteration(self, body: list[ir.Statement], step: Any, done: Any) -> None:
+        """Generate the statements of a loop that go to a step, or leave it."""
+        self._loops.append((step, done))
+        self.statements(body)
+        self._loops.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(step)
 
     def _own(self, array: ir.ArrayValue, number: Any) -> Any:
         """Return the address of a local array of a thread."""
