@@ -28,7 +28,7 @@ slow[64, 128](x, 1)
 interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
 interrupt.start()
 try:
-    slow[64, 128](x, 100_000)
+    slow[64, 128](x, 1_000_000)
 except KeyboardInterrupt:
     pass
 at_first = x.copy()

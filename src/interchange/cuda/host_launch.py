@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import accumulate
 from math import prod
@@ -135,16 +136,15 @@ def run(
         report = ctypes.addressof(reports[worker])
         work = _Work(kernel, threads, shared_bytes, {**(outside or {}), "report": report})
         place, found = ctypes.addressof(dims), 0
-        for share in shares:
-            first, last = (blocks * (share + k) // count for k in (0, 1))
-            found = max(found, kernel.run(packed.place, place, first, last, work.address))
+        try:
+            for share in shares:
+                first, last = (blocks * (share + k) // count for k in (0, 1))
+                found = max(found, kernel.run(packed.place, place, first, last, work.address))
+        finally:  # after an interrupt the other workers take no more
+            deque(shares, maxlen=0)
         return found
 
-    try:
-        codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
-    finally:
-        for _ in shares:  # after an interrupt, workers end with the share that they have
-            pass
+    codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
     return max(codes), next((list(report) for report in reports if report[0]), [])
 
 
