@@ -293,3 +293,42 @@ def test_such_loops_are_vectors():
     types = float64[::1], float64[::1]
 
     assert "<16 x double>" in cuda.jit(newton).inspect_llvm(*types)
+
+
+def place_of_thread():
+    """A device function that reads an index."""
+    return cuda.threadIdx.y + 10 * cuda.threadIdx.z
+
+
+def of_rows(x, out):
+    """Variables that cross a barrier, where y and z are used in a function only."""
+    held = cuda.shared.array((2, 3, 5), int64)
+    t = cuda.threadIdx.x
+    mine = x[t] + place_of_thread()
+    held[place_of_thread() // 10, place_of_thread() % 10, t] = mine
+    cuda.syncthreads()
+    out[place_of_thread() // 10, place_of_thread() % 10, t] = mine + held[0, 0, 4 - t]
+
+
+def of_y(x, out):
+    """The same, where z is not used and one plane of threads does what the others do."""
+    t, y = cuda.threadIdx.x, cuda.threadIdx.y
+    mine = x[t] + y
+    cuda.syncthreads()
+    out[1, y, t] = mine + cuda.threadIdx.x
+
+
+def of_x(x, out):
+    """The same, where only x is used."""
+    t = cuda.threadIdx.x
+    mine = x[t]
+    cuda.syncthreads()
+    out[1, 2, t] = mine + t
+
+
+@pytest.mark.parametrize("kernel", [of_rows, of_y, of_x])
+def test_blocks_with_axes_that_are_not_used(kernel):
+    """Every thread has a place of its own."""
+    x = np.arange(5) ** 2
+
+    launched(kernel, 1, (5, 3, 2), x, np.zeros((2, 3, 5), np.int64))

@@ -24,7 +24,7 @@ from .host import SHARED, HostCode, flat_types, take_arguments
 from .lanes import LANES, Vector, divided
 from .peeling import Peeler, global_axis, has_no_effect
 from .registers import I8, I32, I64, POINTER, value_type
-from .uniformity import Region, parts, slots_in, split, walk
+from .uniformity import Region, assigned, parts, slots_in, split, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,8 +119,7 @@ class BlockCode(HostCode):
         self._regions = walk_regions(found.body)
         self._classify()
         self._is_collapsed = not program.has_barrier and self._uses_grid_only()
-        used = {each.axis for each in walk(program.body) if isinstance(each, ir.Special)}
-        self._is_flat = not used & {1, 2}  # rows are alike
+        self._axes = self._axes_used()
         self._origin: list[Any] = []  # of the block, or of its first thread in the grid
         self._thread: list[Any] = []
         self._end: Any = None
@@ -160,6 +159,13 @@ class BlockCode(HostCode):
             )
             for each in nodes
         )
+
+    def _axes_used(self) -> set[int]:
+        """Return the axes of the indices that threads use."""
+        nodes = list(walk(self.program.body))
+        if any(isinstance(each, ir.Invoke) and each.function.has_index for each in nodes):
+            return {0, 1, 2}
+        return {each.axis for each in nodes if isinstance(each, ir.Special)}
 
     def _uses_grid_only(self) -> bool:
         """Whether threads use no index along x but that in the grid."""
@@ -300,9 +306,7 @@ class BlockCode(HostCode):
         guards = peeler.guards
         if peeler.assigned & self._kept.keys():
             peeled, guards = body, []
-        if all(map(has_no_effect, body)) and not (
-            {one.slot for one in walk(body) if isinstance(one, ir.Store)} & self._kept.keys()
-        ):
+        if all(map(has_no_effect, body)) and not (assigned(body) & self._kept.keys()):
             return
         self._write_threads(peeled, guards)
 
@@ -325,10 +329,9 @@ class BlockCode(HostCode):
             first = self.b.mul(self._origin[0], x, flags=["nsw", "nuw"])
             last = self.b.add(first, self.b.mul(self._count, x), flags=["nsw", "nuw"])
 
-        def row(kz: Any, ky: Any) -> None:
+        def row(kz: Any, ky: Any, number: Any) -> None:
             self._thread = [I64(0), ky, kz]
             low, high = self._interval(guards, first, last)
-            number = ky if self._is_flat else self.b.add(ky, self.b.mul(kz, y))
             line = self.b.mul(number, x)
 
             def thread(kx: Any) -> None:
@@ -352,10 +355,19 @@ class BlockCode(HostCode):
             self.loop(low, end, several, step=LANES)
             return end
 
-        if self._is_flat:
-            self.loop(I64(0), self.b.mul(y, z), lambda ky: row(I64(0), ky))
-        else:
-            self.loop(I64(0), z, lambda kz: self.loop(I64(0), y, lambda ky: row(kz, ky)))
+        def rows(kz: Any) -> None:
+            first_row = self.b.mul(kz, y)
+            self.loop(I64(0), y, lambda ky: row(kz, ky, self.b.add(first_row, ky)))
+
+        if 2 in self._axes:
+            self.loop(I64(0), z, rows)
+            return
+        is_any = 1 not in self._axes  # rows are alike, whatever their y
+        self.loop(
+            I64(0),
+            self.b.mul(y, z),
+            lambda number: row(I64(0), number if is_any else self.b.urem(number, y), number),
+        )
 
     def _is_parallel(self, body: list[ir.Statement]) -> bool:
         """Whether no memory is that of one thread after the other."""
@@ -421,7 +433,7 @@ class BlockCode(HostCode):
                 value = self.b.icmp_unsigned("!=", value, I8(0))
             self.b.store(value, self.slot(slot))
         self.write_statements(body, group)
-        written = {each.slot for each in walk(body) if isinstance(each, ir.Store)}
+        written = assigned(body)
         for slot in kept:
             if slot in written:
                 value = self.b.load(self.slot(slot), typ=value_type(slot.type))
@@ -530,6 +542,9 @@ class _Reads:
             if node.kind == "return":
                 self._returned[-1].append(known)
             return None
+        if isinstance(node, ir.Invoke):
+            self._read(node.arguments, known)
+            return known | set(node.results)
         self._read(node, known)
         return known
 

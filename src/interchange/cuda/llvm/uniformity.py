@@ -184,7 +184,7 @@ class Split:
                     left = self._leaves(each, left, in_loop=in_loop, is_tail=is_tail)
                     if left and waits(body[place:]):
                         raise _Unsplittable
-                self._threads |= _assigned(each)
+                self._threads |= assigned(each)
 
     def _collect_structure(self, node: Any, *, in_loop: bool) -> None:
         """Collect the parts of a branch, a loop or a function of the block."""
@@ -255,13 +255,15 @@ def is_uniform(node: Any, scalars: set[ir.Slot]) -> bool:
     return isinstance(node, _UNIFORM) and all(is_uniform(each, scalars) for each in parts(node))
 
 
-def _assigned(node: Any) -> set[ir.Slot]:
-    """Return the variables that a statement may assign."""
+def assigned(node: Any) -> set[ir.Slot]:
+    """Return the variables that a statement, or a list of them, may assign."""
     known = (ir.StoreElement, *_STRUCTURES)
     found: set[ir.Slot] = set()
     for each in walk([node]):
         if isinstance(each, ir.Store):
             found.add(each.slot)
+        elif isinstance(each, ir.Invoke):
+            found.update(each.results)
         elif isinstance(each, ir.Statement) and not isinstance(each, known):
             found |= slots_in(each)
     return found
@@ -281,11 +283,18 @@ def _escapes(node: Any, *, in_loop: bool = False, inlined: bool = False) -> Iter
         yield from _escapes(each, in_loop=in_loop, inlined=inlined)
 
 
+def _goes_on(node: Any) -> bool:
+    """Whether a thread goes on after a node, or waits at a barrier of the block."""
+    if isinstance(node, ir.Call):
+        return node.intrinsic.is_pure
+    if isinstance(node, ir.Invoke):
+        return not node.function.is_ending
+    return type(node).__name__ in _DO_NOT_WAIT
+
+
 def split(program: ir.Program) -> Split | None:
     """Return the regions of a program, or None if its threads have to wait for each other."""
-    if program.has_barrier and any(
-        type(each).__name__ not in _DO_NOT_WAIT for each in walk(program.body)
-    ):
+    if program.has_barrier and not all(map(_goes_on, walk(program.body))):
         return None
     try:
         return Split(program)
