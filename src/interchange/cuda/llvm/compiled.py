@@ -33,6 +33,8 @@ _LEVEL: Final = 2
 """``-O3`` takes longer, for code that is as fast (``tests/bench/kernels_compile.py``)."""
 _LEVEL_OF_COROUTINES: Final = 1
 """Higher levels make the code between two barriers larger, and no faster (as above)."""
+_LEVEL_OF_REGIONS: Final = 1.5
+"""Of loops between barriers: the passes of ``-O1``, but short loops in them are unrolled."""
 
 
 @contextmanager
@@ -52,11 +54,12 @@ def _initialize() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def optimize(module: Any, machine: Any, level: int = 3) -> None:
+def optimize(module: Any, machine: Any, level: float = 3) -> None:
     """Run the passes of ``-O3``, or of another level."""
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options = llvm.create_pipeline_tuning_options(speed_level=int(level))
     options.loop_vectorization = True
-    options.slp_vectorization = options.loop_unrolling = level > 1
+    options.slp_vectorization = level >= _LEVEL
+    options.loop_unrolling = level > 1
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 
@@ -111,7 +114,7 @@ class HostKernel:
     """
 
     _text = ""
-    _level: int = _LEVEL
+    _level: float = _LEVEL
 
     program: Program
 
@@ -161,7 +164,9 @@ class HostKernel:
         if self.program.lines:
             write_take(module)
         self.pieces, self.granules = code.pieces, code.watch and code.watch.granules
-        usual = _LEVEL_OF_COROUTINES if code.is_coroutine else _LEVEL
+        usual: float = _LEVEL_OF_COROUTINES if code.is_coroutine else _LEVEL
+        if self.program.has_barrier and not code.is_coroutine:
+            usual = _LEVEL_OF_REGIONS
         usual = usual if self.program.options.opt else _LEVEL_OF_COROUTINES
         self._level = usual if self._given_level is None else self._given_level
         module.data_layout = self._host.layout
