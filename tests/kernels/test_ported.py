@@ -1,13 +1,16 @@
-"""Programs in the form of numba-cuda give NumPy's results on the CPU.
+"""Programs in the form of numba-cuda give NumPy's results, on the CPU and on the device.
 
 Source: the manual of numba-cuda, for the form of the programs.
 """
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
+import interchange as ix
 from interchange import cuda
 
 from .ported import manual, numerics, scans, tables
@@ -25,6 +28,15 @@ REFUSED = {  # programs of numba-cuda that do not compile here yet, and the rule
     "heat equation": "CPY-NAME-1",
     "median of nine": "CPY-ATTR-1",
 }
+NOT_ON_DEVICE = {"records of particles": "AI-DESCR-1"}  # to_device() takes no records
+
+RACING = {"breadth-first search": "CPY-RACE-1"}  # several threads store the same flag
+
+
+@functools.cache
+def checked(kernel):
+    """Return a kernel that finds races and indices out of bounds."""
+    return cuda.jit(kernel.py_func, debug=True, races=True)
 
 
 def assert_right(program, given, run):
@@ -48,6 +60,41 @@ def test_a_program_is_right_on_the_cpu(name):
 
     def run(arguments):
         program.run(lambda kernel: kernel, *arguments)
+        return arguments
+
+    assert_right(program, program.make(), run)
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
+def test_a_program_is_right_on_the_device(name, cuda_driver):  # noqa: ARG001 - it is loaded
+    """The same launches, of arrays in memory of the device."""
+    program = PROGRAMS[name]
+    if name in NOT_ON_DEVICE:
+        with pytest.raises(ix.InterchangeError, match=NOT_ON_DEVICE[name]):
+            list(map(cuda.to_device, program.make()))
+        return
+
+    def run(arguments):
+        held = [cuda.to_device(x) if isinstance(x, np.ndarray) else x for x in arguments]
+        program.run(lambda kernel: kernel, *held)
+        return [np.asarray(x.to_device("cpu")) if hasattr(x, "to_device") else x for x in held]
+
+    assert_right(program, program.make(), run)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
+def test_a_program_has_no_race(name):
+    """The checks of indices report nothing either; a program that is known to race is reported."""
+    program = PROGRAMS[name]
+    if name in RACING:
+        with pytest.raises(ix.InterchangeError, match=RACING[name]):
+            program.run(checked, *program.make())
+        return
+
+    def run(arguments):
+        program.run(checked, *arguments)
         return arguments
 
     assert_right(program, program.make(), run)
