@@ -145,14 +145,14 @@ class Reader(Expressions):
         return run
 
     def rename(self, name, before, value):
-        """Bind a name to an object that is not a number: a tuple keeps its current values."""
+        """Bind a name to an object that is not a number: tuples and views keep their values."""
         if self.loops and before is not None and before is not value:
             raise Refused("CPY-TYPE-4")
-        is_tuple = type(value.type) is tuple
-        self.names[name] = value._replace(run=lambda env: env[name]) if is_tuple else value
+        is_kept = isinstance(value.type, (tuple, ArrayType))
+        self.names[name] = value._replace(run=lambda env: env[name]) if is_kept else value
 
         def run(env):
-            if is_tuple:
+            if is_kept:
                 env[name] = value.run(env)
 
         return run

@@ -19,7 +19,7 @@ from interchange.cuda.atomics import (
     threadfence_block,
     threadfence_system,
 )
-from interchange.cuda.intrinsics import Intrinsic, syncthreads
+from interchange.cuda.intrinsics import Intrinsic, local, shared, syncthreads
 from interchange.cuda.types import (
     BY_NAME,
     HALVES,
@@ -226,10 +226,10 @@ class Expressions:
         raise Refused("CPY-ATTR-1")
 
     def loaded(self, node, array):
-        """Return an element of an array; a slice is a view, and no number."""
-        if any(isinstance(each, ast.Slice) for each in ast.walk(node.slice)):
-            raise Refused("CPY-TYPE-1")
-        place, type_ = self.place(node, array), array.type.element
+        """Return an element of an array, or a view of a row or a slice."""
+        (place, left), type_ = self.selection(node, array), array.type.element
+        if left:
+            return Term(ArrayType(type_, left), lambda env: array.run(env)[place(env)])
         return Term(type_, lambda env: numbers.from_element(array.run(env)[place(env)], type_))
 
     def read_subscript(self, node):
@@ -263,24 +263,46 @@ class Expressions:
         return Term(owner.type[index], lambda env: owner.run(env)[index])
 
     def place(self, node, array):
-        """Return a function that computes the indices of an element."""
-        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if any(isinstance(each, ast.Slice) for each in nodes):
+        """Return a function that computes the indices of an element that is stored to."""
+        run, ndim = self.selection(node, array)
+        if ndim:
             raise Refused("CPY-INDEX-1")
-        indices = self.numbers(nodes)
-        if len(indices) != array.type.ndim:
-            raise Refused("CPY-INDEX-1")
-        if not all(index.type.is_integer for index in indices):
-            raise Refused("CPY-INDEX-2")
-        axes = range(len(nodes))
-        from_end = {axis for axis in axes if _is_written_below_0(nodes[axis])}
-
-        def run(env):
-            found = [cast(i.run(env), i.type, intp) for i in indices]
-            shape = array.run(env).shape
-            return tuple(found[axis] + shape[axis] * (axis in from_end) for axis in axes)
-
         return run
+
+    def selection(self, node, array):
+        """Return a function that computes indices and slices, and the axes that they leave."""
+        nodes = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        dots = [k for k, each in enumerate(nodes) if getattr(each, "value", None) is Ellipsis]
+        given, ndim = len(nodes) - len(dots), array.type.ndim
+        if len(dots) > 1 or given > ndim:
+            raise Refused("CPY-INDEX-1")
+        at = dots[0] if dots else given
+        nodes[at : at + len(dots)] = [ast.Slice()] * (ndim - given)
+        parts = [self.part(each, array, axis) for axis, each in enumerate(nodes)]
+        left = sum(isinstance(each, ast.Slice) for each in nodes)
+        return lambda env: tuple(part(env) for part in parts), left
+
+    def part(self, node, array, axis):
+        """Return a function that computes the index or the slice of an axis."""
+        if isinstance(node, ast.Slice):
+            bounds = [None if n is None else self.index(n) for n in (node.lower, node.upper)]
+            step = None if node.step is None else self.number(node.step).constant
+            return lambda env: slice(*(n and n(env) for n in bounds), step)
+        index, is_from_end = self.index(node), _is_written_below_0(node)
+        return lambda env: index(env) + array.run(env).shape[axis] * is_from_end
+
+    def index(self, node):
+        """Return a function that computes an index."""
+        number = self.number(node)
+        if not number.type.is_integer:
+            raise Refused("CPY-INDEX-2")
+        return lambda env: cast(number.run(env), number.type, intp)
+
+    def new_array(self, nodes):
+        """Return an array that the kernel creates; a thread alone has it for itself."""
+        shape, dtype = (self.term(each).constant for each in nodes)
+        type_ = ArrayType(dtype, 1, in_c_order=True)
+        return Term(type_, lambda _: np.zeros(shape, dtype.name))
 
     def read_binop(self, node):
         return self.binary(node.op, self.number(node.left), self.number(node.right))
@@ -466,6 +488,8 @@ class Expressions:
             return Term(*reference_warps.called(called, self.numbers(nodes)))
         if isinstance(called, Atomic):
             return self.atomic(called, nodes)
+        if called in {local.array, shared.array}:
+            return self.new_array(nodes)
         if called.reference is None:
             raise Refused("CPY-CALL-1")
         return self.intrinsic(called, self.numbers(nodes))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .drawn import (
     ATOMICS,
     COMPLEX,
+    FLOATS,
     INTEGERS,
     LITERALS,
     MOST_VARIABLES,
@@ -47,7 +48,7 @@ class Statements(Expressions):
         """Add some statements."""
         for _ in range(count):
             ways = [self.assign, self.assign, self.assign, self.store, self.augment, self.unpack]
-            if any(name in self.types for name in self.arrays) and self.one_in(3):
+            if self.named_types() and self.one_in(3):
                 ways.append(self.atomic)
             if self.one_in(6):
                 ways = [self.exception]
@@ -104,7 +105,7 @@ class Statements(Expressions):
 
     def atomic(self, indent):
         """Add an atomic operation, and perhaps an assignment of the old value."""
-        name = self.pick(list(self.arrays))
+        name = self.pick(self.named_types())
         type_, kind = self.types[name], self.arrays[name][0]
         is_wide = type_.endswith(("32", "64")) or "float" in type_
         known = ATOMICS.get(type_, ATOMICS.get(type_[0], ())) if is_wide else ()
@@ -130,6 +131,37 @@ class Statements(Expressions):
         else:
             self.write(indent, f"if {self.truth(2)}:")
             self.write(indent + 1, self.pick(("raise ValueError", 'raise IndexError("text", 1)')))
+
+    def named_types(self):
+        """Return the arrays whose type is known, of global or shared memory."""
+        return [name for name in self.arrays if name in self.types]
+
+    def new_arrays(self):
+        """Add views of the arguments, and arrays that the kernel creates."""
+        for number in range(2, 2 + self.below(4)):
+            add = self.add_view if self.below(3) else self.add_array
+            add(f"u{number}", f"({self.draw('i', 1)} & 1)")
+
+    def add_view(self, name, index):
+        """Add a row, a column or a slice of an argument, with two elements at least."""
+        view = self.pick((
+            f"u9[{index}]", "u9[-2]", f"u9[:, {index}]", "u9[..., 0]", "u1[::-1]",
+            f"u1[{index}:]", "u1[-3:-1]", f"u1[{index} :: 2]", f"u1[: 2 + {index}]",
+            f"u1[{index} - 4 : -{index} - 1]", f"u1[99 : -5 - {index} : -1]",
+        ))  # fmt: skip
+        self.write(1, f"{name} = {view}")
+        self.arrays[name] = self.arrays[view[:2]][0], 1
+        self.types[name] = self.types[view[:2]]
+
+    def add_array(self, name, index):
+        """Add a local or a shared array, whose elements have values."""
+        type_, memory = self.pick((*INTEGERS, *FLOATS)), self.pick(("local", "shared"))
+        self.write(1, f"{name} = cuda.{memory}.array({2 + self.below(2)}, {type_})")
+        self.arrays[name] = "i" if type_ in INTEGERS else "r", 1
+        for place in ("0", "1", "-1", index):
+            self.write(1, f"{name}[{place}] = {self.draw('r', 1)}")
+        if memory == "shared":
+            self.types[name] = type_
 
     def unpack(self, indent):
         """Add an assignment to two names."""
@@ -268,6 +300,7 @@ class Statements(Expressions):
             self.function(takes_array=bool(self.below(2)))
         given = self.parameters()
         self.lines, before = [], self.lines
+        self.new_arrays()
         self.block(1, 2 + self.below(4))
         variables = [n for n in self.names if n[0] in "vyz"][:MOST_VARIABLES]
         results = [f"r{place}" for place in range(len(variables))]
