@@ -140,14 +140,15 @@ class Statements(Expressions):
         """Add views of the arguments, and arrays that the kernel creates."""
         for number in range(2, 2 + self.below(4)):
             add = self.add_view if self.below(3) else self.add_array
-            add(f"u{number}", f"({self.draw('i', 1)} & 1)")
+            add(f"u{number}", f"({self.leaf('i')} & 1)")
 
     def add_view(self, name, index):
         """Add a row, a column or a slice of an argument, with two elements at least."""
         view = self.pick((
             f"u9[{index}]", "u9[-2]", f"u9[:, {index}]", "u9[..., 0]", "u1[::-1]",
             f"u1[{index}:]", "u1[-3:-1]", f"u1[{index} :: 2]", f"u1[: 2 + {index}]",
-            f"u1[{index} - 4 : -{index} - 1]", f"u1[99 : -5 - {index} : -1]",
+            f"u1[int8{index} - 4 : -1]", f"u1[: -1 - int8{index}]",
+            f"u1[99 : -5 - int8{index} : -1]",
         ))  # fmt: skip
         self.write(1, f"{name} = {view}")
         self.arrays[name] = self.arrays[view[:2]][0], 1
@@ -159,7 +160,7 @@ class Statements(Expressions):
         self.write(1, f"{name} = cuda.{memory}.array({2 + self.below(2)}, {type_})")
         self.arrays[name] = "i" if type_ in INTEGERS else "r", 1
         for place in ("0", "1", "-1", index):
-            self.write(1, f"{name}[{place}] = {self.draw('r', 1)}")
+            self.write(1, f"{name}[{place}] = {self.leaf('i', 'r')}")
         if memory == "shared":
             self.types[name] = type_
 
