@@ -9,6 +9,7 @@ import gc
 import json
 import sys
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 
 import interchange as ix
 from interchange import cuda
+from interchange._streams import _cuda_modules as modules
 from interchange._streams.pending import BorrowedWork, PendingWork, WorkOnConsumer
 from interchange.cuda.consumer import OrderedByUser
 
@@ -287,6 +289,30 @@ def test_threads_launch_at_once(emulator):  # noqa: ARG001 - it is loaded
     run_in_threads(threads, launch)
 
     assert found == {number: [201] * COUNT for number in range(threads)}
+
+
+def test_threads_load_a_kernel_once(emulator, monkeypatch):  # noqa: ARG001 - it is loaded
+    """Code that one thread launched is not replaced by that of another, while it may run."""
+    kernel, threads, loads = cuda.jit(add.__wrapped_kernel__), 4, []
+    start, load = threading.Barrier(threads), modules.load_function
+
+    def slowly(*given):
+        loads.append(given)
+        time.sleep(0.05)  # the other threads arrive
+        return load(*given)
+
+    monkeypatch.setattr(modules, "load_function", slowly)
+
+    def launch(_):
+        stream = cuda.stream()
+        x, out = ones(stream=stream), ones(stream=stream)
+        start.wait()
+        kernel[1, COUNT, stream](x, out)
+        assert on_host(out) == [2] * COUNT
+
+    run_in_threads(threads, launch)
+
+    assert len(loads) == 1
 
 
 # ---------------------------------------------------------------- leaks

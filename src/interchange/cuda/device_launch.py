@@ -124,6 +124,7 @@ class DeviceKernel:
         self._code: dict[int, unloading.Code] = {}  # by context
         self._is_captured = False  # whether it may be part of a graph
         self._lock = threading.Lock()
+        self._loading = threading.RLock()
         _kernels.add(self)
 
     def __del__(self, _note: Any = unloading.note_dead) -> None:
@@ -264,12 +265,16 @@ class DeviceKernel:
     # ------------------------------------------------------------ loading
 
     def _load_in(self, driver: CudaDriver, context: int, ordinal: int, call: str) -> _Loaded:
-        """Return the kernel in the current context."""
-        loaded = self._by_context.get(context)
-        if loaded is None:
-            load = self._load_host_code if modules.takes_host_code() else self._load_ptx
-            loaded = self._by_context[context] = load(driver, context, ordinal, call)
-        return loaded
+        """Return the kernel in the current context.
+
+        Loaded once: code that another thread loaded and launched would be freed while it runs.
+        """
+        with self._loading:
+            loaded = self._by_context.get(context)
+            if loaded is None:
+                load = self._load_host_code if modules.takes_host_code() else self._load_ptx
+                loaded = self._by_context[context] = load(driver, context, ordinal, call)
+            return loaded
 
     def _load_ptx(self, driver: CudaDriver, context: int, ordinal: int, call: str) -> _Loaded:
         """Load the code for a GPU."""
@@ -403,6 +408,7 @@ class DeviceKernel:
         self.by_ordinal.clear()
         self._by_context.clear()
         self._code.clear()
+        self._lock, self._loading = threading.Lock(), threading.RLock()  # of a thread that is gone
 
 
 def _forget_all() -> None:
