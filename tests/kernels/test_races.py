@@ -215,7 +215,7 @@ def shared_by_two_blocks(x):
 )  # fmt: skip
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 8), (8, 1), (2, 4)])
 def test_what_is_ordered_is_no_race(function, blocks, threads):
-    """Also: threads that write the same value, as racecheck reports those for information only."""
+    """Also: threads that write the same value, whose order does not change the result."""
     if function is epochs and threads < 8:
         pytest.skip("a thread for each epoch")
     checked(function)[blocks, threads](np.zeros(64, np.int32))
