@@ -503,6 +503,20 @@ def test_programs_with_one_text_have_one_code():
     assert len(known) >= 30
 
 
+@pytest.mark.parametrize("call", [
+    "cuda.popc(x[0])", "cuda.clz(x[0])", "cuda.ffs(x[0])", "cuda.brev(x[0])",
+    "cuda.atomic.add(x, 0, 1)", "cuda.atomic.max(x, 0, 1)", "cuda.laneid",
+    "cuda.shfl_sync(0xFFFFFFFF, x[0], 0)", "cuda.ballot_sync(0xFFFFFFFF, x[0])",
+    "cuda.syncthreads_count(x[0])",
+])  # fmt: skip
+def test_functions_of_threads_have_a_text(call):
+    """Functions of bits, warps, barriers and atomic operations: each has a text of its own."""
+    program = cuda.jit(defined(f"def k(x):\n    x[0] = {call}\n", "k", cuda=cuda)).typed(int32[:])
+    other = cuda.jit(defined("def k(x):\n    x[0] = 0\n", "k", cuda=cuda)).typed(int32[:])
+
+    assert text_of(program) not in {None, text_of(other)}
+
+
 def test_an_unknown_object_has_no_text(count):
     """It is compiled as before, and found by its LLVM IR."""
     program = cuda.jit(grow).typed(float32[::1])

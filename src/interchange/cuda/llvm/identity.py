@@ -78,8 +78,8 @@ class _Text:
             self.words.append(struct.pack("<d", value).hex())
         elif type(value) is complex:
             self.words.append(struct.pack("<2d", value.real, value.imag).hex())
-        elif type(value) is Intrinsic:
-            self.words.append(value.name)
+        elif isinstance(value, Intrinsic):
+            self.words.append(f"{type(value).__name__}.{value.name}")
         else:
             raise _UnknownError
 
