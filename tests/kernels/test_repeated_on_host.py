@@ -17,6 +17,7 @@ import pytest
 import interchange as ix
 from interchange import cuda
 from interchange.cuda import float32, void
+from interchange.cuda.configuration import MOST_DYNAMIC
 
 from .comparing import run_in_threads
 
@@ -183,6 +184,19 @@ def test_shared_memory_and_barriers_have_memory_of_the_launch(again):
 
     assert again(kernel, (1, COUNT), x, out) == 1
     assert out.tolist() == x[::-1].tolist()
+
+
+def test_more_shared_memory_than_a_block_has_is_left_to_python_each_time(again):
+    """The kernel's own array and that of the launch count together."""
+    kernel = learned(reverse, (1, COUNT), ones(), ones())
+    room = MOST_DYNAMIC - 4 * COUNT
+    most, more = (1, COUNT, None, room), (1, COUNT, None, room + 1)
+
+    assert again(kernel, most, ones(), ones()) == 1
+    for _ in range(2):
+        assert again(kernel, more, ones(), ones()) == 0
+        with pytest.raises(ix.ArgumentError, match=r"\[CPY-LAUNCH-2\]"):
+            kernel[more](ones(), ones())
 
 
 def test_a_barrier_that_not_all_threads_reach_is_told_each_time():
