@@ -161,6 +161,28 @@ def test_guards_that_overflow(kernel, low):
     launched(kernel, 1, 1000, np.zeros((1000, 2), np.int8), np.int32(low), np.int32(40))
 
 
+def extremes(x, out, n):
+    """Choices of values, in a uniform condition and of the threads."""
+    held = cuda.shared.array(32, float64)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    kept = 0.0
+    for _ in range(min(n, 3)):
+        held[t] = abs(x[i]) + kept
+        cuda.syncthreads()
+        kept = max(held[t], held[31 - t])
+        cuda.syncthreads()
+    if t < min(n, 30):
+        out[i] = kept
+
+
+@pytest.mark.parametrize("n", [0, 2, 7, 40])
+def test_choices_between_values_do_not_wait(n):
+    """The functions min, max and abs leave a kernel with barriers to loops."""
+    x = np.random.default_rng(n).normal(size=64)
+
+    launched(extremes, 2, 32, x, np.zeros(64), np.int64(n))
+
+
 def test_variables_of_threads_beyond_a_guard_are_kept():
     """What they assign before the guard is read after the barrier."""
 

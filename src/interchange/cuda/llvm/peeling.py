@@ -23,7 +23,7 @@ _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 _NEGATED: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _WITHOUT_EFFECT: Final = (
     ir.Constant, ir.Read, ir.Argument, ir.Cast, ir.Binary, ir.Unary, ir.Element, ir.Extent,
-    ir.Special, ir.Math, ir.Complex, ir.Part, ir.Rounds, ir.ArrayValue, ir.Slot,
+    ir.Special, ir.Math, ir.Choice, ir.Complex, ir.Part, ir.Rounds, ir.ArrayValue, ir.Slot,
 )  # fmt: skip
 _MOST_NODES: Final = 48
 """Of an expression; a longer one is not searched for guards."""

@@ -19,18 +19,17 @@ if TYPE_CHECKING:
 
 _STRUCTURES: Final = (ir.If, ir.Loop, ir.Inlined)
 _UNIFORM: Final = (
-    ir.Constant, ir.Argument, ir.Cast, ir.Binary, ir.Unary, ir.Extent, ir.Math, ir.Complex,
-    ir.Part, ir.Rounds, ir.ArrayValue,
+    ir.Constant, ir.Argument, ir.Cast, ir.Binary, ir.Unary, ir.Extent, ir.Math, ir.Choice,
+    ir.Complex, ir.Part, ir.Rounds, ir.ArrayValue,
 )  # fmt: skip
 """Nodes that are the same for all threads if the nodes below them are."""
 _OF_BLOCKS: Final = frozenset({"blockIdx", "blockDim", "gridDim"})
-_DO_NOT_WAIT: Final = frozenset({
-    "Constant", "Read", "Argument", "Cast", "Binary", "Unary", "Element", "Extent", "Special",
-    "Lane", "Call", "Math", "Complex", "Part", "Rounds", "Store", "StoreElement", "If", "Loop",
-    "Unrolled", "Jump", "Inlined", "Check", "Assert", "Barrier", "Fence", "Atomic",
-    "ArrayValue", "View", "Slot",
-})  # fmt: skip
-"""Names of nodes after which a thread goes on, or waits at a barrier of the block."""
+_DO_NOT_WAIT: Final = (
+    *_UNIFORM, ir.Read, ir.Element, ir.Special, ir.Lane, ir.Atomic, ir.Slot, ir.Store,
+    ir.StoreElement, ir.If, ir.Loop, ir.Unrolled, ir.Jump, ir.Inlined, ir.Check, ir.Assert,
+    ir.Barrier, ir.Fence,
+)  # fmt: skip
+"""Nodes after which a thread goes on, or waits at a barrier of the block."""
 
 
 @dataclass(eq=False)
@@ -278,7 +277,7 @@ def _escapes(node: Any, *, in_loop: bool = False, inlined: bool = False) -> Iter
         return
     if isinstance(node, ir.Inlined):
         in_loop, inlined = False, True
-    in_loop = in_loop or isinstance(node, ir.Loop) or type(node).__name__ == "Unrolled"
+    in_loop = in_loop or isinstance(node, (ir.Loop, ir.Unrolled))
     for each in parts(node):
         yield from _escapes(each, in_loop=in_loop, inlined=inlined)
 
@@ -289,7 +288,7 @@ def _goes_on(node: Any) -> bool:
         return node.intrinsic.is_pure
     if isinstance(node, ir.Invoke):
         return not node.function.is_ending
-    return type(node).__name__ in _DO_NOT_WAIT
+    return isinstance(node, _DO_NOT_WAIT)
 
 
 def split(program: ir.Program) -> Split | None:
