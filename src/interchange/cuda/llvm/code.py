@@ -7,6 +7,7 @@ the width shift all bits out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from llvmlite import ir
@@ -248,26 +249,26 @@ class Code:
         self.statements(node.before_test)
         self.b.cbranch(self.value(node.test), body, done)
         self.b.position_at_end(body)
-        self._loops.append((step, done))
-        self.statements(node.body)
-        self._loops.pop()
-        if not self.b.block.is_terminated:
-            self.b.branch(step)
+        self.write_iteration(node.body, step, done)
         self.b.position_at_end(step)
         self.statements(node.step)
         self.b.branch(test)
         self.b.position_at_end(done)
+
+    def write_iteration(self, body: list[Statement], step: Any, done: Any) -> None:
+        """Generate the statements of a loop that go to a step, or leave it."""
+        self._loops.append((step, done))
+        self.statements(body)
+        self._loops.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(step)
 
     def _write_unrolled(self, node: Unrolled) -> None:
         """Generate the rounds of a loop, one after the other."""
         done = self.function.append_basic_block("done")
         for statements in node.rounds:
             step = self.function.append_basic_block("step")
-            self._loops.append((step, done))
-            self.statements(statements)
-            self._loops.pop()
-            if not self.b.block.is_terminated:
-                self.b.branch(step)
+            self.write_iteration(statements, step, done)
             self.b.position_at_end(step)
         self.b.branch(done)
         self.b.position_at_end(done)
@@ -452,3 +453,27 @@ class Code:
         """Return the result of a function of the target."""
         kinds = [argument.type for argument in arguments]
         return self.b.call(self.declared(name, result, kinds), arguments)
+
+
+class CalledCode(Code):
+    """The part of a function that threads call that all targets share."""
+
+    functions: dict[Function, Any]
+
+    def begin(self, caller: Code, function: Function) -> tuple[list[Any], list[Any]]:
+        """Declare the function; return its parameters for arguments, and for surroundings."""
+        self.checks: bool = caller.checks
+        self._called = function
+        kinds = [each.type for each in caller.surroundings()]
+        declared, count = functions.declare(caller, function, kinds)
+        program = replace(
+            caller.program, name=function.name, arguments=function.arguments, body=function.body,
+            has_barrier=False,
+        )  # fmt: skip
+        Code.__init__(self, program, caller.module, declared)
+        self.functions = caller.functions
+        return list(declared.args[:count]), list(declared.args[count:])
+
+    def leave(self) -> None:
+        """Return that the thread has ended."""
+        functions.return_from(self, self._called, has_ended=True)

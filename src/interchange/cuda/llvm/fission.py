@@ -20,7 +20,7 @@ from interchange.cuda.types import intp
 
 from . import host
 from .code import Code
-from .host import SHARED, HostCode, flat_types, take_arguments
+from .host import SHARED, STATUS, HostCode, counted_loop, flat_types, take_arguments
 from .lanes import LANES, Vector, divided
 from .peeling import Peeler, global_axis, has_no_effect
 from .registers import I8, I32, I64, POINTER, value_type
@@ -221,33 +221,22 @@ class BlockCode(HostCode):
 
     def write(self) -> None:
         """Generate the loop over blocks."""
-        now, last = self._first, self._last
-        counter = self.slots.alloca(I64)
-        self.slots.store(now, counter)
-        test, inside, done = self._blocks("block")
-        self.b.branch(test)
-        self.b.position_at_end(test)
-        now = self.b.load(counter, typ=I64)
-        self.b.cbranch(self.b.icmp_signed("<", now, last), inside, done)
-        self.b.position_at_end(inside)
+        counted_loop(self.b, self.slots, "block", self._first, self._last, self._write_block)
+        self.b.ret_void()
+        self.slots.branch(self.start)
+
+    def _write_block(self, now: Any) -> Any:
+        """Generate a block, or several that are executed together; return their number."""
         x, y, _ = (self.b.zext(extent, I64) for extent in self._extents[3:])
         rest = self.b.udiv(now, x)
         self._origin = [self.b.urem(now, x), self.b.urem(rest, y), self.b.udiv(rest, y)]
-        count: Any = I64(1)
-        if self._is_collapsed:
-            count = self._neighbours(x, now)
-        self._count = count
-        step = self.function.append_basic_block("block.step")
-        self._end = step
+        self._count = self._neighbours(x, now) if self._is_collapsed else I64(1)
+        self._end = self.function.append_basic_block("block.step")
         self.statements(self._split.body)
         if not self.b.block.is_terminated:
-            self.b.branch(step)
-        self.b.position_at_end(step)
-        self.b.store(self.b.add(now, count, flags=["nsw", "nuw"]), counter)
-        self.b.branch(test)
-        self.b.position_at_end(done)
-        self.b.ret_void()
-        self.slots.branch(self.start)
+            self.b.branch(self._end)
+        self.b.position_at_end(self._end)
+        return self._count
 
     def _neighbours(self, x: Any, now: Any) -> Any:
         """Return how many blocks, neighbours along x, are executed together."""
@@ -263,12 +252,6 @@ class BlockCode(HostCode):
         """Return the smaller or the larger of two numbers."""
         return self.call(f"llvm.{name}.i64", I64, [one, other])
 
-    def _blocks(self, name: str) -> tuple[Any, ...]:
-        """Return the blocks of a loop."""
-        return tuple(
-            self.function.append_basic_block(f"{name}.{part}") for part in ("test", "in", "done")
-        )
-
     def loop(
         self,
         first: Any,
@@ -279,20 +262,14 @@ class BlockCode(HostCode):
         step: int = 1,
     ) -> None:
         """Generate a loop over int64."""
-        counter = self.slots.alloca(I64)
-        self.b.store(first, counter)
-        test, inside, done = self._blocks("threads")
-        self.b.branch(test)
-        self.b.position_at_end(test)
-        now = self.b.load(counter, typ=I64)
-        self.b.cbranch(self.b.icmp_signed("<", now, last), inside, done)
-        self.b.position_at_end(inside)
-        body(now)
-        self.b.store(self.b.add(now, I64(step), flags=["nsw", "nuw"]), counter)
-        back = self.b.branch(test)
+
+        def one_round(now: Any) -> Any:
+            body(now)
+            return I64(step)
+
+        back = counted_loop(self.b, self.slots, "threads", first, last, one_round)
         if ids is not None:
             back.set_metadata("llvm.loop", ids)
-        self.b.position_at_end(done)
 
     # ------------------------------------------------------------ regions
 
@@ -455,14 +432,6 @@ class BlockCode(HostCode):
         self._end, self._loops, self._ends = outer, loops, ends
         self.b.group = kept
 
-    def write_iteration(self, body: list[ir.Statement], step: Any, done: Any) -> None:
-        """Generate the statements of a loop that go to a step, or leave it."""
-        self._loops.append((step, done))
-        self.statements(body)
-        self._loops.pop()
-        if not self.b.block.is_terminated:
-            self.b.branch(step)
-
     def _own(self, array: ir.ArrayValue, number: Any) -> Any:
         """Return the address of a local array of a thread."""
         size = -(-array.nbytes // ALIGNMENT) * ALIGNMENT
@@ -564,7 +533,7 @@ class Run:
         self.b: Any = llvm_ir.IRBuilder(function.append_basic_block())
         params, dims, first, last, work = function.args
         arguments = [
-            self.b.load(self._at(params, place, POINTER), typ=kind)
+            self.b.load(self._at(params, place), typ=kind)
             for place, kind in enumerate(flat_types(code.program.arguments))
         ]
         sizes = [
@@ -573,18 +542,14 @@ class Run:
             )
             for k in range(6)
         ]
-        status = self.b.gep(dims, [I32(6)], source_etype=I32)
-        shared = self._at(work, SHARED, POINTER)
+        status = self.b.gep(dims, [I32(STATUS)], source_etype=I32)
+        shared = self._at(work, SHARED)
         self.b.call(code.function, [*arguments, *sizes, first, last, shared, status, work])
         self.b.ret(I32(0))
 
-    def _size(self, dims: Any, place: int) -> Any:
-        """Return a size of a block or the grid."""
-        return self.b.load(self.b.gep(dims, [I32(place)], source_etype=I32), typ=I32)
-
-    def _at(self, pointer: Any, place: int, kind: Any) -> Any:
+    def _at(self, pointer: Any, place: int) -> Any:
         """Return a pointer in an array of them."""
-        return self.b.load(self.b.gep(pointer, [I32(place)], source_etype=POINTER), typ=kind)
+        return self.b.load(self.b.gep(pointer, [I32(place)], source_etype=POINTER), typ=POINTER)
 
 
 def write_blocks(program: ir.Program, module: Any) -> BlockCode | None:
@@ -595,8 +560,7 @@ def write_blocks(program: ir.Program, module: Any) -> BlockCode | None:
     code = BlockCode(program, module, found)
     code.write()
     Run(code, module)
-    size = llvm_ir.Function(module, llvm_ir.FunctionType(I64, []), "frame_size")
-    llvm_ir.IRBuilder(size.append_basic_block()).ret(I64(0))
+    host.write_frame_size(code, module)
     return code
 
 

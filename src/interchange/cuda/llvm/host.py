@@ -9,7 +9,6 @@ that the caller provides: `frame_size` returns the size of one.
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import llvmlite.binding as llvm
@@ -18,8 +17,8 @@ from llvmlite import ir
 from interchange.cuda.cooperative import RESUMES, SUSPENDED
 from interchange.cuda.types import ArrayType, float64
 
-from . import debugging, fastmath, functions, printing, warps
-from .code import Code
+from . import debugging, fastmath, printing, warps
+from .code import CalledCode, Code
 from .mathematics import INEXACT, LONG_DOUBLE, by_long_double
 from .races import Watch
 from .registers import I1, I8, I32, I64, POINTER, from_memory, memory_type
@@ -338,31 +337,17 @@ class HostCode(Code):
         return b.add(b.mul(b.add(b.mul(z, high), y), wide), x)
 
 
-class HostFunction(HostCode):
+class HostFunction(CalledCode, HostCode):
     """A function that threads call."""
 
-    functions: dict[Function, Any]
     pieces: list[Piece]
 
     def __init__(self, caller: HostCode, function: Function) -> None:
-        self.checks: bool = caller.checks
+        arguments, surroundings = self.begin(caller, function)
         self.is_coroutine: bool = False
-        self._called = function
-        kinds = [each.type for each in caller.surroundings()]
-        declared, count = functions.declare(caller, function, kinds)
-        program = replace(
-            caller.program, name=function.name, arguments=function.arguments, body=function.body,
-            has_barrier=False,
-        )  # fmt: skip
-        Code.__init__(self, program, caller.module, declared)
-        self.functions, self.pieces, self._outside = caller.functions, caller.pieces, {}
-        self._specials = declared.args[count:-3]
-        self._shared, self._status, self._work = declared.args[-3:]
-        take_arguments(self, list(declared.args[:count]))
-
-    def leave(self) -> None:
-        """Return that the thread has ended."""
-        functions.return_from(self, self._called, has_ended=True)
+        self.pieces, self._outside = caller.pieces, {}
+        *self._specials, self._shared, self._status, self._work = surroundings
+        take_arguments(self, arguments)
 
 
 class Blocks:
@@ -421,20 +406,11 @@ class Blocks:
 
     def _loop(self, name: str, first: Any, last: Any, body: Callable[[Any], None]) -> None:
         """Generate a loop over int64 from first to last."""
-        counter = self.entry.alloca(I64, name=name)
-        self.b.store(first, counter)
-        test, inside, done = (
-            self.function.append_basic_block(f"{name}.{part}") for part in ("test", "in", "done")
-        )
-        self.b.branch(test)
-        self.b.position_at_end(test)
-        now = self.b.load(counter, typ=I64)
-        self.b.cbranch(self.b.icmp_signed("<", now, last), inside, done)
-        self.b.position_at_end(inside)
-        body(now)
-        self.b.store(self.b.add(now, I64(1), flags=["nsw", "nuw"]), counter)
-        self.b.branch(test)
-        self.b.position_at_end(done)
+
+        def one_round(now: Any) -> None:
+            body(now)
+
+        counted_loop(self.b, self.entry, name, first, last, one_round)
 
     def _one_block(self, linear: Any) -> None:
         """Generate one block."""
@@ -591,11 +567,35 @@ class Blocks:
         return self.b.gep(self.handles, [number], source_etype=POINTER)
 
 
+def counted_loop(
+    b: Any, slots: Any, name: str, first: Any, last: Any, body: Callable[[Any], Any]
+) -> Any:
+    """Generate a loop over int64; return the branch back to its test.
+
+    `slots` is the builder of variables; `body` returns what is added to the counter, None for 1.
+    """
+    counter = slots.alloca(I64, name=name)
+    b.store(first, counter)
+    test, inside, done = (
+        b.function.append_basic_block(f"{name}.{part}") for part in ("test", "in", "done")
+    )
+    b.branch(test)
+    b.position_at_end(test)
+    now = b.load(counter, typ=I64)
+    b.cbranch(b.icmp_signed("<", now, last), inside, done)
+    b.position_at_end(inside)
+    step = body(now)
+    b.store(b.add(now, I64(1) if step is None else step, flags=["nsw", "nuw"]), counter)
+    back = b.branch(test)
+    b.position_at_end(done)
+    return back
+
+
 def write_frame_size(code: HostCode, module: ir.Module) -> None:
     """Generate the function that returns the size of a thread's frame [bytes]."""
     function = ir.Function(module, ir.FunctionType(I64, []), "frame_size")
     b = ir.IRBuilder(function.append_basic_block())
-    if not code.program.has_barrier:
+    if not code.is_coroutine:
         b.ret(I64(0))
         return
     zeros = [ir.Constant(each.type, None) for each in code.function.args]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +16,8 @@ from llvmlite import ir
 
 from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
-from . import cache, debugging, fastmath, functions, printing, warps_ptx
-from .code import Code
+from . import cache, debugging, fastmath, printing, warps_ptx
+from .code import CalledCode, Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
 from .ptxas import widen
@@ -193,28 +192,14 @@ class PtxCode(Code):
         debugging.fail(self, self._status, place)
 
 
-class PtxFunction(PtxCode):
+class PtxFunction(CalledCode, PtxCode):
     """A function that threads call."""
 
-    functions: dict[Function, Any]
-
     def __init__(self, caller: PtxCode, function: Function) -> None:
-        self.checks: bool = caller.checks
-        self._called = function
-        kinds = [each.type for each in caller.surroundings()]
-        declared, count = functions.declare(caller, function, kinds)
-        program = replace(
-            caller.program, name=function.name, arguments=function.arguments, body=function.body,
-            has_barrier=False,
-        )  # fmt: skip
-        Code.__init__(self, program, caller.module, declared)
-        self.functions, self._shared = caller.functions, caller._shared
-        take_arguments(self, list(declared.args[:count]))
-        self._status = declared.args[-1] if self.checks else None
-
-    def leave(self) -> None:
-        """Return that the thread has ended."""
-        functions.return_from(self, self._called, has_ended=True)
+        arguments, surroundings = self.begin(caller, function)
+        self._shared = caller._shared
+        take_arguments(self, arguments)
+        self._status = surroundings[-1] if self.checks else None
 
 
 def entry_name(program: Program) -> str:
