@@ -14,6 +14,7 @@ from interchange._types.errors import ArgumentError, ReadOnlyError, show
 
 from . import transfers
 from .copy_into import copy_into
+from .operators import check_writable
 
 
 def copy_to_host(array: Any, ary: Any, stream: Any, call: str) -> Any:
@@ -32,8 +33,7 @@ def copy_to_host(array: Any, ary: Any, stream: Any, call: str) -> Any:
 
 def copy_to_device(array: Any, ary: Any, stream: Any, call: str) -> None:
     """Copy the elements of another array into an Array."""
-    if array.readonly is not False:
-        raise ReadOnlyError(call, "the Array is read-only", "DLP-RO-3", "use a writable one")
+    check_writable(array, call)
     source = _taken(ary, type(array), call)
     _check_alike(source, array, call)
     copy_into(array, source, _stream_of(array, stream), call)

@@ -107,6 +107,12 @@ class _Work:
         self.address = ctypes.addressof(self._places)
 
 
+def _workers_for(kernel: HostKernel, blocks: int, threads: int) -> int:
+    """Return how many threads run the blocks: one, if they are few or races are found."""
+    is_small = blocks * threads <= _FEW_THREADS or kernel.granules is not None
+    return 1 if is_small else min(_pool.count, blocks)
+
+
 def run(
     kernel: HostKernel,
     configuration: Configuration,
@@ -122,8 +128,7 @@ def run(
     if kernel.program.has_grid_barrier:
         return _run_together(kernel, configuration, packed, outside or {}, between)
     blocks, threads = prod(configuration.grid), prod(configuration.block)
-    is_small = blocks * threads <= _FEW_THREADS or kernel.granules is not None
-    workers = 1 if is_small else min(_pool.count, blocks)
+    workers = _workers_for(kernel, blocks, threads)
     reports = [(ctypes.c_int32 * WORDS)() for _ in range(workers)]
     count = min(blocks, workers * _SHARES) if workers > 1 else 1
     shares = iter(range(count))  # taken by the worker that is free, one at a time
@@ -160,8 +165,7 @@ def _run_together(
     The memory of all blocks is kept until the end.
     """
     blocks, threads = prod(configuration.grid), prod(configuration.block)
-    is_small = blocks * threads <= _FEW_THREADS or kernel.granules is not None
-    workers = 1 if is_small else min(_pool.count, blocks)
+    workers = _workers_for(kernel, blocks, threads)
     shared_bytes, words = configuration.shared_bytes, ctypes.c_int32 * WORDS
     size = sum(block + thread * threads for block, thread in pieces_of(kernel)) + shared_bytes
     if size * blocks > _MOST_TOGETHER:

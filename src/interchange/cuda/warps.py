@@ -26,7 +26,6 @@ warpsize: Final = 32
 FULL_MASK: Final = 0xFFFF_FFFF
 WIDTHS: Final = (1, 2, 4, 8, 16, 32)
 """Numbers of lanes in the groups of a shuffle."""
-MOST_MATCHED: Final = 64  # [bits]
 _NAMED: Final = "a mask names lanes of the warp that have ended, or that the block does not have"
 _LEFT_OUT: Final = "a mask does not name the lane that passes it"
 _STUCK: Final = "lanes of a warp wait for others, which wait elsewhere"
