@@ -57,23 +57,23 @@ def assert_assembled(programs, folder, architectures=ARCHITECTURES):
             assert size > 0
 
 
-def unlinked_ptx(kernel, *types, architecture="sm_75"):
+def unlinked_ptx(kernel, *types, architecture="sm_75", checks=False):
     """Return the PTX of a kernel with calls of external math functions."""
     program = kernel.typed(*types)
     with locked():
-        module = llvm.parse_assembly(str(ptx_module(program)))
+        module = llvm.parse_assembly(str(ptx_module(program, checks=checks)))
         machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=architecture, opt=3)
         optimize(module, machine)
         return machine.emit_assembly(module)
 
 
-def any_ptx(kernel, *types, architecture="sm_75"):
+def any_ptx(kernel, *types, architecture="sm_75", checks=False):
     """Return the PTX of a kernel, linked with libdevice if it is installed."""
     program = kernel.typed(*types)
     try:
-        return to_ptx(program, architecture)
+        return to_ptx(program, architecture, checks=checks)
     except ArgumentError:
-        return unlinked_ptx(kernel, *types, architecture=architecture)
+        return unlinked_ptx(kernel, *types, architecture=architecture, checks=checks)
 
 
 class InterpretedKernel:

@@ -247,10 +247,11 @@ class Expressions(Context):
             folded = numbers.folded(name, left, right)
             if folded is not None:
                 return self.constant(node, folded)
+        exponent = numbers.exponent(right)
         left, right = self.agreed([left, right])
         typed = self.typed(node, typed_binary, name, left.type, right.type)
         if name == "**":
-            return numbers.power(self, node, left, right, typed.result)
+            return numbers.power(self, node, left, right, typed.result, exponent)
         left, right = self.cast(left, typed.operands), self.cast(right, typed.operands)
         if name == "//" and typed.operands.kind != "float":
             done: ir.Expression = ir.Binary(typed.operands, name, left, right)
