@@ -27,7 +27,6 @@ PROGRAMS = {
 }
 
 REFUSED = {  # programs of numba-cuda that do not compile here yet, and the rule that they meet
-    "grid stride with a default": "CPY-ARG-1",
     "heat equation": "CPY-NAME-1",
     "median of nine": "CPY-ATTR-1",
 }
