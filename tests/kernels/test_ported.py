@@ -28,7 +28,6 @@ PROGRAMS = {
 
 REFUSED = {  # programs of numba-cuda that do not compile here yet, and the rule that they meet
     "heat equation": "CPY-NAME-1",
-    "median of nine": "CPY-ATTR-1",
 }
 NOT_ON_DEVICE = {"records of particles": "AI-DESCR-1"}  # to_device() takes no records
 
