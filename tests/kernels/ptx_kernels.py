@@ -5,6 +5,7 @@ Source: PTX ISA 8.8; CUDA, "libdevice User's Guide"; CUDA Binary Utilities (ptxa
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,9 @@ class InterpretedKernel:
         return lambda *arguments: self._run(grid, block, dynamic, arguments)
 
     def _run(self, grid, block, dynamic, arguments):
+        bound = inspect.signature(self.kernel.py_func).bind(*arguments)
+        bound.apply_defaults()
+        arguments = bound.args
         types = tuple(self._type_of(each) for each in arguments)
         if types not in self._machines:
             program = self.kernel.typed(*types)
