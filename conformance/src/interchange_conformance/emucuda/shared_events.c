@@ -1,7 +1,8 @@
 /* Shared events: each record is a ticket in the segment of the process that made the event.
  *
  * The process that records says when its stream has come that far. Others wait for it on a worker of
- * theirs, and look from time to time whether that process is alive: nobody waits for the dead.
+ * theirs, and look from time to time whether that process is alive: no stream waits for one that
+ * was killed.
  */
 #include "shared_events.h"
 
