@@ -41,11 +41,48 @@ cdef extern from "interchange/interchange.h" nogil:
         void *stream
         const void *self  # private; NULL in a view that is not filled
 
-    # a void * here is a PyObject *: pass <void *>x
+    uint32_t INTERCHANGE_REQUEST_VERSION
+    int INTERCHANGE_STREAM_NONE
+    int INTERCHANGE_STREAM_HANDLE
+    int INTERCHANGE_STREAM_UNORDERED
+    int INTERCHANGE_STREAM_LEGACY
+    int INTERCHANGE_STREAM_PER_THREAD
+    int INTERCHANGE_STREAM_DEFAULT
+
+    uint32_t INTERCHANGE_REQUEST_WRITABLE
+    uint32_t INTERCHANGE_REQUEST_COPY_ALLOWED
+    uint32_t INTERCHANGE_REQUEST_NOT_NULL
+    int INTERCHANGE_DEVICE_ANY
+
+    ctypedef struct InterchangeDType:
+        uint8_t code
+        uint8_t bits
+        uint16_t lanes
+
+    ctypedef struct InterchangeStream:
+        int32_t kind
+        void *handle
+
+    ctypedef struct InterchangeRequest:
+        size_t struct_size  # [bytes]
+        uint32_t version
+        uint32_t flags
+        const char *name
+        InterchangeStream stream
+        int32_t device_type
+        int32_t device_id
+        int32_t order
+        uint32_t alignment  # [bytes]
+        int32_t min_ndim
+        int32_t max_ndim
+        const InterchangeDType *dtypes
+        size_t dtype_count
+
+    # a `void *` of the header that is a `PyObject *` is an `object` here
     ctypedef struct InterchangeAPI:
         uint32_t abi_version
         size_t struct_size
-        int (*array_get_handle)(void *, InterchangeArrayHandle *) except -1
+        int (*array_get_handle)(object, InterchangeArrayHandle *) except -1
         int (*array_get_data_ptr)(InterchangeArrayHandle, void **) except -1
         int (*array_get_ndim)(InterchangeArrayHandle, int64_t *) except -1
         int (*array_get_shape)(InterchangeArrayHandle, int64_t **) except -1
@@ -56,8 +93,10 @@ cdef extern from "interchange/interchange.h" nogil:
         int (*array_get_strides_in_bytes)(InterchangeArrayHandle, int64_t **) except -1
         int (*array_get_itemsize)(InterchangeArrayHandle, int *) except -1
         int (*array_get_readonly)(InterchangeArrayHandle, int *) except -1
-        int (*view)(void *, InterchangeView *) except -1
+        int (*view)(object, InterchangeView *) except -1
         int (*view_release)(InterchangeView *) except -1
+        int (*view_with)(object, const InterchangeRequest *, InterchangeView *) except -1
+        int (*view_done)(InterchangeView *, void *) except -1
 
 
 cdef extern from "interchange/interchange.h":
@@ -69,3 +108,21 @@ cdef inline void interchange_view_init(InterchangeView *view) noexcept:
     view.struct_size = sizeof(InterchangeView)
     view.version = INTERCHANGE_VIEW_VERSION
     view.self = NULL
+
+
+cdef inline void interchange_request_init(InterchangeRequest *request) noexcept:
+    """Set a request up, which demands nothing: what INTERCHANGE_REQUEST_INIT does in C."""
+    request.struct_size = sizeof(InterchangeRequest)
+    request.version = INTERCHANGE_REQUEST_VERSION
+    request.flags = 0
+    request.name = NULL
+    request.stream.kind = INTERCHANGE_STREAM_NONE
+    request.stream.handle = NULL
+    request.device_type = INTERCHANGE_DEVICE_ANY
+    request.device_id = -1
+    request.order = 0
+    request.alignment = 0
+    request.min_ndim = 0
+    request.max_ndim = 64
+    request.dtypes = NULL
+    request.dtype_count = 0

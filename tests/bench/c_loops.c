@@ -167,6 +167,33 @@ static PyObject *views(PyObject *module, PyObject *args)
             return NULL;
     Py_RETURN_NONE;
 }
+
+/* views_with(object, count): interchange_view_with() a request, and its release. */
+static PyObject *views_with(PyObject *module, PyObject *args)
+{
+    static const InterchangeDType accepted[] = {{2, 32, 1}, {2, 64, 1}};
+    PyObject *object;
+    Py_ssize_t count;
+    const InterchangeAPI *api;
+    InterchangeView view = INTERCHANGE_VIEW_INIT;
+    InterchangeRequest request = INTERCHANGE_REQUEST_INIT;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "On", &object, &count))
+        return NULL;
+    api = interchange_import();
+    if (api == NULL)
+        return NULL;
+    request.name = "object";
+    request.device_type = 1;
+    request.order = 'C';
+    request.dtypes = accepted;
+    request.dtype_count = sizeof accepted / sizeof *accepted;
+    for (; count > 0; count--)
+        if (api->view_with(object, &request, &view) || api->view_release(&view))
+            return NULL;
+    Py_RETURN_NONE;
+}
 #endif
 
 #if HAS_VALGRIND
@@ -201,6 +228,7 @@ static PyMethodDef functions[] = {
 #if HAS_HEADER
     {"getters", getters, METH_VARARGS, NULL},
     {"views", views, METH_VARARGS, NULL},
+    {"views_with", views_with, METH_VARARGS, NULL},
 #endif
 #if HAS_VALGRIND
     {"start_counting", start_counting, METH_NOARGS, NULL},

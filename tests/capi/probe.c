@@ -83,6 +83,7 @@ static PyObject *mistaken_getter(PyObject *module, PyObject *args)
 static PyObject *mistake(PyObject *module, PyObject *args)
 {
     InterchangeView view = INTERCHANGE_VIEW_INIT, copy, before;
+    InterchangeRequest request = INTERCHANGE_REQUEST_INIT;
     InterchangeArrayHandle handle;
     const char *name;
     PyObject *x, *words;
@@ -96,6 +97,25 @@ static PyObject *mistake(PyObject *module, PyObject *args)
     MISTAKE("view of NULL", api->view(NULL, &view));
     MISTAKE("view into NULL", api->view(x, NULL));
     MISTAKE("view of no array", api->view(Py_None, &view));
+    MISTAKE("request of NULL", api->view_with(x, NULL, &view));
+    MISTAKE("request for NULL", api->view_with(NULL, &request, &view));
+    MISTAKE("request into NULL", api->view_with(x, &request, NULL));
+    MISTAKE("done of NULL", api->view_done(NULL, NULL));
+    MISTAKE("done of a view never filled", api->view_done(&view, NULL));
+    if (!strcmp(name, "request of zeros")) {
+        memset(&request, 0, sizeof request);
+        return said(api->view_with(x, &request, &view));
+    }
+    if (!strcmp(name, "request of garbage")) {
+        memset(&request, 0xA5, sizeof request);
+        return said(api->view_with(x, &request, &view));
+    }
+    if (!strcmp(name, "request of garbage that was set up")) {
+        memset(&request, 0xA5, sizeof request);
+        request.struct_size = sizeof request;
+        request.version = INTERCHANGE_REQUEST_VERSION;
+        return said(api->view_with(x, &request, &view));
+    }
     MISTAKE("release of NULL", api->view_release(NULL));
     MISTAKE("release of a view never filled", api->view_release(&view));
     if (!strcmp(name, "release of a struct of zeros")) {
@@ -140,6 +160,15 @@ static PyObject *mistake(PyObject *module, PyObject *args)
         words = said(api->view(x, &view));
         return api->view_release(&view) == 0 ? words : NULL;
     }
+    if (!strcmp(name, "request for a view that is filled")) {
+        words = said(api->view_with(x, &request, &view));
+        return api->view_release(&view) == 0 ? words : NULL;
+    }
+    if (!strcmp(name, "done of a copy")) {
+        copy = view;
+        words = said(api->view_done(&copy, NULL));
+        return api->view_release(&view) == 0 ? words : NULL;
+    }
     if (!strcmp(name, "release of a copy")) {
         copy = view;
         words = said(api->view_release(&copy));
@@ -171,6 +200,17 @@ static int view_once(PyObject *x)
     InterchangeView view = INTERCHANGE_VIEW_INIT;
 
     return api->view(x, &view) || api->view_release(&view);
+}
+
+/* A view that meets demands, and is released. */
+static int view_with_once(PyObject *x)
+{
+    InterchangeView view = INTERCHANGE_VIEW_INIT;
+    InterchangeRequest request = INTERCHANGE_REQUEST_INIT;
+
+    request.order = 'A';
+    request.name = "x";
+    return api->view_with(x, &request, &view) || api->view_release(&view);
 }
 
 /* A view that is refused, and a release that is refused. */
@@ -213,11 +253,13 @@ static int get_once(PyObject *x)
     }
 
 REPEATED(views, view_once)
+REPEATED(views_with, view_with_once)
 REPEATED(refusals, refuse_once)
 REPEATED(handles, get_once)
 
 static PyMethodDef functions[] = {
     {"getter", mistaken_getter, METH_VARARGS, NULL},     {"mistake", mistake, METH_VARARGS, NULL},
+    {"views_with", views_with, METH_VARARGS, NULL},
     {"views", views, METH_VARARGS, NULL},       {"refusals", refusals, METH_VARARGS, NULL},
     {"handles", handles, METH_VARARGS, NULL},   {NULL, NULL, 0, NULL},
 };

@@ -45,6 +45,7 @@ def measure():
 
 def work(count):
     probe.views(x, count)
+    probe.views_with(x, count)
     if type(x) is ix.Array:
         probe.handles(x, count)
 

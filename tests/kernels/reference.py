@@ -21,8 +21,8 @@ from .reference_numbers import Refused, cast, generic
 class Reader(Expressions):
     """Reads one function with typed parameters; `run` executes it."""
 
-    def __init__(self, tree, scope, meanings, callers=(), *, debug=False):
-        self.scope, self.callers, self.debug = scope, (*callers, tree.name), debug
+    def __init__(self, tree, scope, meanings, callers=()):
+        self.scope, self.callers = scope, (*callers, tree.name)
         self.names = dict(meanings)  # name -> type of a number, or term of another object
         self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_set(n)}
         self.loops = 0
@@ -340,15 +340,8 @@ class Reader(Expressions):
         return lambda _env: "continue"
 
     def do_assert(self, node):
-        before = dict(self.names)
-        test = self.truth(node.test)
-        self.names = before
-
-        def run(env):
-            if self.debug and not test.run(dict(env)):
-                raise Ended
-
-        return run
+        self.truth(node.test)  # computed in debug mode only
+        return self.do_pass(node)
 
     def do_raise(self, _):
         def run(_):
@@ -407,8 +400,8 @@ class Function:
         self.tree = tree
 
 
-def read(text, name, types, scope, *, debug=False):
-    """Return the reader of a kernel's source for argument types; in debug mode `assert` is run.
+def read(text, name, types, scope):
+    """Return the reader of a kernel's source for argument types.
 
     Raises
     ------
@@ -424,7 +417,7 @@ def read(text, name, types, scope, *, debug=False):
         else type_
         for each, type_ in zip(names, types, strict=True)
     }
-    return Reader(tree, {**scope, **trees}, meanings, debug=debug)
+    return Reader(tree, {**scope, **trees}, meanings)
 
 
 def run(reader, names, types, arguments):

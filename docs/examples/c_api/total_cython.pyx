@@ -34,7 +34,7 @@ def total(x):
     cdef InterchangeView view
     cdef double found
     interchange_view_init(&view)
-    api.view(<void *>x, &view)
+    api.view(x, &view)
     try:
         if (view.device_type, view.dtype_code, view.dtype_bits, view.dtype_lanes) != (1, 2, 64, 1):
             raise TypeError("total() takes doubles in memory of the host")

@@ -11,6 +11,7 @@ from ctypes import (
     POINTER,
     Structure,
     byref,
+    c_char_p,
     c_int,
     c_int32,
     c_int64,
@@ -29,6 +30,8 @@ from interchange.abi import capsules
 NAME = b"interchange._C_API"
 VERSION = 1
 READ_ONLY, UNKNOWN, IS_COPIED, PADDED, UNALIGNED = 1, 2, 4, 8, 16
+WRITABLE, COPY_ALLOWED, NOT_NULL = 1, 2, 4  # flags of a request
+STREAMS = ("none", "handle", "unordered", "legacy", "per-thread", "default")  # their kinds
 
 
 class View(Structure):
@@ -57,6 +60,38 @@ class View(Structure):
     )
 
 
+class Stream(Structure):
+    """``InterchangeStream``."""
+
+    _fields_ = (("kind", c_int32), ("handle", c_void_p))
+
+
+class DType(Structure):
+    """``InterchangeDType``."""
+
+    _fields_ = (("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16))
+
+
+class Request(Structure):
+    """``InterchangeRequest``."""
+
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("version", c_uint32),
+        ("flags", c_uint32),
+        ("name", c_char_p),
+        ("stream", Stream),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("order", c_int32),
+        ("alignment", c_uint32),
+        ("min_ndim", c_int32),
+        ("max_ndim", c_int32),
+        ("dtypes", POINTER(DType)),
+        ("dtype_count", c_size_t),
+    )
+
+
 _INT = POINTER(c_int)
 _INT64S = POINTER(POINTER(c_int64))
 FUNCTIONS = (
@@ -73,6 +108,8 @@ FUNCTIONS = (
     ("array_get_readonly", (c_void_p, _INT)),
     ("view", (py_object, POINTER(View))),
     ("view_release", (POINTER(View),)),
+    ("view_with", (py_object, POINTER(Request), POINTER(View))),
+    ("view_done", (POINTER(View), c_void_p)),
 )
 """The order is that of the table."""
 
@@ -85,6 +122,16 @@ class Table(Structure):
         ("struct_size", c_size_t),
         *((name, c_void_p) for name, _ in FUNCTIONS),
     )
+
+
+STRUCTS = {
+    "InterchangeView": View,
+    "InterchangeStream": Stream,
+    "InterchangeDType": DType,
+    "InterchangeRequest": Request,
+    "InterchangeAPI": Table,
+}
+"""The order is that of the list of the ABI."""
 
 
 def table():
@@ -110,24 +157,53 @@ def fill(x, view=None):
     return view
 
 
+def request(*, dtypes=(), stream=None, name=None, order="", **fields):
+    """Return a request; `stream` is a handle, or a name of ``STREAMS``."""
+    found = Request(ctypes.sizeof(Request), 1, device_id=-1, max_ndim=64)
+    found.name = None if name is None else name.encode()
+    if stream is not None:
+        named = stream in STREAMS
+        found.stream.kind = STREAMS.index(stream) if named else 1
+        found.stream.handle = 0 if named else stream
+    found.order = ord(order) if order else 0
+    if dtypes:
+        found.dtypes = (DType * len(dtypes))(*(DType(*one) for one in dtypes))
+        found.dtype_count = len(dtypes)
+    for field, value in fields.items():
+        setattr(found, field, value)
+    return found
+
+
+def fill_with(x, view=None, **demands):
+    """Return a view that meets demands, which the caller releases."""
+    view = empty_view() if view is None else view
+    assert function("view_with")(x, byref(request(**demands)), byref(view)) == 0
+    return view
+
+
+def done(view, stream):
+    """Hand the memory of a view back, after the work on a stream."""
+    assert function("view_done")(byref(view), stream) == 0
+
+
 def release(view):
     """Release a view."""
     assert function("view_release")(byref(view)) == 0
 
 
 @contextlib.contextmanager
-def viewed(x):
-    """Give a view, and release it."""
-    view = fill(x)
+def viewed(x, **demands):
+    """Give a view that meets demands, and release it."""
+    view = fill_with(x, **demands) if demands else fill(x)
     try:
         yield view
     finally:
         release(view)
 
 
-def fields(x):
+def fields(x, **demands):
     """Return the fields of an object's view, by the names of Array's attributes."""
-    with viewed(x) as view:
+    with viewed(x, **demands) as view:
         return {
             "ptr": view.data or 0,
             "shape": tuple(view.shape[: view.ndim]),

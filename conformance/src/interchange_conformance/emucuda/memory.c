@@ -1,7 +1,6 @@
 /* Memory that exists from the call on: device, pitched, managed, pinned and registered memory. */
 #include "calls.h"
 #include "detector.h"
-#include "imports.h"
 
 #include <stdlib.h>
 
@@ -70,10 +69,6 @@ static void end(struct allocation *a, const char *name)
 {
     struct actor host = host_actor(name);
     detect_freed(&host, a);
-    if (a->import) {
-        import_close(a);
-        return;
-    }
     allocation_poison(a);
     allocation_retire(a);
 }
@@ -95,7 +90,7 @@ void allocations_end(struct context *context)
 
 /* cuMemFree "may perform implicit synchronization", and here it does, as programs expect. There is
  * none for memory of a pool, which must not be in use. */
-void free_now(struct allocation *a, const char *name)
+static void free_now(struct allocation *a, const char *name)
 {
     a->life = FREEING; /* another thread may free it, too, while the lock is released */
     if (a->context)
@@ -116,7 +111,6 @@ API cuMemFree_v2(CUdeviceptr start)
     REQUIRE(a && a->start == start, CUDA_ERROR_INVALID_VALUE);
     bool host = a->memory == MEMORY_PINNED || a->memory == MEMORY_REGISTERED;
     REQUIRE(a->pool || !host, CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(a->pool || !a->import, CUDA_ERROR_INVALID_VALUE);
     free_now(a, "cuMemFree");
     return CUDA_SUCCESS;
 }

@@ -14,6 +14,7 @@
 /* A driver whose functions are called; immutable. */
 typedef struct {
     PyObject *driver, *capsule;
+    PyObject *ready, *targets; /* dicts of the driver: streams that it has ordered before */
     CudaCalls *calls; /* of the capsule */
     long device_count;
 #ifndef Py_GIL_DISABLED
@@ -50,22 +51,40 @@ static void drop_driver(InUse *used)
     if (used != NULL && --used->holders == 0) {
         Py_DECREF(used->driver);
         Py_DECREF(used->capsule);
+        Py_XDECREF(used->ready);
+        Py_XDECREF(used->targets);
         PyMem_Free(used);
     }
 #endif
 }
 
-/* Ask the driver about an address; -1 where there is no driver. */
-static int ask_driver(const InUse *used, int64_t ptr, Place *out)
+/* Whether it is still the driver of CUDA. */
+static int is_in_use(const InUse *used)
 {
     PyObject *found = used == NULL ? NULL : dict_item(drivers, n_cuda);
     int is_used = found != NULL && found == used->driver;
 
     drop_item(found);
-    if (!is_used) {
+    if (!is_used)
         PyErr_Clear();
+    return is_used;
+}
+
+int order_by_driver(void *producer, void *consumer)
+{
+    InUse *used = hold_driver();
+    int is_done = is_in_use(used) && used->ready != NULL && used->targets != NULL &&
+                  order_known(used->calls, used->ready, used->targets, producer, consumer);
+
+    drop_driver(used);
+    return is_done;
+}
+
+/* Ask the driver about an address; -1 where there is no driver. */
+static int ask_driver(const InUse *used, int64_t ptr, Place *out)
+{
+    if (!is_in_use(used))
         return -1;
-    }
     find_place(used->calls, (uint64_t)ptr, out);
     return 0;
 }
@@ -289,6 +308,10 @@ static PyObject *use_driver(PyObject *module, PyObject *args)
     fresh->driver = Py_NewRef(object);
     fresh->capsule = Py_NewRef(capsule);
     fresh->calls = found;
+    fresh->ready = PyObject_GetAttrString(object, "_ready");
+    fresh->targets = PyObject_GetAttrString(object, "_targets");
+    if (fresh->ready == NULL || fresh->targets == NULL)
+        PyErr_Clear(); /* Python orders all streams */
     fresh->device_count = count;
 #ifndef Py_GIL_DISABLED
     fresh->holders = 1;

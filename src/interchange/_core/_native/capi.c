@@ -6,6 +6,7 @@
 
 #include "elements.h"
 #include "errors.h"
+#include "requests.h"
 #include "spec.h"
 #include "view.h"
 
@@ -196,6 +197,8 @@ static const InterchangeAPI functions = {
     .array_get_readonly = interchange_array_get_readonly,
     .view = interchange_view,
     .view_release = interchange_view_release,
+    .view_with = interchange_view_with,
+    .view_done = interchange_view_done,
 };
 
 int add_c_api(PyObject *module)

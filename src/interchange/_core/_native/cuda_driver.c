@@ -7,6 +7,15 @@
 
 #define CALLS "interchange.cuda_calls"
 #define ATTRIBUTES 5
+#define EVENT_NUMBER 3 /* of an Event of _streams/device_driver.py: its handle */
+
+static PyObject *n_pop;
+
+int intern_driver_names(void)
+{
+    n_pop = PyUnicode_InternFromString("pop");
+    return n_pop == NULL ? -1 : 0;
+}
 
 static void free_calls(PyObject *capsule)
 {
@@ -45,6 +54,52 @@ static PyObject *order(PyObject *capsule, PyObject *const *args, Py_ssize_t coun
     failed = failed || calls->record(event, producer) || calls->wait(consumer, event, 0);
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(failed);
+}
+
+PyObject *item_at_handle(PyObject *dict, void *handle)
+{
+    PyObject *key = PyLong_FromVoidPtr(handle), *found = NULL;
+
+    if (key != NULL) {
+        found = dict_item(dict, key);
+        own_found(found);
+        Py_DECREF(key);
+    }
+    return found;
+}
+
+/* An unused event of a list, owned; NULL where there is none. */
+static PyObject *pop_event(PyObject *events)
+{
+    PyObject *args[2] = {NULL, events};
+    PyObject *found = vectorcall_method(n_pop, args + 1, 1 | ARGUMENTS_OFFSET, NULL);
+
+    PyErr_Clear(); /* the list is empty */
+    return found;
+}
+
+int order_known(CudaCalls *calls, PyObject *ready, PyObject *targets, void *producer,
+                void *consumer)
+{
+    PyObject *known = item_at_handle(ready, producer), *target = item_at_handle(targets, consumer);
+    PyObject *events = known == NULL ? NULL : PyTuple_GetItem(known, 0), *event = NULL;
+    int failed = 1, status = 0;
+    void *handle;
+
+    if (events != NULL && target != NULL && (event = pop_event(events)) != NULL) {
+        handle = handle_of(PyTuple_GetItem(event, EVENT_NUMBER));
+        Py_BEGIN_ALLOW_THREADS
+        failed = calls->is_capturing(consumer, &status) || status;
+        failed = failed || calls->is_capturing(producer, &status) || status;
+        failed = failed || calls->record(handle, producer) || calls->wait(consumer, handle, 0);
+        Py_END_ALLOW_THREADS
+        if (PyList_Append(events, event) < 0)
+            PyErr_Clear();
+    }
+    Py_XDECREF(event);
+    Py_XDECREF(target);
+    Py_XDECREF(known);
+    return !failed;
 }
 
 void find_place(CudaCalls *calls, uint64_t address, Place *out)

@@ -24,6 +24,12 @@ typedef struct {
 HIDDEN PyObject *tuple_of_place(const Place *place);
 HIDDEN CudaCalls *cuda_calls_of(PyObject *capsule);
 HIDDEN void find_place(CudaCalls *calls, uint64_t address, Place *out); /* releases the GIL */
+/* Make a stream wait for another, where CudaDriver has ordered both before; 0: ask Python.  `ready`
+ * and `targets` are its dicts of the same names. */
+HIDDEN int order_known(CudaCalls *calls, PyObject *ready, PyObject *targets, void *producer,
+                       void *consumer);
+HIDDEN PyObject *item_at_handle(PyObject *dict, void *handle); /* owned; NULL, perhaps with an exception */
+HIDDEN int intern_driver_names(void);
 extern HIDDEN PyMethodDef cuda_driver_functions[];
 
 #endif

@@ -33,9 +33,14 @@ int raise_by_rule(const char *kind, const char *call, const char *what, const ch
     return -1;
 }
 
+int refuse_by_rule(const char *call, const char *what, const char *rule)
+{
+    return raise_by_rule("ArgumentError", call, what, rule);
+}
+
 int refuse_caller(const char *call, const char *what)
 {
-    return raise_by_rule("ArgumentError", call, what, "IX-CAPI-1");
+    return refuse_by_rule(call, what, "IX-CAPI-1");
 }
 
 int refuse_null(const char *call, const char *argument)

@@ -13,7 +13,8 @@ HIDDEN void raise_from(PyObject *function, PyObject *first, PyObject *second);
 
 /* These return -1.  Raise a class of interchange._types.errors with a rule id; */
 HIDDEN int raise_by_rule(const char *kind, const char *call, const char *what, const char *rule);
-/* an ArgumentError of a C caller (IX-CAPI-1); */
+/* an ArgumentError of a C caller, and one of IX-CAPI-1; */
+HIDDEN int refuse_by_rule(const char *call, const char *what, const char *rule);
 HIDDEN int refuse_caller(const char *call, const char *what);
 HIDDEN int refuse_null(const char *call, const char *argument);
 /* why an object is not exported by the exchange table: "type", "work", "readonly", "padded". */

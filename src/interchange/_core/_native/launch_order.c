@@ -6,6 +6,8 @@
  * the legacy default stream of that context; none may capture. */
 #include "launch_order.h"
 
+#include "cuda_driver.h"
+
 #define LEGACY_DEFAULT_STREAM 1
 #define EVENT_NUMBER 3 /* of an Event of _streams/device_driver.py: its handle */
 
@@ -30,19 +32,6 @@ int add_producer(Producers *producers, int64_t stream, void *of_launch)
     return 1;
 }
 
-/* An owned item of a dict whose keys are handles; NULL, perhaps with an exception. */
-static PyObject *at_handle(PyObject *dict, void *handle)
-{
-    PyObject *key = PyLong_FromVoidPtr(handle), *found = NULL;
-
-    if (key != NULL) {
-        found = dict_item(dict, key);
-        own_found(found);
-        Py_DECREF(key);
-    }
-    return found;
-}
-
 /* Whether a stream is of the context that the events of a pool belong to. */
 static int is_of(const OrderCalls *calls, void *stream, PyObject *pool)
 {
@@ -51,7 +40,7 @@ static int is_of(const OrderCalls *calls, void *stream, PyObject *pool)
 
     if ((uintptr_t)stream == LEGACY_DEFAULT_STREAM)
         return 1;
-    known = at_handle(calls->ready, stream);
+    known = item_at_handle(calls->ready, stream);
     is_same = known != NULL && PyTuple_GetItem(known, 0) == pool;
     Py_XDECREF(known);
     return is_same;
@@ -73,7 +62,7 @@ int take_event(const OrderCalls *calls, Producers *producers, void *context, voi
 
     if (producers->count == 0)
         return !producers->host_waits || !has_capture(calls, producers, of_launch);
-    pool = at_handle(calls->events, context);
+    pool = item_at_handle(calls->events, context);
     for (int i = 0; pool != NULL && is_known && i < producers->count; i++)
         is_known = is_of(calls, producers->streams[i], pool);
     if (pool != NULL && is_known && !has_capture(calls, producers, of_launch)) {

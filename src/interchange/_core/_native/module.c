@@ -87,6 +87,7 @@ static int execute(PyObject *module)
     if (find_functions() < 0 || init_state() < 0 || make_managed_type(module) < 0 ||
         make_array_type(module) < 0 || make_arrow_owner_type(module) < 0 ||
         make_operator_type() < 0 || make_checks_type() < 0 || intern_record_keys() < 0 ||
+        intern_driver_names() < 0 ||
         init_described() < 0)
         return -1;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)

@@ -23,7 +23,7 @@ _Static_assert(sizeof(void *) != 8 || sizeof(InterchangeView) == 224, "version 1
 
 /* ---------------------------------------------------------------- the caller's struct */
 
-static int check_struct(const InterchangeView *view, const char *call)
+static inline int check_struct(const InterchangeView *view, const char *call)
 {
     char what[128];
 
@@ -37,6 +37,25 @@ static int check_struct(const InterchangeView *view, const char *call)
                   (unsigned)view->version, view->struct_size, INTERCHANGE_VIEW_VERSION,
                   sizeof *view);
     return refuse_caller(call, what);
+}
+
+static int refuse_view(const InterchangeView *view, const char *call)
+{
+    return refuse_caller(call, view->self == NULL
+                                   ? "the view is not filled, or was already released"
+                                   : "the struct is a copy of a view, or not initialized");
+}
+
+int check_view(const InterchangeView *view, const char *call)
+{
+    return check_struct(view, call);
+}
+
+int check_filled(const InterchangeView *view, const char *call)
+{
+    if (UNLIKELY(check_struct(view, call) < 0))
+        return -1;
+    return LIKELY(view->self == view) ? 0 : refuse_view(view, call);
 }
 
 /* Memory for shape and strides, in the struct where they fit; NULL with an exception. */
@@ -131,7 +150,7 @@ static int pending_stream(Array *self, void **stream)
     return PyErr_Occurred() ? -1 : 1;
 }
 
-static int view_array(Array *self, InterchangeView *out)
+int view_array(Array *self, InterchangeView *out)
 {
     DLTensor tensor;
     void *stream = NULL;
@@ -216,18 +235,40 @@ static int is_plain(const DLTensor *tensor, int32_t *itemsize)
     return element_type(tensor->dtype, itemsize) != NULL;
 }
 
-/* Whether the owner of a view is a torch storage, whose address is marked by its lowest bit. */
-static int is_storage(const void *owner)
+/* The owner of a view is an object, or, as the lowest bits of its address tell, a torch storage or
+ * a pair (Array, function that hands it back). */
+#define STORAGE 1u
+#define LENT 2u
+
+static unsigned kind_of_owner(const void *owner)
 {
-    return (uintptr_t)owner & 1;
+    return (uintptr_t)owner & 3u;
 }
 
 static void drop_owner(void *owner)
 {
-    if (is_storage(owner))
-        release_managed((char *)owner - 1, OWNS_TORCH);
+    if (kind_of_owner(owner) == STORAGE)
+        release_managed((char *)owner - STORAGE, OWNS_TORCH);
     else
-        Py_DECREF((PyObject *)owner);
+        Py_DECREF((PyObject *)((uintptr_t)owner & ~(uintptr_t)LENT));
+}
+
+/* Whether shape and strides belong to the owner, which is an Array or has one. */
+static int borrows_dims(const void *owner)
+{
+    unsigned kind = kind_of_owner(owner);
+
+    return kind == LENT || (kind == 0 && is_array((PyObject *)owner));
+}
+
+PyObject *view_owner_array(const InterchangeView *view)
+{
+    return kind_of_owner(view->owner) == 0 && is_array(view->owner) ? view->owner : NULL;
+}
+
+PyObject *view_lent_pair(const InterchangeView *view)
+{
+    return kind_of_owner(view->owner) == LENT ? (PyObject *)((char *)view->owner - LENT) : NULL;
 }
 
 /* An owner of the memory of a tensor, also where the object gets another implementation; NULL:
@@ -239,7 +280,7 @@ static void *own_tensor(PyObject *x, const DLPackExchangeAPI *table, DLTensor *o
     void *storage;
 
     if (LIKELY(read_tensor_of_torch(x, out) && (storage = hold_storage_of_torch(x)) != NULL))
-        return (char *)storage + 1;
+        return (char *)storage + STORAGE;
     if (PyErr_Occurred() || (owner = new_managed()) == NULL)
         return NULL;
     managed = managed_by_table(x, table);
@@ -289,7 +330,7 @@ static int fill_tensor(DLTensor *tensor, const DLPackExchangeAPI *table, void *o
     return 1;
 }
 
-static int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeView *out)
+int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeView *out)
 {
     DLTensor tensor;
     void *owner = own_tensor(x, table, &tensor);
@@ -320,6 +361,23 @@ static int view_imported(PyObject *x, InterchangeView *out)
     failed = view_array((Array *)array, out);
     Py_DECREF(array); /* the view has its own reference */
     return failed;
+}
+
+int view_lent(PyObject *pair, InterchangeView *out)
+{
+    PyObject *array = PyTuple_GetItem(pair, 0);
+
+    if (array == NULL || !is_array(array)) {
+        PyErr_SetString(PyExc_SystemError, "meet() must return an Array");
+        return -1;
+    }
+    if (view_array((Array *)array, out) < 0)
+        return -1;
+    if (PyTuple_GetItem(pair, 1) != Py_None) {
+        out->owner = (char *)Py_NewRef(pair) + LENT;
+        Py_DECREF(array); /* the pair has it */
+    }
+    return 0;
 }
 
 int interchange_view(void *object, InterchangeView *out)
@@ -357,12 +415,9 @@ int interchange_view_release(InterchangeView *view)
     if (UNLIKELY(check_struct(view, RELEASE) < 0))
         return -1;
     if (UNLIKELY(view->self != view))
-        return refuse_caller(RELEASE, view->self == NULL
-                                          ? "the view is not filled, or was already released"
-                                          : "the struct is a copy of a view, or not initialized");
+        return refuse_view(view, RELEASE);
     owner = view->owner;
-    if (UNLIKELY(view->ndim > INTERCHANGE_VIEW_AXES &&
-                 (is_storage(owner) || !is_array(owner))))
+    if (UNLIKELY(view->ndim > INTERCHANGE_VIEW_AXES && !borrows_dims(owner)))
         PyMem_Free((void *)view->shape);
     view->self = NULL;
     view->owner = NULL;

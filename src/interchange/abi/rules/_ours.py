@@ -192,6 +192,14 @@ OURS: Final = (
         "SHOULD",
     ),
     Rule(
+        "IX-CAPI-3",
+        "a request of a C caller has a known size and version, and does not contradict itself",
+        "initialize it with INTERCHANGE_REQUEST_INIT, and set the fields as the header of the C "
+        "API describes them",
+        "interchange",
+        "SHOULD",
+    ),
+    Rule(
         "IX-XP-1",
         "functions and operators take Arrays of interchange and Python scalars",
         "import arrays of other libraries first, with `asarray`",

@@ -165,6 +165,93 @@ INTERCHANGE_EXPORTED int interchange_view(void *object, InterchangeView *out);
  * released, or is a copy of one, is an error, and nothing happens. */
 INTERCHANGE_EXPORTED int interchange_view_release(InterchangeView *view);
 
+/* ---------------------------------------------------------------- demands of a consumer */
+
+#define INTERCHANGE_REQUEST_VERSION 1u
+
+/* An element type, with DLPack's numbers. */
+typedef struct InterchangeDType {
+    uint8_t code;
+    uint8_t bits; /* of one lane */
+    uint16_t lanes;
+} InterchangeDType;
+
+/* Kinds of streams.  The handle is read for INTERCHANGE_STREAM_HANDLE alone. */
+#define INTERCHANGE_STREAM_NONE 0       /* no stream is named, and nothing is ordered */
+#define INTERCHANGE_STREAM_HANDLE 1     /* cudaStream_t, CUstream, hipStream_t */
+#define INTERCHANGE_STREAM_UNORDERED 2  /* the caller orders its work by itself: -1 of DLPack */
+#define INTERCHANGE_STREAM_LEGACY 3     /* the legacy default stream of CUDA */
+#define INTERCHANGE_STREAM_PER_THREAD 4 /* the default stream of the calling thread, of CUDA */
+#define INTERCHANGE_STREAM_DEFAULT 5    /* the default stream of the device, of CUDA and of ROCm */
+
+typedef struct InterchangeStream {
+    int32_t kind; /* INTERCHANGE_STREAM_... */
+    void *handle;
+} InterchangeStream;
+
+/* clang-format off */
+#define INTERCHANGE_STREAM_INIT { INTERCHANGE_STREAM_NONE, NULL }
+/* clang-format on */
+
+/* Bits of InterchangeRequest.flags. */
+#define INTERCHANGE_REQUEST_WRITABLE 1u     /* memory that is known to be writable */
+#define INTERCHANGE_REQUEST_COPY_ALLOWED 2u /* a copy may be made to meet the other demands */
+#define INTERCHANGE_REQUEST_NOT_NULL 4u     /* `data` is not NULL where there are no elements */
+
+/* Device types beside those of DLPack, where 1 is the host. */
+#define INTERCHANGE_DEVICE_ANY 0
+
+/* What a consumer demands of an array.  Declare it as
+ * `InterchangeRequest request = INTERCHANGE_REQUEST_INIT;`, which demands nothing. */
+typedef struct InterchangeRequest {
+    size_t struct_size;       /* [bytes]; sizeof(InterchangeRequest) */
+    uint32_t version;         /* INTERCHANGE_REQUEST_VERSION */
+    uint32_t flags;           /* INTERCHANGE_REQUEST_... */
+    const char *name;         /* of the argument, in errors, in UTF-8; or NULL */
+    InterchangeStream stream; /* on which the memory will be used */
+    int32_t device_type;      /* INTERCHANGE_DEVICE_ANY, or DLPack's number: 1 is the host */
+    int32_t device_id;        /* -1 for any device of that type */
+    int32_t order;            /* contiguous in the order 'C', 'F', or 'A' for either; 0: any strides */
+    uint32_t alignment;       /* [bytes], of the first element: a power of 2; 0: any */
+    int32_t min_ndim;         /* 0 to 64 */
+    int32_t max_ndim;         /* `min_ndim` to 64 */
+    const InterchangeDType *dtypes; /* the element types that are accepted */
+    size_t dtype_count;             /* 0: any */
+} InterchangeRequest;
+
+/* clang-format off */
+#define INTERCHANGE_REQUEST_INIT                                                  \
+    { sizeof(InterchangeRequest), INTERCHANGE_REQUEST_VERSION, 0, NULL,           \
+      INTERCHANGE_STREAM_INIT, INTERCHANGE_DEVICE_ANY, -1, 0, 0, 0, 64, NULL, 0 }
+/* clang-format on */
+
+/* Fill `out` as interchange_view() does, if the array meets the demands of `request`.
+ *
+ * Copies.  With INTERCHANGE_REQUEST_COPY_ALLOWED, an array on another device, of other strides or
+ * without the alignment is copied, and the view is of the copy (INTERCHANGE_VIEW_IS_COPIED).
+ * Elements are never cast.  Together with INTERCHANGE_REQUEST_WRITABLE it is refused: what is
+ * written to a copy would be lost.
+ *
+ * Streams.  With a stream, and device memory, the stream waits by event for the work that is
+ * pending on the memory, as `interchange.borrow` has it; the host does not wait, unless it is
+ * going to read a copy.  `stream` of the view is then the stream of the producer, which waits for
+ * nothing yet: call interchange_view_done() once your work is enqueued.  Without a stream, and with
+ * INTERCHANGE_STREAM_UNORDERED, nothing is ordered; the latter is told to the producer, too.
+ *
+ * An array without elements has `data` NULL; with INTERCHANGE_REQUEST_NOT_NULL, an address that
+ * must not be followed, with the demanded alignment.
+ *
+ * Errors: those of interchange_view(); `request` is NULL, of another size or version, or
+ * contradicts itself; a demand is not met.  They name the argument, if the request does. */
+INTERCHANGE_EXPORTED int interchange_view_with(void *object, const InterchangeRequest *request,
+                                               InterchangeView *out);
+
+/* Make the stream of the producer wait for the work that is on `stream` now, by event.  Where the
+ * producer named no stream, the host waits for `stream`.  On host memory nothing is done.  Call it
+ * before the view is released, from any thread that holds the GIL.  `stream` is a handle of the
+ * device's API, where 1 and 2 are the default streams of CUDA. */
+INTERCHANGE_EXPORTED int interchange_view_done(InterchangeView *view, void *stream);
+
 /* ---------------------------------------------------------------- the table of the functions
  *
  * For callers that do not link to the shared library: it hangs in the capsule INTERCHANGE_CAPSULE,
@@ -186,6 +273,8 @@ typedef struct InterchangeAPI {
     int (*array_get_readonly)(InterchangeArrayHandle array, int *out);
     int (*view)(void *object, InterchangeView *out);
     int (*view_release)(InterchangeView *view);
+    int (*view_with)(void *object, const InterchangeRequest *request, InterchangeView *out);
+    int (*view_done)(InterchangeView *view, void *stream);
 } InterchangeAPI;
 
 #if defined(Py_PYTHON_H) && !defined(INTERCHANGE_NO_IMPORT)
