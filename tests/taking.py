@@ -68,7 +68,8 @@ ELSEWHERE = {
 WITHOUT_ARRAYS = {
     *("batches", "cuda.device_array", "cuda.jit", "from_pointer", "inspect", "set_backend"),
     "to_arrow_stream",
-    *("cuda.current_context", "cuda.device_array_like", "cuda.external_stream"),
+    *("cuda.current_context", "cuda.device_array_like", "cuda.event_elapsed_time"),
+    *("cuda.external_stream", "cuda.managed_array_like", "cuda.mapped", "cuda.mem_info"),
     *("cuda.managed_array", "cuda.mapped_array", "cuda.mapped_array_like", "cuda.pinned"),
     *("cuda.pinned_array", "cuda.pinned_array_like", "cuda.select_device"),
 }

@@ -26,6 +26,8 @@ _NEED_LLVM = (
     "test_fastmath.py",
     "test_halves.py",
     "test_grid_barrier.py",
+    "test_grid_counters.py",
+    "test_host_launch.py",
     "test_intrinsics.py",
     "test_launch.py",
     "test_mathematics.py",

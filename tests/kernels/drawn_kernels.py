@@ -95,7 +95,7 @@ def elements_of(program):
 def run_reference(program, elements):
     """Return all arrays after the reference ran."""
     types, arguments = types_of(program, elements), arguments_of(program, elements)
-    reader = reference.read(program.text, "program", types, SCOPE)
+    reader = reference.read(program.text, "program", types, SCOPE, debug=program.debug)
     reference.run(reader, program.names, types, arguments)
     return [value for value in arguments if value.ndim]
 

@@ -5,16 +5,22 @@ Source: PTX ISA 8.8; CUDA, "libdevice User's Guide"; CUDA Binary Utilities (ptxa
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import llvmlite.binding as llvm
+import numpy as np
 
+import interchange as ix
 from interchange._types.errors import ArgumentError
+from interchange.cuda.arguments import pass_any
 from interchange.cuda.llvm.compiled import locked, optimize
 from interchange.cuda.llvm.ptx import TRIPLE, ptx_module, to_ptx
+
+from .ptx_machine import Machine
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 
@@ -40,32 +46,73 @@ def assembled(ptxas, text, architecture, folder):
     return done.stdout + done.stderr, binary.stat().st_size if binary.exists() else 0
 
 
-def assert_assembled(programs, folder):
-    """Assert that ptxas assembles typed programs for every architecture without a warning."""
+def assert_assembled(programs, folder, architectures=ARCHITECTURES):
+    """Assert that ptxas assembles typed programs for architectures without a warning."""
     ptxas = find_ptxas()
     if ptxas is None:
         raise FileNotFoundError("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
-    for architecture in ARCHITECTURES:
+    for architecture in architectures:
         for text in {to_ptx(program, architecture) for program in programs}:
             messages, size = assembled(ptxas, text, architecture, folder)
             assert messages == "", text
             assert size > 0
 
 
-def unlinked_ptx(kernel, *types, architecture="sm_75"):
+def unlinked_ptx(kernel, *types, architecture="sm_75", checks=False):
     """Return the PTX of a kernel with calls of external math functions."""
     program = kernel.typed(*types)
     with locked():
-        module = llvm.parse_assembly(str(ptx_module(program)))
+        module = llvm.parse_assembly(str(ptx_module(program, checks=checks)))
         machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=architecture, opt=3)
         optimize(module, machine)
         return machine.emit_assembly(module)
 
 
-def any_ptx(kernel, *types, architecture="sm_75"):
+def any_ptx(kernel, *types, architecture="sm_75", checks=False):
     """Return the PTX of a kernel, linked with libdevice if it is installed."""
     program = kernel.typed(*types)
     try:
-        return to_ptx(program, architecture)
+        return to_ptx(program, architecture, checks=checks)
     except ArgumentError:
-        return unlinked_ptx(kernel, *types, architecture=architecture)
+        return unlinked_ptx(kernel, *types, architecture=architecture, checks=checks)
+
+
+class InterpretedKernel:
+    """Launches a kernel as PTX in the interpreter: ``kernel[grid, block](arguments)``.
+
+    ``programs`` has the typed programs that were launched.
+    """
+
+    def __init__(self, kernel):
+        self.kernel, self.programs = kernel, []
+        self._machines = {}
+
+    def __getitem__(self, configuration):
+        grid, block, *rest = configuration
+        dynamic = rest[1] if len(rest) > 1 else 0
+        return lambda *arguments: self._run(grid, block, dynamic, arguments)
+
+    def _run(self, grid, block, dynamic, arguments):
+        bound = inspect.signature(self.kernel.py_func).bind(*arguments)
+        bound.apply_defaults()
+        arguments = bound.args
+        types = tuple(self._type_of(each) for each in arguments)
+        if types not in self._machines:
+            program = self.kernel.typed(*types)
+            self.programs.append(program)
+            self._machines[types] = program, Machine(unlinked_ptx(self.kernel, *types))
+        program, machine = self._machines[types]
+        grid, block = ((n,) if isinstance(n, int) else n for n in (grid, block))
+        given = [leaf for each in arguments for leaf in _leaves(each)]
+        together = program.has_grid_barrier
+        machine.launch(self.kernel.__name__, grid, block, given, dynamic, together=together)
+
+    def _type_of(self, value):
+        return pass_any(value, None, self.kernel.__name__, lambda x, _: ix.asarray(x)).type
+
+
+def _leaves(value):
+    """Return the numbers and NumPy arrays of an argument: a tuple has several, None has none."""
+    if value is None or isinstance(value, tuple):
+        return [leaf for each in value or () for leaf in _leaves(each)]
+    return [np.asarray(value.to_device("cpu")) if isinstance(value, ix.Array) else value]

@@ -21,8 +21,8 @@ from .reference_numbers import Refused, cast, generic
 class Reader(Expressions):
     """Reads one function with typed parameters; `run` executes it."""
 
-    def __init__(self, tree, scope, meanings, callers=()):
-        self.scope, self.callers = scope, (*callers, tree.name)
+    def __init__(self, tree, scope, meanings, callers=(), *, debug=False):
+        self.scope, self.callers, self.debug = scope, (*callers, tree.name), debug
         self.names = dict(meanings)  # name -> type of a number, or term of another object
         self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_set(n)}
         self.loops = 0
@@ -340,8 +340,15 @@ class Reader(Expressions):
         return lambda _env: "continue"
 
     def do_assert(self, node):
-        self.truth(node.test)  # computed in debug mode only
-        return self.do_pass(node)
+        before = dict(self.names)
+        test = self.truth(node.test)
+        self.names = before
+
+        def run(env):
+            if self.debug and not test.run(dict(env)):
+                raise Ended
+
+        return run
 
     def do_raise(self, _):
         def run(_):
@@ -400,8 +407,8 @@ class Function:
         self.tree = tree
 
 
-def read(text, name, types, scope):
-    """Return the reader of a kernel's source for argument types.
+def read(text, name, types, scope, *, debug=False):
+    """Return the reader of a kernel's source for argument types; in debug mode `assert` is run.
 
     Raises
     ------
@@ -417,7 +424,7 @@ def read(text, name, types, scope):
         else type_
         for each, type_ in zip(names, types, strict=True)
     }
-    return Reader(tree, {**scope, **trees}, meanings)
+    return Reader(tree, {**scope, **trees}, meanings, debug=debug)
 
 
 def run(reader, names, types, arguments):

@@ -578,7 +578,7 @@ class Expressions:
         names, given = [*bound], [*bound.values()]
         given = [_parameter(self, term) for term in given]
         meanings = {name: _meaning(name, term) for name, term in zip(names, given, strict=True)}
-        body = type(self)(function.tree, self.scope, meanings, self.callers)
+        body = type(self)(function.tree, self.scope, meanings, self.callers, debug=self.debug)
         types = body.joined()
 
         def run(env):
@@ -657,6 +657,8 @@ def _folded(name, left, right):
     if not {left.type, right.type} <= numbers.PLAIN.keys():
         return None
     a, b = left.constant, right.constant
+    if a is None or b is None:
+        return None
     is_counted = name in {"<<", ">>", "**"}
     if name == "/" or (name in {"//", "%"} and b == 0) or (is_counted and not 0 <= b < 64):
         return None

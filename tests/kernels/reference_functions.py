@@ -5,6 +5,7 @@ Source: the Python Language Reference, "Built-in Functions"; NumPy, "Universal f
 
 from __future__ import annotations
 
+import ast
 import builtins
 import math
 
@@ -31,7 +32,7 @@ _COUNTS = {
     "modf": 1, "ldexp": 2, "gcd": 2, "isqrt": 1, "trunc": 1, "rint": 1, "floor_divide": 2,
     "power": 2, "negative": 1,
 }  # fmt: skip
-_OPERATORS = {"pow": "**", "power": "**", "floor_divide": "//"}
+_OPERATORS = {"pow": ast.Pow(), "power": ast.Pow(), "floor_divide": ast.FloorDiv()}
 
 
 def as_type(called):
@@ -66,7 +67,13 @@ def call(reader, called, terms):
     if len(terms) not in (counts if isinstance(counts, tuple) else (counts,)):
         raise Refused("CPY-CALL-1")
     given = [reader.as_number(term) for term in terms]
+    if name in _OPERATORS:
+        return reader.binary(_OPERATORS[name], *given)
+    if name == "divmod":
+        return _divmod(reader, given, Term)
     types = [term.type for term in given]
+    if name == "round" and types[0] in numbers.PLAIN:
+        return given[0]
     type_, results, act = _FUNCTIONS[name](types)
     operands = type_ if isinstance(type_, (list, tuple)) else [type_] * len(given)
 
@@ -157,27 +164,20 @@ def _round(types):
     return found, found, lambda x: x
 
 
-def _divmod(types):
-    each = [numbers.binary_types(name, *types) for name in ("//", "%")]
-    operands = each[0][0]
+def _divmod(reader, given, make):
+    """Return quotient and remainder of numbers that are computed once."""
+    kept = {}
+    once = [
+        make(each.type, lambda _, place=place: kept["all"][place], each.constant)
+        for place, each in enumerate(given)
+    ]
+    both = [reader.binary(sign, *once) for sign in (ast.FloorDiv(), ast.Mod())]
 
-    def act(x, y):
-        pairs = zip(("//", "%"), each, strict=True)
-        return tuple(numbers.binary(name, operands, result, x, y) for name, (_, result) in pairs)
+    def run(env):
+        kept["all"] = [each.run(env) for each in given]
+        return tuple(each.run(env) for each in both)
 
-    return operands, (each[0][1], each[1][1]), act
-
-
-def _operation(name):
-    def typed(types):
-        operands, result = numbers.binary_types(_OPERATORS[name], *types)
-        return (
-            operands,
-            result,
-            lambda x, y: numbers.binary(_OPERATORS[name], operands, result, x, y),
-        )
-
-    return typed
+    return make(tuple(numbers.settled(each.type) for each in both), run)
 
 
 def _sign(types):
@@ -278,9 +278,9 @@ def _float(act):
 
 _FUNCTIONS = {
     "abs": _absolute, "int": _int, "float": _to(float64), "bool": lambda _: (bool_, bool_, bool),
-    "complex": _complex, "round": _round, "divmod": _divmod, "sign": _sign, "clip": _clip,
+    "complex": _complex, "round": _round, "sign": _sign, "clip": _clip,
     "where": _where, "square": _square, "negative": _negative, "frexp": _frexp, "modf": _modf,
-    "ldexp": _ldexp, **{name: _operation(name) for name in _OPERATORS},
+    "ldexp": _ldexp,
     "maximum": _extreme(lambda x, y: x if x >= y or x != x else y),  # noqa: PLR0124 - NaN
     "minimum": _extreme(lambda x, y: x if x <= y or x != x else y),  # noqa: PLR0124
     "fmax": _extreme(lambda x, y: x if x >= y or y != y else y),  # noqa: PLR0124

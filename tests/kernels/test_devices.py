@@ -91,6 +91,44 @@ def test_a_gpu_describes_itself():
     assert cuda.current_context(0).can_access_peer(1) is True
 
 
+def test_gpus_are_told_with_what_kernels_need(monkeypatch, capsys):
+    """An older one does not run kernels."""
+    assert cuda.detect() is True
+    told = capsys.readouterr().out.splitlines()
+    monkeypatch.setattr("interchange.cuda.devices._OLDEST", (9, 1))
+
+    assert told[0] == "Found 2 CUDA devices"
+    mib = cuda.mem_info(1).total >> 20
+    assert told[2] == f"1: {cuda.gpus[1].name}, 9.0, {mib} MiB [supported]"
+    assert cuda.detect() is False
+
+
+def test_the_memory_of_a_gpu_is_told():
+    """Of the current one, and of another."""
+    there = cuda.mem_info(1)
+    x = cuda.to_device(np.zeros(1 << 20, "u1"), device=1)
+
+    assert cuda.mem_info("cuda:1").free == there.free - x.nbytes
+    assert cuda.mem_info() == cuda.current_context(0).get_memory_info()
+    with cuda.gpus[1]:
+        assert cuda.mem_info().free == there.free - x.nbytes
+
+
+def test_what_was_closed_is_used_again():
+    """The GPU is done, none is current, and arrays and kernels are as before."""
+    driver = pytest.importorskip("cuda.bindings.driver")
+    x = cuda.to_device(np.zeros(SIZE, "f4"), device=1)
+    cuda.select_device(1)
+    add_one[1, SIZE](x)
+    cuda.close()
+    assert int(driver.cuCtxGetCurrent()[1]) == 0
+    assert cuda.get_current_device().id == 0
+    cuda.close()
+    add_one[1, SIZE](x)
+
+    assert x.copy_to_host().tolist() == [2] * SIZE
+
+
 @pytest.mark.parametrize("device", [7, "cuda:7", -3])
 def test_a_gpu_that_does_not_exist_is_refused(device):
     """The error names those that exist."""
@@ -99,7 +137,7 @@ def test_a_gpu_that_does_not_exist_is_refused(device):
             call(device)
 
 
-def test_without_a_gpu_there_are_none(monkeypatch):
+def test_without_a_gpu_there_are_none(monkeypatch, capsys):
     """A program can ask before it selects one."""
     for module in ("streams", "devices", "arrays", "host_arrays"):
         monkeypatch.setattr(f"interchange.cuda.{module}.find_driver", lambda _: None)
@@ -108,8 +146,10 @@ def test_without_a_gpu_there_are_none(monkeypatch):
     assert cuda.external_stream(7).synchronize() is None
     for make in (cuda.pinned_array, cuda.mapped_array, cuda.managed_array):
         assert type(make((2, 3), "f4", "F")) is np.ndarray
-    with cuda.defer_cleanup(), cuda.pinned(np.zeros(3)):
-        x = cuda.to_device(np.arange(3.0))
+    with cuda.defer_cleanup(), cuda.pinned(np.zeros(3)), cuda.mapped(np.arange(3.0)) as given:
+        x = cuda.to_device(given)
+    assert (cuda.detect(), cuda.close()) == (False, None)
+    assert capsys.readouterr().out == "Found 0 CUDA devices\n"
     x.copy_to_device(np.ones(3))
     assert x.copy_to_host(stream=0).tolist() == [1, 1, 1]
 
@@ -255,7 +295,10 @@ def test_page_locked_memory_is_an_ndarray(emulator):
     del view
     assert emulator.live() == live
     assert cuda.pinned_array_like(np.zeros((2, 3), "f4")).shape == (2, 3)
-    assert cuda.mapped_array_like(np.zeros((2, 3), "f4", order="F")).flags.f_contiguous
+    for like in (cuda.mapped_array_like, cuda.managed_array_like):
+        made = like(np.zeros((2, 3), "f4", order="F"))
+        assert made.flags.f_contiguous
+        assert (made.shape, made.dtype) == ((2, 3), np.float32)
 
 
 def test_memory_of_others_is_page_locked_for_a_while(emulator):
@@ -275,6 +318,42 @@ def test_memory_of_others_is_page_locked_for_a_while(emulator):
     assert found[0].copy_to_host().sum() == 1024
     with pytest.raises(ix.ArgumentError, match="contiguous"), cuda.pinned(x[::2]):
         pass
+
+
+@pytest.mark.parametrize("current", [0, 1])
+def test_memory_of_others_is_mapped_for_a_while(emulator, current):
+    """Kernels write it, and the host reads it after the block, which waits, without a copy."""
+    x, y = np.ones((SIZE, 2), "f4", order="F"), np.zeros(SIZE, "f4")
+    with cuda.gpus[current], emulator.trace() as calls:
+        stream = cuda.stream()
+        emulator.delay(stream.handle, 0.005)
+        with cuda.mapped(x, y, y[:0], stream=stream) as (there, result, empty):
+            assert there.device == result.device == empty.device == ix.Device(f"cuda:{current}")
+            assert (there.strides, empty.shape) == ((1, SIZE), (0,))
+            add[1, SIZE, stream](there[:, 0], there[:, 1], result)
+            add_one[1, SIZE, stream](result)
+        assert y.tolist() == [3] * SIZE
+    names = [name for name in calls.names if name.startswith(("cuMemHost", "cuMemcpy"))]
+
+    assert set(names) == {"cuMemHostRegister", "cuMemHostUnregister"}
+    assert names.count("cuMemHostRegister") == names.count("cuMemHostUnregister") == 2
+    x.flags.writeable = False
+    with cuda.mapped(x) as there:
+        assert there.readonly
+        assert there.copy_to_host().tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("call", [cuda.pinned, cuda.mapped])
+def test_memory_that_cannot_be_page_locked_is_refused(emulator, call):
+    """Nothing stays page-locked; memory is, once for all."""
+    x, there = np.ones(16), cuda.device_array(3, "f4")
+    with emulator.trace() as calls:
+        for wrong, what in ((x[::2], "contiguous"), (there, "on the host"), (x, "ALREADY")):
+            with pytest.raises(ix.InterchangeError, match=what), call(x, wrong):
+                pass
+    names = [name for name in calls.names if name.startswith("cuMemHost")]
+
+    assert names.count("cuMemHostRegister") - 1 == names.count("cuMemHostUnregister") > 0
 
 
 def test_copies_fill_what_is_given():

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import os
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from interchange import cuda
+from interchange.cuda.debugging import WORDS
 
 from . import reference
 from .comparing import is_same, left_by, wrong
@@ -62,8 +64,12 @@ def run_kernel(kernel, program, elements):
 def run_ptx(kernel, program, elements, architecture):
     """Return all arrays after a run of the PTX of the kernel."""
     arguments = arguments_of(program, elements)
-    ptx = any_ptx(kernel, *types_of(program, elements), architecture=architecture)
-    Machine(ptx).launch("program", (1,), (1,), arguments)
+    types, checks = types_of(program, elements), program.debug
+    machine = Machine(any_ptx(kernel, *types, architecture=architecture, checks=checks))
+    report = np.zeros(WORDS, np.int32)
+    last = [np.int64(machine.map("global", report))] if checks else []
+    machine.launch("program", (1,), (1,), [*arguments, *last])
+    assert not report.any(), program.text
     return [value for value in arguments if value.ndim]
 
 

@@ -354,3 +354,29 @@ def test_blocks_with_axes_that_are_not_used(kernel):
     x = np.arange(5) ** 2
 
     launched(kernel, 1, (5, 3, 2), x, np.zeros((2, 3, 5), np.int64))
+
+
+@cuda.jit(device=True)
+def halved(value, k):
+    """Halve a value, and add."""
+    return value * 0.5 + k
+
+
+def calls(x, out):
+    """Call one function more often than it is written in place, between barriers."""
+    held = cuda.shared.array(64, float64)
+    t = cuda.threadIdx.x
+    held[t] = x[t]
+    cuda.syncthreads()
+    kept = halved(halved(held[63 - t], 1), 2)
+    cuda.syncthreads()
+    held[t] = halved(halved(kept, 3), 4)
+    cuda.syncthreads()
+    out[t] = halved(held[(t + 1) % 64], 5)
+
+
+def test_functions_that_are_called_between_barriers():
+    """Five calls of one function: its threads are loops, as with fewer calls."""
+    x = np.arange(64.0)
+
+    launched(calls, 1, 64, x, np.zeros(64))

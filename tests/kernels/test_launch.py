@@ -442,3 +442,20 @@ def test_what_has_no_source_is_no_kernel():
     for function in (lambda x: x, math.sin):
         with pytest.raises(ix.ArgumentError, match=r"\[CPY-NPM-4\]"):
             cuda.jit(function)
+
+
+@cuda.jit
+def with_defaults(out, factor=2.0, more=1):
+    out[0] += factor + more
+
+
+def test_a_launch_may_leave_out_arguments_with_defaults():
+    """Also in launches that are repeated; too few arguments are refused as before."""
+    out = np.zeros(1)
+    for _ in range(3):
+        with_defaults[1, 1](out)
+        with_defaults[1, 1](out, 3.0)
+        with_defaults[1, 1](out, 3.0, 4)
+    assert out[0] == 3 * (3 + 4 + 7)
+    with pytest.raises(ix.InterchangeError, match=r"\[CPY-ARG-1\]"):
+        with_defaults[1, 1]()

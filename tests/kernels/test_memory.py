@@ -57,6 +57,16 @@ def rows(a, out):
     out[i] = row[-1] + rest[0] + a[i][4] + a[..., 0][i] * 100 + row.shape[0]
 
 
+@example(T.astype("i2"), expected=T * 3 + 7 + 2)
+def element_types(t, out):
+    held = cuda.shared.array(8, dtype=t.dtype)
+    own = cuda.local.array(2, t[2:].dtype)
+    i = cuda.grid(1)
+    held[i] = t[i] * 3
+    own[0] = held.dtype(7.9)
+    out[i] = held[i] + own[0] + own.dtype.itemsize
+
+
 @example(A, expected=A[1:-1, 2][T % 6] + A[::-2, 4][T % 4] + A[-3:, -2:][T % 3, 1] + 6 + 2)
 def slices(a, out):
     i = cuda.grid(1)

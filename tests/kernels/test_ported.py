@@ -1,5 +1,7 @@
 """Programs in the form of numba-cuda give NumPy's results, on the CPU and on the device.
 
+The same programs are interpreted as PTX, and assembled by NVIDIA's assembler.
+
 Source: the manual of numba-cuda, for the form of the programs.
 """
 
@@ -14,6 +16,7 @@ import interchange as ix
 from interchange import cuda
 
 from .ported import manual, numerics, scans, tables
+from .ptx_kernels import ARCHITECTURES, InterpretedKernel, assert_assembled, find_ptxas
 
 pytestmark = pytest.mark.interop  # that extra installs LLVM
 
@@ -24,12 +27,11 @@ PROGRAMS = {
 }
 
 REFUSED = {  # programs of numba-cuda that do not compile here yet, and the rule that they meet
-    "grid stride with a default": "CPY-ARG-1",
     "heat equation": "CPY-NAME-1",
-    "median of nine": "CPY-ATTR-1",
 }
 NOT_ON_DEVICE = {"records of particles": "AI-DESCR-1"}  # to_device() takes no records
 
+COMPILED = [name for name in PROGRAMS if name not in REFUSED]
 RACING = {"breadth-first search": "CPY-RACE-1"}  # several threads store the same flag
 
 
@@ -53,7 +55,7 @@ def assert_right(program, given, run):
             np.testing.assert_array_equal(found, array)
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
+@pytest.mark.parametrize("name", COMPILED)
 def test_a_program_is_right_on_the_cpu(name):
     """The results are NumPy's, up to the tolerance of a program with other roundings."""
     program = PROGRAMS[name]
@@ -67,9 +69,9 @@ def test_a_program_is_right_on_the_cpu(name):
 
 @pytest.mark.emulated
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
-def test_a_program_is_right_on_the_device(name, cuda_driver):  # noqa: ARG001 - it is loaded
-    """The same launches, of arrays in memory of the device."""
+@pytest.mark.parametrize("name", COMPILED)
+def test_a_program_is_right_on_the_device(name, cuda_driver, request):
+    """The launches are ordered with the copies: the emulated driver reports no race."""
     program = PROGRAMS[name]
     if name in NOT_ON_DEVICE:
         with pytest.raises(ix.InterchangeError, match=NOT_ON_DEVICE[name]):
@@ -82,9 +84,11 @@ def test_a_program_is_right_on_the_device(name, cuda_driver):  # noqa: ARG001 - 
         return [np.asarray(x.to_device("cpu")) if hasattr(x, "to_device") else x for x in held]
 
     assert_right(program, program.make(), run)
+    if cuda_driver == "emulated":
+        assert request.getfixturevalue("emulator").reports() == []
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
+@pytest.mark.parametrize("name", COMPILED)
 def test_a_program_has_no_race(name):
     """The checks of indices report nothing either; a program that is known to race is reported."""
     program = PROGRAMS[name]
@@ -98,6 +102,32 @@ def test_a_program_has_no_race(name):
         return arguments
 
     assert_right(program, program.make(), run)
+
+
+@functools.cache
+def interpreted(name):
+    """Return the arguments of a program after its run as PTX, and the typed programs of it."""
+    kernels = {}
+    program, arguments = PROGRAMS[name], PROGRAMS[name].make()
+    program.run(lambda kernel: kernels.setdefault(kernel, InterpretedKernel(kernel)), *arguments)
+    return arguments, [typed for kernel in kernels.values() for typed in kernel.programs]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_a_program_is_right_in_ptx(name):
+    """The interpreter follows every instruction; what is undefined on a GPU is an error."""
+    program = PROGRAMS[name]
+
+    assert_right(program, program.make(), lambda _: interpreted(name)[0])
+
+
+@pytest.mark.parametrize("architecture", [ARCHITECTURES[0], ARCHITECTURES[-1]])
+@pytest.mark.parametrize("name", COMPILED)
+def test_the_assembler_takes_a_program(name, architecture, tmp_path):
+    """There is no warning, for the types of its launches."""
+    find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
+
+    assert_assembled(interpreted(name)[1], tmp_path, [architecture])
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -13,7 +13,7 @@ from interchange.cuda.types import BY_NAME, complex128
 
 from . import reference
 from .comparing import is_same
-from .drawn import Program
+from .drawn import INTEGERS as INTEGER_TYPES, Program
 from .drawn_kernels import SCOPE, run_reference, types_of
 from .test_differential import assert_same
 
@@ -89,6 +89,10 @@ RULINGS = {
         ("r0 = abs(-a); r1 = int(-2.7); r2 = round(2.5); r3 = bool(0.5); r4 = float(a); "
          "r5 = divmod(-a, 3)[1]"),
         "int32 5, int64 -2, int64 2, bool True, float64 5, int32 1"),
+    "operators of int literals that are written as functions": (
+        ("r0 = round(9223372036854775808) & 1; r1 = divmod(65535, 128)[1]; r2 = divmod(-7, 2)[0];"
+         " r3 = pow(2, 7 - 4) * u[1]; r4 = np.floor_divide(7, 2) + u[1]"),
+        "int64 0, int64 127, int64 -4, int32 8, int32 4"),
     "classes of NumPy cast": ("r0 = np.float32(2.5); r1 = np.int16(40000); r2 = np.bool_(a)",
                               "float32 2.5, int16 -25536, bool True"),
     "functions of NumPy": (
@@ -266,6 +270,8 @@ REFUSED = {
     "complex numbers have no rest": ("r0 = 1j % 2j", "CPY-TYPE-3"),
     "the least complex number": ("r0 = min(1j, 2)", "CPY-TYPE-3"),
     "an int to a negative power": ("r0 = a ** -1", "CPY-TYPE-5"),
+    "an int literal to a negative power": ("r0 = 2 ** (1 - 128)", "CPY-TYPE-5"),
+    "an int literal to a negative power, by pow": ("r0 = pow(2, -1)", "CPY-TYPE-5"),
     "a common divisor of floats": ("r0 = math.gcd(a, 2.0)", "CPY-TYPE-2"),
     "a complex number that is cast to a real one": ("r0 = float(2j)", "CPY-TYPE-1"),
     "a minimum of nothing": ("r0 = min()", "CPY-CALL-1"),
@@ -322,6 +328,40 @@ def test_a_ruling_holds_for_the_reference_and_for_the_compiler(ruling):
     for array, (type_, value) in zip(run_reference(program, elements)[1:], pairs, strict=True):
         parsed = value == "True" if type_ == "bool" else complex(value) if "j" in value else value
         assert array[0] == getattr(np, type_)(parsed)
+
+
+def test_the_test_of_an_assertion_runs_in_debug_mode_only():
+    """It changes an array through a call; names that it assigns keep their values after it."""
+    program = program_of("x = 1|assert grows(u) and (x := 7)|r0 = u[0] * 10 + x")
+
+    for debug, value in ((False, 1), (True, 11)):
+        assert assert_same(program._replace(debug=debug))
+        read = run_reference(program._replace(debug=debug), [BY_NAME["int32"]])
+        assert read[1].tolist() == [value]
+
+
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+def test_halves_that_no_int_represents_are_the_nearest_int(half):
+    """NaN is 0; the ints are of every type."""
+    values = np.array([-np.inf, -60000, -129, -0.9, 255.5, 60000, np.inf, np.nan], np.dtype(half))
+    lines = [f"r{place} = {type_}(u[i])" for place, type_ in enumerate(INTEGER_TYPES)]
+    names = ("i", "u", *(f"or{place}" for place in range(len(lines))))
+    lines += [f"or{place}[0] = r{place}" for place in range(len(lines))]
+    text = f"def program({', '.join(names)}):\n    " + "\n    ".join(lines) + "\n"
+    results = tuple(name[1:] for name in names[2:])
+    elements = [BY_NAME[each] for each in INTEGER_TYPES]
+
+    for place, value in enumerate(values):
+        program = Program(text, names, (np.int32(place), values), results)
+        assert assert_same(program)
+        found = [int(each[0]) for each in run_reference(program, elements)[1:]]
+        assert found == [nearest(value, np.iinfo(each)) for each in INTEGER_TYPES]
+
+
+def nearest(value, info):
+    """Return the int of some bounds that is nearest to a float that is cut off; 0 for NaN."""
+    number = float(value)
+    return 0 if number != number else int(min(max(number, info.min), info.max))  # noqa: PLR0124
 
 
 @cuda.jit

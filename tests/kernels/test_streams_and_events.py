@@ -29,6 +29,10 @@ def test_an_event_is_reached_when_the_work_before_it_is(where):  # noqa: ARG001 
     assert first.query()
     assert second.query()
     assert first.elapsed_time(second) >= 0
+    assert cuda.event_elapsed_time(first, second) == first.elapsed_time(second)
+    for events in ((first, 1), (1, second)):
+        with pytest.raises(ix.ArgumentError, match=r"1 is not an event.*\[CPY-EVENT-1\]"):
+            cuda.event_elapsed_time(*events)
 
 
 def test_the_time_of_an_event_that_was_not_recorded_is_refused(where):  # noqa: ARG001

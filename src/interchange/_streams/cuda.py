@@ -190,6 +190,10 @@ class CudaDriver(Driver):
         """
         self._capture_of(stream, call)
 
+    def is_capturing(self, stream: int, call: str) -> bool:
+        """Whether a stream takes part in a capture; it must be called in the stream's context."""
+        return self._capture_of(stream, call) is not None
+
     # ------------------------------------------------------------ contexts
 
     def _find_context(self, stream: int, ordinal: int, call: str) -> int:

@@ -26,10 +26,18 @@ _ASSERTED: Final = "is assigned in an assertion, which is compiled in debug mode
 
 
 def read_assert(reader: Expressions, node: ast.Assert) -> None:
-    """Convert ``assert``, whose test is computed in debug mode only."""
+    """Convert ``assert``, whose test is computed in debug mode only, with names of its own."""
     tests: list[ir.Expression] = []
     before = dict(reader.names)
-    body = reader.nested(lambda: tests.append(reader.truth(node.test)))
+    set_ = {each.target.id for each in ast.walk(node.test) if isinstance(each, ast.NamedExpr)}
+
+    def read() -> None:
+        for name in sorted(set_):
+            if isinstance(slot := before.get(name), ir.Slot):
+                reader.names[name] = reader.put(ir.Read(slot), name).slot
+        tests.append(reader.truth(node.test))
+
+    body = reader.nested(read)
     reader.lost.update(dict.fromkeys(reader.names.keys() - before.keys(), _ASSERTED))
     reader.names = before
     text = "" if node.msg is None else _text(reader, node.msg)

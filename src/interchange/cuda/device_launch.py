@@ -12,7 +12,7 @@ import weakref
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._array.allocations import allocate, allocate_pinned
+from interchange._array.allocations import allocate_pinned
 from interchange._streams import _cuda_modules as modules
 from interchange._streams.driver import driver_of
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
@@ -24,6 +24,7 @@ from . import printed as lines, unloading
 from .arguments import Packing, leaves
 from .configuration import MOST_DYNAMIC, MOST_SHARED
 from .debugging import WORDS
+from .grid_counters import GridCounters
 from .races import Shadow, table_for
 
 if TYPE_CHECKING:
@@ -101,8 +102,7 @@ it rejects a launch, since a handle may be reused."""
 _MOST_STREAMS: Final = 1024  # size of the cache
 _kernels: Final[weakref.WeakSet[DeviceKernel]] = weakref.WeakSet()
 _NOT_TOGETHER: Final = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
-_grid_memory: Final[dict[tuple[int, int], Any]] = {}
-"""GPU and stream -> memory in which the blocks of a grid count."""
+_counters: Final = GridCounters()
 
 
 class DeviceKernel:
@@ -339,7 +339,7 @@ class DeviceKernel:
     def _grid_words(
         self, driver: Any, configuration: Configuration, ordinal: int, call: str
     ) -> list[int]:
-        """Return the address at which blocks count; launches on one stream share it."""
+        """Return the address at which blocks count, or [] if they do not."""
         if not self.program.has_grid_barrier:
             return []
         modules.have_context(driver, ordinal, call)
@@ -348,15 +348,7 @@ class DeviceKernel:
             raise ArgumentError(call, what, "CPY-GRID-1", "run it over arrays of the host")
         if not modules.launches_together(driver, ordinal, call):
             raise ArgumentError(call, f"cuda:{ordinal} has no cooperative launches", "CPY-GRID-1")
-        key = ordinal, configuration.stream
-        if key not in _grid_memory:
-            memory = allocate(driver, ctypes.sizeof(ctypes.c_int32), ordinal, call)
-            with driver.on_stream(LEGACY_DEFAULT_STREAM, ordinal, call):
-                (error,) = driver.api.cuMemsetD32(memory.ptr, 0, 1)
-                driver.check(error, "cuMemsetD32", call)
-            driver.synchronize(LEGACY_DEFAULT_STREAM, ordinal, call)
-            _grid_memory[key] = memory
-        return [_grid_memory[key].ptr]
+        return [_counters.word_for(driver, configuration.stream, ordinal, call)]
 
     def _with_more(self, packed: Any, numbers: Sequence[int]) -> tuple[Any, Any]:
         """Return the addresses of all parameters and of more numbers, which are second."""
@@ -414,7 +406,7 @@ class DeviceKernel:
 def _forget_all() -> None:
     """Drop the loaded code of every kernel."""
     streams.clear()
-    _grid_memory.clear()
+    _counters.forget()
     for kernel in tuple(_kernels):
         kernel.forget()
 

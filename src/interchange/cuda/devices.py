@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FIRST: Final = (DLDeviceType.kDLCUDA, 0)
+_OLDEST: Final = (7, 5)
+"""The lowest compute capability of a GPU that runs kernels."""
+_MIB: Final = 1 << 20  # [bytes]
 _IS_ENABLED: Final = "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"
 
 
@@ -260,6 +263,60 @@ def current_context(device: Any = None) -> Context:
     """
     call = "cuda.current_context()"
     return Context(gpus._at(current_ordinal(_driver(call), device, call)))
+
+
+def mem_info(device: Any = None) -> MemoryInfo:
+    """Return the free and the total memory of the current GPU, or of another one [bytes].
+
+    The same as `Context.get_memory_info` of `current_context`.
+
+    Raises
+    ------
+    DriverUnavailableError
+        There is no driver (IX-DRIVER-1).
+    """
+    return current_context(device).get_memory_info()
+
+
+def detect() -> bool:
+    """Print the GPUs of this machine; return whether kernels run on one of them.
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> found = cuda.detect()  # doctest: +ELLIPSIS
+    Found ... CUDA devices...
+    """
+    supported = 0
+    print(f"Found {len(gpus)} CUDA devices")  # noqa: T201 - its purpose
+    for gpu in gpus:
+        major, minor = gpu.compute_capability
+        is_supported = (major, minor) >= _OLDEST
+        supported += is_supported
+        word = "supported" if is_supported else "not supported"
+        size = mem_info(gpu).total / _MIB
+        print(f"{gpu.id}: {gpu.name}, {major}.{minor}, {size:.0f} MiB [{word}]")  # noqa: T201
+    return supported > 0
+
+
+def close() -> None:
+    """Wait for all work on the current GPU, and make no GPU current in the calling thread.
+
+    Code of kernels that are gone is unloaded.  Contexts are not destroyed: other libraries use the
+    same.  The next array, stream or launch makes a GPU current again.
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> cuda.close()
+    """
+    call = "cuda.close()"
+    driver = find_driver(call)
+    if driver is None:
+        return
+    synchronize()
+    (error,) = driver.api.cuCtxSetCurrent(0)
+    driver.check(error, "cuCtxSetCurrent", call)
 
 
 @contextlib.contextmanager

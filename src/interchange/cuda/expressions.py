@@ -173,9 +173,11 @@ class Expressions(Context):
         return None
 
     def _attribute_of_array(self, node: ast.Attribute, array: ir.ArrayValue) -> Value:
-        """Return one of the four attributes of an array, or a field of its records."""
-        if views.is_record(array) and node.attr not in {"ndim", "shape", "strides", "size"}:
+        """Return an attribute of an array, or a field of its records."""
+        if views.is_field(array, node.attr):
             return views.read(self, node, views.field(self, node, array, node.attr))
+        if node.attr == "dtype":
+            return Object(array.type.element)
         axes = range(array.type.ndim)
         if node.attr == "ndim":
             return ir.Constant(intp, array.type.ndim)
@@ -247,10 +249,11 @@ class Expressions(Context):
             folded = numbers.folded(name, left, right)
             if folded is not None:
                 return self.constant(node, folded)
+        exponent = numbers.exponent(right)
         left, right = self.agreed([left, right])
         typed = self.typed(node, typed_binary, name, left.type, right.type)
         if name == "**":
-            return numbers.power(self, node, left, right, typed.result)
+            return numbers.power(self, node, left, right, typed.result, exponent)
         left, right = self.cast(left, typed.operands), self.cast(right, typed.operands)
         if name == "//" and typed.operands.kind != "float":
             done: ir.Expression = ir.Binary(typed.operands, name, left, right)

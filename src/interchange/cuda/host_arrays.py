@@ -15,7 +15,7 @@ from interchange import _core, asarray, from_pointer
 from interchange._array import Array
 from interchange._array.empty_arrays import empty_array
 from interchange._streams.pending import PendingWork
-from interchange._types.devices import Device
+from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import ArgumentError, show
 from interchange._types.layout import Layout, f_strides
@@ -230,6 +230,19 @@ def mapped_array_like(ary: Any, stream: Any = None) -> Any:
     return mapped_array(*_form_of(ary), stream)
 
 
+def managed_array_like(ary: Any, stream: Any = None) -> Any:
+    """Create an ndarray as `managed_array` with the shape, element type and order of another.
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> import numpy as np
+    >>> cuda.managed_array_like(np.zeros((2, 3))).shape
+    (2, 3)
+    """
+    return managed_array(*_form_of(ary), stream)
+
+
 # ---------------------------------------------------------------- memory of others
 
 
@@ -245,7 +258,7 @@ def pinned(*arrays: Any) -> Iterator[None]:
     Raises
     ------
     ArgumentError
-        An array is not contiguous (IX-ARGUMENT-1).
+        An array is not contiguous, or not on the host (IX-ARGUMENT-1).
 
     Examples
     --------
@@ -258,19 +271,96 @@ def pinned(*arrays: Any) -> Iterator[None]:
     driver = find_driver(call)
     with contextlib.ExitStack() as undo:
         for given in arrays:
-            found = asarray(given)
-            if not (found.is_contiguous() or found.is_contiguous("F")):
-                what = "an array that is not contiguous"
-                raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass a contiguous one")
+            found = _on_host(given, call)
             if driver is not None and found.size:
-                with driver.on_device(-1, call):
-                    (error,) = driver.api.cuMemHostRegister(found.ptr, found.nbytes, _PORTABLE)
-                driver.check(error, "cuMemHostRegister", call)
-                undo.callback(_unpin, driver, found, call)
+                _pin(driver, found, _PORTABLE, undo, call)
         yield
 
 
+@contextlib.contextmanager
+def mapped(*arrays: Any, stream: Any = None) -> Iterator[Any]:
+    """Let kernels on the current GPU access the memory of ndarrays while the block runs.
+
+    When it ends, the host waits for the GPU, and the arrays may be read.
+
+    Parameters
+    ----------
+    *arrays : object
+        Contiguous arrays on the host.
+    stream : None, int or stream object
+        The stream of the arrays for kernels, as in `device_array`.
+
+    Yields
+    ------
+    Array or list[Array]
+        The same memory as an array of the GPU, to be used in the block only; a list for several.
+        Without a GPU it is an array of the host.
+
+    Raises
+    ------
+    ArgumentError
+        An array is not contiguous, or not on the host (IX-ARGUMENT-1).
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> import numpy as np
+    >>> @cuda.jit
+    ... def add_one(x):
+    ...     x[cuda.grid(1)] += 1
+    >>> x = np.zeros(3)
+    >>> with cuda.mapped(x) as there:
+    ...     add_one[1, 3](there)
+    >>> x
+    array([1., 1., 1.])
+    """
+    call = "cuda.mapped()"
+    handle, driver = check_stream(stream, call), find_driver(call)
+    found = [_on_host(given, call) for given in arrays]
+    with contextlib.ExitStack() as undo:
+        if driver is not None:
+            ordinal = driver.current_device(call)
+            work = PendingWork(handle, ordinal, stream)
+            for each in found:
+                if each.size:
+                    _pin(driver, each, _PORTABLE | _MAPPED, undo, call)
+            found = [_seen_by_gpu(driver, each, ordinal, work, call) for each in found]
+            undo.callback(driver.synchronize_device, ordinal, call)
+        yield found[0] if len(found) == 1 else found
+
+
 _PORTABLE: Final = 1  # CU_MEMHOSTREGISTER_PORTABLE
+_MAPPED: Final = 2  # CU_MEMHOSTREGISTER_DEVICEMAP
+
+
+def _on_host(given: Any, call: str) -> Array:
+    """Return an Array of contiguous memory on the host; anything else is refused."""
+    found = asarray(given)
+    if found.device is not CPU:
+        what = f"an array on {found.device}"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass one on the host")
+    if not (found.is_contiguous() or found.is_contiguous("F")):
+        what = "an array that is not contiguous"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass a contiguous one")
+    return found
+
+
+def _pin(driver: Any, array: Array, flags: int, undo: contextlib.ExitStack, call: str) -> None:
+    """Page-lock the memory of an array until the end of `undo`."""
+    with driver.on_device(-1, call):
+        (error,) = driver.api.cuMemHostRegister(array.ptr, array.nbytes, flags)
+    driver.check(error, "cuMemHostRegister", call)
+    undo.callback(_unpin, driver, array, call)
+
+
+def _seen_by_gpu(driver: Any, array: Array, ordinal: int, work: PendingWork, call: str) -> Array:
+    """Return an array of page-locked memory by the address that kernels use."""
+    first = driver.device_pointer(array.ptr, call) if array.size else 0
+    place = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
+    spec = Spec(array.dtype, place, array._spec.layout)
+    found = _core.describe(first, spec, array._flags, array, array, Array)
+    found._pending_work = work
+    return found
 
 
 def _unpin(driver: Any, array: Array, call: str) -> None:

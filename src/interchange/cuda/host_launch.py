@@ -5,6 +5,7 @@ Source: CUDA C++ Programming Guide, "Thread Hierarchy" (blocks may run in any or
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections import deque
@@ -19,7 +20,7 @@ from .cooperative import RESUMES, SUSPENDED
 from .debugging import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .arguments import Packed
     from .configuration import Configuration
@@ -113,6 +114,22 @@ def _workers_for(kernel: HostKernel, blocks: int, threads: int) -> int:
     return 1 if is_small else min(_pool.count, blocks)
 
 
+def _shares_of(workers: int, threads: int) -> int:
+    """Return the number of shares of a launch: at least one of each worker, which are not small."""
+    return max(workers, min(workers * _SHARES, threads // _FEW_THREADS)) if workers > 1 else 1
+
+
+def _taken_from(shares: deque[int]) -> Iterator[int]:
+    """Take shares until none is left.
+
+    No share is taken twice, also by threads of free-threaded Python, which may do so with an
+    iterator that they share.
+    """
+    with contextlib.suppress(IndexError):
+        while True:
+            yield shares.popleft()
+
+
 def run(
     kernel: HostKernel,
     configuration: Configuration,
@@ -130,8 +147,8 @@ def run(
     blocks, threads = prod(configuration.grid), prod(configuration.block)
     workers = _workers_for(kernel, blocks, threads)
     reports = [(ctypes.c_int32 * WORDS)() for _ in range(workers)]
-    count = min(blocks, workers * _SHARES) if workers > 1 else 1
-    shares = iter(range(count))  # taken by the worker that is free, one at a time
+    count = min(blocks, _shares_of(workers, blocks * threads))
+    shares = deque(range(count))  # taken by the worker that is free, one at a time
 
     def part(worker: int) -> int:
         shared_bytes = configuration.shared_bytes
@@ -142,11 +159,11 @@ def run(
         work = _Work(kernel, threads, shared_bytes, {**(outside or {}), "report": report})
         place, found = ctypes.addressof(dims), 0
         try:
-            for share in shares:
+            for share in _taken_from(shares):
                 first, last = (blocks * (share + k) // count for k in (0, 1))
                 found = max(found, kernel.run(packed.place, place, first, last, work.address))
         finally:  # after an interrupt the other workers take no more
-            deque(shares, maxlen=0)
+            shares.clear()
         return found
 
     codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])

@@ -229,7 +229,12 @@ class Kernel:
         return to_ptx(self.typed(*types), architecture)
 
     def _run(self, configuration: Configuration, arguments: tuple[Any, ...]) -> None:
-        """Run the kernel with its arguments."""
+        """Run the kernel with its arguments, and the defaults of those that are left out."""
+        left_out = len(self._source.parameters) - len(arguments)
+        defaults = self.py_func.__defaults__ or ()
+        if 0 < left_out <= len(defaults):
+            Launch(self, configuration)(*arguments, *defaults[-left_out:])
+            return
         if self._plans and self._run_as_before(configuration, arguments):
             return
         call = f"{self.__name__}[...]()"

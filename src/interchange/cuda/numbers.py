@@ -103,11 +103,20 @@ def _conjugate(reader: Context, value: ir.Expression) -> ir.Expression:
 # ---------------------------------------------------------------- powers
 
 
+def exponent(right: ir.Expression) -> int | None:
+    """Return the value of an exponent that is a literal, None for others."""
+    return right.value if isinstance(right, ir.Constant) and is_literal(right) else None
+
+
 def power(
-    reader: Context, node: ast.AST, left: ir.Expression, right: ir.Expression, type_: ScalarType
+    reader: Context,
+    node: ast.AST,
+    left: ir.Expression,
+    right: ir.Expression,
+    type_: ScalarType,
+    exponent: int | None,
 ) -> ir.Expression:
     """Return ``left ** right`` in a type: of ints and small literal exponents by multiplication."""
-    exponent = right.value if isinstance(right, ir.Constant) and is_literal(right) else None
     if exponent is not None and exponent < 0 and type_.is_integer:
         what = f"an int to the power of {exponent}"
         reader.refuse(node, what, "CPY-TYPE-5", "write 1.0 / x, or a float as the exponent")
@@ -265,7 +274,7 @@ def _divmod(reader: Context, node: ast.Call) -> Values:
     """Return quotient and remainder, as // and %."""
     a, b = given(reader, node, "divmod", 2)
     found = (reader.binary(node, ast.FloorDiv(), a, b), reader.binary(node, ast.Mod(), a, b))
-    return Values(tuple(map(reader.put, found)))
+    return Values(tuple(reader.put(reader.settled(each)) for each in found))
 
 
 def _operation(sign: ast.operator, name: str, reader: Context, node: ast.Call) -> ir.Expression:

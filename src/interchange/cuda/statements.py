@@ -55,7 +55,7 @@ def typed_program(
     program.options, program.is_inlined = options, inlined
     reader = Statements(source, program)
     if _has_more(source.tree.args):
-        what = "parameters with defaults, *args or **kwargs"
+        what = "*args, **kwargs or keyword-only parameters"
         reader.refuse(source.tree, what, "CPY-ARG-1", "write plain parameters")
     if len(names) != len(arguments):
         what = f"{len(names)} parameters for {len(arguments)} arguments"
@@ -461,7 +461,7 @@ class Statements(Calls):
 
 def _has_more(arguments: ast.arguments) -> bool:
     """Whether a kernel has parameters that a launch does not pass by position."""
-    rest = (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults)
+    rest = (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs)
     return any(part is not None for part in rest)
 
 

@@ -379,3 +379,30 @@ def event(*, timing: bool = True) -> Event:
     if driver is None:
         return Event()
     return DeviceEvent(driver, driver.current_device(call), call, timing=timing)
+
+
+def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
+    """Return the time between two events [ms], as `Event.elapsed_time`.
+
+    Parameters
+    ----------
+    evtstart, evtend : Event
+        Recorded events with timing; the later one is complete.
+
+    Raises
+    ------
+    ArgumentError
+        They are not such events (CPY-EVENT-1).
+
+    Examples
+    --------
+    >>> from interchange import cuda
+    >>> first, second = cuda.event(), cuda.event()
+    >>> first.record(); second.record(); second.synchronize()
+    >>> cuda.event_elapsed_time(first, second) >= 0
+    True
+    """
+    if not isinstance(evtstart, Event):
+        what = f"{show(evtstart)} is not an event"
+        raise ArgumentError("cuda.event_elapsed_time()", what, "CPY-EVENT-1")
+    return evtstart.elapsed_time(evtend)

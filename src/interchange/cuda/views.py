@@ -38,6 +38,8 @@ class _Slice(NamedTuple):
 
 
 _ALL: Final = _Slice(None, None, 1)
+_ATTRIBUTES: Final = ("ndim", "shape", "strides", "size")
+"""Attributes of arrays of records, whatever the names of their fields."""
 
 
 def subscript(reader: Context, node: ast.Subscript, array: ir.ArrayValue) -> Any:
@@ -107,6 +109,13 @@ def field(reader: Context, node: ast.AST, array: ir.ArrayValue, name: str) -> ir
         first=_kept(reader, of_ints("+", first, ir.Constant(intp, found.offset))),
         lengths=lengths, steps=steps, known_alignment=gcd(array.alignment, found.alignment),
     )  # fmt: skip
+
+
+def is_field(array: ir.ArrayValue, name: str) -> bool:
+    """Whether an attribute of an array is a field of its records, or no attribute of any array."""
+    type_ = array.type.element
+    is_own = name in _ATTRIBUTES or (name == "dtype" and name not in getattr(type_, "fields", ()))
+    return is_record(array) and not is_own
 
 
 def read(reader: Context, node: ast.AST, view: ir.View) -> Any:

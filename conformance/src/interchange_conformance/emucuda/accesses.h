@@ -13,6 +13,7 @@ struct clock {
 #define HOST_SLOT 0
 extern struct clock host_clock; /* all host threads are one timeline */
 extern uint64_t host_version;   /* grows when host_clock does */
+extern void (*host_changed)(void); /* told when it does, if it is not NULL */
 
 uint64_t clock_at(const struct clock *clock, unsigned slot);
 void clock_set(struct clock *clock, unsigned slot, uint64_t seq);

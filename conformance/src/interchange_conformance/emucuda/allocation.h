@@ -6,7 +6,16 @@
 enum memory { MEMORY_DEVICE = 1, MEMORY_PINNED, MEMORY_MANAGED, MEMORY_REGISTERED };
 enum life { LIVE, FREEING, FREED }; /* FREEING: cuMemFreeAsync was called and has not run */
 
+#define PAGE ((size_t)4096)
+
 struct context;
+
+struct mapping { /* pages of an arena that belong to another file: of a process, pool or handle */
+    uint64_t start; /* of the pages, which the memory need not fill; 0: there are none */
+    size_t size;
+    int file; /* of a pool, which gets the memory back; -1: of another process or of a handle */
+    uint64_t offset;
+};
 
 struct allocation {
     uint64_t start;
@@ -19,6 +28,9 @@ struct allocation {
     struct context *context; /* NULL for memory of a pool */
     struct pool *pool;       /* NULL for all other memory */
     const char *made_by;
+    struct mapping mapping;
+    struct share *share;   /* what processes know of it, or NULL */
+    struct import *import; /* how this process came by memory of another, or NULL */
     struct history history;
     struct allocation *next;     /* in quarantine */
 };
@@ -26,16 +38,23 @@ struct allocation {
 /* ---- addresses of device memory (arena.c) ---- */
 
 uint64_t arena_take(int device, size_t size); /* 0: out of memory */
+uint64_t arena_take_aligned(int device, size_t size, uint64_t alignment);
 void arena_give(int device, uint64_t start, size_t size);
 int arena_device(uint64_t address); /* -1: no device memory */
 /* Where the host may touch device memory; other addresses stay as they are. */
 void *arena_alias(uint64_t address);
 size_t arena_total(void);
+int arena_file(uint64_t address, uint64_t *offset); /* that holds the memory of an arena */
+/* Whole pages of another file in place of the arena's own; and the arena's own again. */
+bool arena_map(uint64_t start, size_t size, int file, uint64_t offset);
+void arena_unmap(uint64_t start, size_t size);
 
 /* ---- all allocations (allocations.c) ---- */
 
 struct allocation *allocation_make(enum memory memory, struct context *context, int device,
                                    size_t size, const char *made_by);
+/* Memory that is there already; the table takes a copy. */
+struct allocation *allocation_place(struct allocation fields);
 /* Memory of the program, which cuMemHostRegister makes known. */
 struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context,
                                     int device);
@@ -45,6 +64,7 @@ struct allocation *allocation_live(uint64_t address);
 struct allocation *allocation_overlap(uint64_t start, size_t size);
 /* In order of address; the first one after NULL. */
 struct allocation *allocation_next(const struct allocation *after);
+bool allocation_legacy_ipc(const struct allocation *allocation); /* has cuIpcGetMemHandle */
 void allocation_poison(struct allocation *allocation);
 void allocation_retire(struct allocation *allocation); /* freed: into quarantine */
 struct allocation *allocation_after(uint64_t address); /* the first that begins after it */

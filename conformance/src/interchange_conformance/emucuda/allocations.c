@@ -4,16 +4,17 @@
  * Freed memory is overwritten and held back before its addresses are used again, so that a late
  * access reads 0xDD and is reported with the name of the allocation.
  */
-#include "allocation.h"
+#include "shares.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FRESH 0xCB  /* what new device memory holds */
 #define POISON 0xDD /* what freed memory holds */
 #define FILL_LIMIT \
     ((size_t)16 << 20) /* [bytes] of a block that are overwritten */
-#define PAGE ((size_t)4096)
 #define QUARANTINE_COUNT \
     4096 /* small blocks would fill the table before they fill the bytes */
 
@@ -37,7 +38,7 @@ static size_t upper(uint64_t address)
     return low;
 }
 
-static struct allocation *insert(struct allocation fields)
+struct allocation *allocation_place(struct allocation fields)
 {
     struct allocation *made = malloc(sizeof *made);
     *made = fields;
@@ -65,10 +66,19 @@ static void overwrite(uint64_t start, size_t size, int value)
     memset(arena_alias(start), value, size < FILL_LIMIT ? size : FILL_LIMIT);
 }
 
-/* Whole pages, as from a real driver. */
+static size_t whole_pages(size_t size)
+{
+    return (size + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* Pages of its own, as from a real driver. */
 static uint64_t host_memory(size_t size)
 {
-    return (uint64_t)aligned_alloc(PAGE, (size + PAGE - 1) & ~(PAGE - 1));
+    size_t bytes = whole_pages(size);
+    void *start = bytes < size ? MAP_FAILED
+                               : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return start == MAP_FAILED ? 0 : (uint64_t)start;
 }
 
 struct allocation *allocation_make(enum memory memory, struct context *context, int device,
@@ -78,14 +88,14 @@ struct allocation *allocation_make(enum memory memory, struct context *context, 
     if (!start)
         return NULL;
     overwrite(start, size, FRESH);
-    return insert((struct allocation){.start = start, .size = size, .memory = memory,
+    return allocation_place((struct allocation){.start = start, .size = size, .memory = memory,
                                       .device = device, .context = context, .made_by = made_by});
 }
 
 struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context,
                                     int device)
 {
-    return insert((struct allocation){.start = start, .size = size, .memory = MEMORY_REGISTERED,
+    return allocation_place((struct allocation){.start = start, .size = size, .memory = MEMORY_REGISTERED,
                                       .device = device, .context = context,
                                       .made_by = "cuMemHostRegister"});
 }
@@ -136,6 +146,43 @@ void allocation_poison(struct allocation *allocation)
     overwrite(allocation->start, allocation->size, POISON);
 }
 
+static void give_memory(const struct allocation *gone)
+{
+    const struct mapping *pages = &gone->mapping;
+    if (gone->memory != MEMORY_DEVICE) {
+        munmap((void *)gone->start, whole_pages(gone->size));
+    } else if (pages->start) {
+        if (pages->file >= 0) { /* already mapped out otherwise */
+            arena_unmap(pages->start, pages->size);
+            fallocate(pages->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                      (off_t)pages->offset, (off_t)pages->size);
+        }
+        arena_give(gone->device, pages->start, pages->size);
+    } else {
+        arena_give(gone->device, gone->start, gone->size);
+    }
+}
+
+static void release(struct allocation *gone)
+{
+    remove_entry(gone);
+    history_drop(&gone->history);
+    if (gone->share)
+        share_drop(gone->share);
+    give_memory(gone);
+    free(gone);
+}
+
+static void hold(struct allocation *allocation)
+{
+    *newest = allocation;
+    newest = &allocation->next;
+    allocation->next = NULL;
+    held += allocation->size;
+    held_count++;
+}
+
+/* What other processes still have open stays. */
 static void release_oldest(void)
 {
     struct allocation *gone = oldest;
@@ -144,13 +191,10 @@ static void release_oldest(void)
         newest = &oldest;
     held -= gone->size;
     held_count--;
-    remove_entry(gone);
-    history_drop(&gone->history);
-    if (gone->memory == MEMORY_DEVICE)
-        arena_give(gone->device, gone->start, gone->size);
+    if (gone->share && share_users(gone->share))
+        hold(gone);
     else
-        free((void *)gone->start);
-    free(gone);
+        release(gone);
 }
 
 void allocation_retire(struct allocation *allocation)
@@ -158,13 +202,18 @@ void allocation_retire(struct allocation *allocation)
     allocation->life = FREED;
     live_count[allocation->memory]--;
     live_bytes[allocation->memory] -= allocation->size;
-    *newest = allocation;
-    newest = &allocation->next;
-    allocation->next = NULL;
-    held += allocation->size;
-    held_count++;
-    while (oldest && (held > driver.quarantine || held_count > QUARANTINE_COUNT))
-        release_oldest();
+    if (allocation->share)
+        share_free(allocation->share);
+    hold(allocation);
+    for (size_t most = held_count; most; most--)
+        if (held > driver.quarantine || held_count > QUARANTINE_COUNT)
+            release_oldest();
+}
+
+/* "Allocated with cuMemAlloc". */
+bool allocation_legacy_ipc(const struct allocation *a)
+{
+    return a->memory == MEMORY_DEVICE && !a->pool && !a->mapping.start;
 }
 
 /* Registered memory belongs to the program: it leaves the table at once, and its bytes are not

@@ -2,7 +2,9 @@
  * back.
  *
  * The range is one file in memory, mapped twice: at the device addresses, which the host may not
- * access in protect mode, and at an alias, which the driver uses.
+ * access in protect mode, and at an alias, which the driver uses. Other processes open the file to
+ * reach what they were given a handle of; files of other processes, of pools and of cuMemCreate are
+ * mapped in place of pages of the range.
  */
 #include "allocation.h"
 
@@ -14,7 +16,6 @@
 #define ARENA_SIZE (1ull << 36)
 #define GRAIN 512ull /* [bytes]: what blocks are aligned to */
 #define GUARD 512ull /* [bytes] after each block, so that the address past its end is in no allocation */
-#define PAGE 4096ull
 #define LARGE (1ull << 20) /* [bytes] above which memory is handed back to the system at once */
 
 struct gap { /* free addresses, in order */
@@ -24,6 +25,7 @@ struct gap { /* free addresses, in order */
 struct arena {
     uint64_t start; /* 0: not mapped yet */
     char *alias;
+    int file;
     struct gap *gaps;
     size_t count, room;
 };
@@ -35,18 +37,22 @@ size_t arena_total(void)
     return ARENA_SIZE;
 }
 
+static int reach(void)
+{
+    return driver.protect ? PROT_NONE : PROT_READ | PROT_WRITE;
+}
+
 static bool arena_open(struct arena *arena)
 {
     int file = memfd_create("emucuda", MFD_CLOEXEC);
-    int reach = driver.protect ? PROT_NONE : PROT_READ | PROT_WRITE;
     if (file < 0 || ftruncate(file, (off_t)ARENA_SIZE) != 0)
         return false;
-    char *start = mmap(NULL, ARENA_SIZE, reach, MAP_SHARED | MAP_NORESERVE, file, 0);
+    char *start = mmap(NULL, ARENA_SIZE, reach(), MAP_SHARED | MAP_NORESERVE, file, 0);
     char *alias =
         mmap(NULL, ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    close(file);
     if (start == MAP_FAILED || alias == MAP_FAILED)
         return false;
+    arena->file = file;
     arena->alias = alias;
     arena->start = (uint64_t)start;
     arena->room = 64;
@@ -61,26 +67,6 @@ static uint64_t block_size(size_t size)
     return ((size + GRAIN - 1) & ~(GRAIN - 1)) + GUARD;
 }
 
-uint64_t arena_take(int device, size_t size)
-{
-    struct arena *arena = &arenas[device];
-    if (size > ARENA_SIZE || (!arena->start && !arena_open(arena)))
-        return 0;
-    uint64_t needed = block_size(size);
-    for (size_t i = 0; i < arena->count; i++) {
-        struct gap *gap = &arena->gaps[i];
-        if (gap->size < needed)
-            continue;
-        uint64_t start = gap->start;
-        gap->start += needed;
-        gap->size -= needed;
-        if (gap->size == 0)
-            memmove(gap, gap + 1, (--arena->count - i) * sizeof *gap);
-        return start;
-    }
-    return 0;
-}
-
 static void insert_gap(struct arena *arena, size_t at, struct gap gap)
 {
     if (arena->count == arena->room) {
@@ -91,11 +77,49 @@ static void insert_gap(struct arena *arena, size_t at, struct gap gap)
     arena->gaps[at] = gap;
 }
 
+/* The gap at an index without its first bytes up to the end of a block. */
+static void shorten_gap(struct arena *arena, size_t index, uint64_t start, uint64_t end)
+{
+    struct gap *gap = &arena->gaps[index];
+    struct gap rest = {end, gap->start + gap->size - end};
+    if (start > gap->start) { /* what is left before it, because of its alignment */
+        gap->size = start - gap->start;
+        if (rest.size)
+            insert_gap(arena, index + 1, rest);
+        return;
+    }
+    *gap = rest;
+    if (rest.size == 0)
+        memmove(gap, gap + 1, (--arena->count - index) * sizeof *gap);
+}
+
+uint64_t arena_take_aligned(int device, size_t size, uint64_t alignment)
+{
+    struct arena *arena = &arenas[device];
+    if (size > ARENA_SIZE || (!arena->start && !arena_open(arena)))
+        return 0;
+    uint64_t needed = block_size(size);
+    for (size_t i = 0; i < arena->count; i++) {
+        struct gap *gap = &arena->gaps[i];
+        uint64_t start = (gap->start + alignment - 1) & ~(alignment - 1);
+        if (start + needed > gap->start + gap->size)
+            continue;
+        shorten_gap(arena, i, start, start + needed);
+        return start;
+    }
+    return 0;
+}
+
+uint64_t arena_take(int device, size_t size)
+{
+    return arena_take_aligned(device, size, GRAIN);
+}
+
 /* Whole pages only: a block need not begin at one. */
 static void hand_back(char *start, size_t size)
 {
-    char *first = (char *)(((uintptr_t)start + PAGE - 1) & ~(PAGE - 1));
-    char *end = (char *)((uintptr_t)(start + size) & ~(PAGE - 1));
+    char *first = (char *)(((uintptr_t)start + PAGE - 1) & ~((uintptr_t)PAGE - 1));
+    char *end = (char *)((uintptr_t)(start + size) & ~((uintptr_t)PAGE - 1));
     madvise(first, (size_t)(end - first), MADV_REMOVE);
 }
 
@@ -139,4 +163,30 @@ void *arena_alias(uint64_t address)
 {
     int device = arena_device(address);
     return device < 0 ? (void *)address : arenas[device].alias + (address - arenas[device].start);
+}
+
+/* ---- files ---- */
+
+int arena_file(uint64_t address, uint64_t *offset)
+{
+    const struct arena *arena = &arenas[arena_device(address)];
+    *offset = address - arena->start;
+    return arena->file;
+}
+
+bool arena_map(uint64_t start, size_t size, int file, uint64_t offset)
+{
+    const int how = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
+    void *alias = arena_alias(start);
+    if (mmap(alias, size, PROT_READ | PROT_WRITE, how, file, (off_t)offset) == MAP_FAILED)
+        return false;
+    return mmap((void *)start, size, reach(), how, file, (off_t)offset) != MAP_FAILED;
+}
+
+void arena_unmap(uint64_t start, size_t size)
+{
+    uint64_t offset;
+    int file = arena_file(start, &offset);
+    if (!arena_map(start, size, file, offset))
+        abort(); /* addresses that belong to nothing */
 }

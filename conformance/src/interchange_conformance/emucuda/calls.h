@@ -12,8 +12,10 @@ struct transfer {
 
 CUresult transfer_submit(const struct transfer *transfer, CUstream handle); /* copies.c */
 extern const struct op_class fill_class;                                  /* fills.c */
+struct event *event_make(struct context *context, unsigned flags);        /* events.c */
 void event_destroy(struct event *event);                                  /* events.c */
 void allocations_end(struct context *context);                            /* memory.c */
+void free_now(struct allocation *allocation, const char *name);           /* memory.c */
 void graph_find_races(const struct graph *graph);                         /* graph_races.c */
 void contexts_start(void);                                                /* contexts.c */
 uint64_t contexts_made(void); /* by cuCtxCreate, and not destroyed; contexts.c */

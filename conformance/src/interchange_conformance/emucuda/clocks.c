@@ -18,6 +18,7 @@ struct slot {
 
 struct clock host_clock;
 uint64_t host_version = 1;
+void (*host_changed)(void);
 static struct slot *slots;
 static unsigned slot_count;
 
@@ -69,6 +70,8 @@ void host_join(const struct clock *from)
 {
     clock_join(&host_clock, from);
     host_version++;
+    if (host_changed)
+        host_changed();
 }
 
 static bool reusable(unsigned slot)

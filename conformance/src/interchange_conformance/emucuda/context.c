@@ -144,6 +144,8 @@ bool context_reaches(const struct context *context, const struct allocation *all
 {
     if (allocation->memory != MEMORY_DEVICE || allocation->device == context->device)
         return true;
+    if (allocation->import && allocation->context == context)
+        return true; /* opened with CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS */
     return allocation->pool ? allocation->pool->peers[context->device]
                             : context->peers[allocation->device];
 }

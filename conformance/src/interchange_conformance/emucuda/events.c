@@ -1,5 +1,6 @@
 /* Events: marks in streams that other streams and the host wait for. */
 #include "calls.h"
+#include "shared_events.h"
 
 #include <stdlib.h>
 
@@ -9,6 +10,15 @@
     struct event *name = handle_find((handle), KIND_EVENT); \
     REQUIRE(name, CUDA_ERROR_INVALID_HANDLE)
 
+struct event *event_make(struct context *context, unsigned flags)
+{
+    struct event *event = calloc(1, sizeof *event);
+    event->context = context;
+    event->flags = flags;
+    handle_add(&event->handle, KIND_EVENT);
+    return event;
+}
+
 API cuEventCreate(CUevent *result, unsigned flags)
 {
     ENTRY("cuEventCreate flags=%u", flags);
@@ -16,10 +26,11 @@ API cuEventCreate(CUevent *result, unsigned flags)
     REQUIRE(result && (flags & ~(unsigned)CREATE_FLAGS) == 0, CUDA_ERROR_INVALID_VALUE);
     bool timed = !(flags & CU_EVENT_DISABLE_TIMING);
     REQUIRE(!(flags & CU_EVENT_INTERPROCESS && timed), CUDA_ERROR_INVALID_VALUE);
-    struct event *event = calloc(1, sizeof *event);
-    event->context = context;
-    event->flags = flags;
-    handle_add(&event->handle, KIND_EVENT);
+    struct event *event = event_make(context, flags);
+    if (flags & CU_EVENT_INTERPROCESS && !shared_event_new(event)) {
+        event_destroy(event);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     *result = (CUevent)event->handle.value;
     return CUDA_SUCCESS;
 }
@@ -29,6 +40,7 @@ void event_destroy(struct event *event)
 {
     handle_remove(&event->handle);
     op_release(event->marker);
+    shared_event_drop(event);
     clock_drop(&event->clock);
     free(event->nodes);
     free(event);
@@ -58,12 +70,16 @@ static CUresult record(CUevent event_handle, CUstream stream_handle, unsigned fl
     }
     REQUIRE(!flags,
             CUDA_ERROR_INVALID_VALUE); /* "This flag is invalid outside of stream capture" */
-    struct op *marker = op_new(&mark_class, name);
+    struct op *marker =
+        event->shared ? shared_event_marker(event, name) : op_new(&mark_class, name);
     marker->timed = !(event->flags & CU_EVENT_DISABLE_TIMING);
     op_release(event->marker);
     event->marker = op_hold(marker);
     event->capture = 0;
-    stream_enqueue(stream, marker);
+    if (event->shared)
+        shared_event_record(event, stream, marker);
+    else
+        stream_enqueue(stream, marker);
     clock_copy(&event->clock, &stream->clock);
     return CUDA_SUCCESS;
 }
@@ -71,6 +87,21 @@ static CUresult record(CUevent event_handle, CUstream stream_handle, unsigned fl
 BOTH(cuEventRecord, (CUevent event, CUstream stream), record(event, stream, 0, "cuEventRecord"))
 BOTH(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags),
      record(event, stream, flags, "cuEventRecordWithFlags"))
+
+/* For the work of the last record, which another process may have made. */
+static struct op *waiting_op(struct stream *stream, const struct event *event)
+{
+    struct remote record;
+    bool remote = shared_event_last(event, &record, &stream->clock);
+    if (remote && !remote_done(&record))
+        return remote_op(&record, "cuStreamWaitEvent");
+    struct op *wait = op_new(&mark_class, "cuStreamWaitEvent");
+    if (event->marker && !remote) {
+        op_await(wait, event->marker);
+        clock_join(&stream->clock, &event->clock);
+    }
+    return wait;
+}
 
 /* Waits "use the most recently captured state at the time of the API call"; an event never recorded
  * is an empty set of work. It may be of another context or device. */
@@ -86,12 +117,7 @@ static CUresult wait_event(CUstream stream_handle, CUevent event_handle, unsigne
     CHECK(capture_wait(stream, event, &handled));
     if (handled || driver.drop_waits)
         return CUDA_SUCCESS;
-    struct op *wait = op_new(&mark_class, "cuStreamWaitEvent");
-    if (event->marker) {
-        op_await(wait, event->marker);
-        clock_join(&stream->clock, &event->clock);
-    }
-    stream_enqueue(stream, wait);
+    stream_enqueue(stream, waiting_op(stream, event));
     return CUDA_SUCCESS;
 }
 
@@ -103,9 +129,30 @@ API cuEventQuery(CUevent handle)
     ENTRY("cuEventQuery event=%p", (void *)handle);
     EVENT(event, handle);
     CHECK(capture_allows_event(event));
-    REQUIRE(!event->marker || event->marker->done, CUDA_ERROR_NOT_READY);
-    host_join(&event->clock);
-    return CUDA_SUCCESS;
+    struct remote record;
+    struct clock known = {0};
+    bool remote = shared_event_last(event, &record, &known), done;
+    if (remote) {
+        done = remote_done(&record);
+    } else {
+        done = !event->marker || event->marker->done;
+        clock_copy(&known, &event->clock);
+    }
+    if (done)
+        host_join(&known);
+    clock_drop(&known);
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+/* Another thread may record or destroy the event meanwhile. */
+static void synchronize_remote(const struct remote *record, const struct clock *known)
+{
+    struct op *op = remote_op(record, "cuEventSynchronize"); /* keeps the other process's segment */
+    driver_unlock(NULL);
+    remote_wait(record);
+    driver_lock();
+    op_release(op);
+    host_join(known);
 }
 
 API cuEventSynchronize(CUevent handle)
@@ -113,12 +160,15 @@ API cuEventSynchronize(CUevent handle)
     ENTRY("cuEventSynchronize event=%p", (void *)handle);
     EVENT(event, handle);
     CHECK(capture_allows_event(event));
-    if (!event->marker)
-        return CUDA_SUCCESS;
-    struct clock known = {0}; /* another thread may record or destroy the event meanwhile */
-    clock_copy(&known, &event->clock);
-    op_wait(event->marker);
-    host_join(&known);
+    struct remote record;
+    struct clock known = {0};
+    if (shared_event_last(event, &record, &known)) {
+        synchronize_remote(&record, &known);
+    } else if (event->marker) {
+        clock_copy(&known, &event->clock);
+        op_wait(event->marker);
+        host_join(&known);
+    }
     clock_drop(&known);
     return CUDA_SUCCESS;
 }

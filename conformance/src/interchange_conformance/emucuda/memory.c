@@ -1,6 +1,7 @@
 /* Memory that exists from the call on: device, pitched, managed, pinned and registered memory. */
 #include "calls.h"
 #include "detector.h"
+#include "imports.h"
 
 #include <stdlib.h>
 
@@ -69,6 +70,10 @@ static void end(struct allocation *a, const char *name)
 {
     struct actor host = host_actor(name);
     detect_freed(&host, a);
+    if (a->import) {
+        import_close(a);
+        return;
+    }
     allocation_poison(a);
     allocation_retire(a);
 }
@@ -90,7 +95,7 @@ void allocations_end(struct context *context)
 
 /* cuMemFree "may perform implicit synchronization", and here it does, as programs expect. There is
  * none for memory of a pool, which must not be in use. */
-static void free_now(struct allocation *a, const char *name)
+void free_now(struct allocation *a, const char *name)
 {
     a->life = FREEING; /* another thread may free it, too, while the lock is released */
     if (a->context)
@@ -111,6 +116,7 @@ API cuMemFree_v2(CUdeviceptr start)
     REQUIRE(a && a->start == start, CUDA_ERROR_INVALID_VALUE);
     bool host = a->memory == MEMORY_PINNED || a->memory == MEMORY_REGISTERED;
     REQUIRE(a->pool || !host, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(a->pool || !a->import, CUDA_ERROR_INVALID_VALUE);
     free_now(a, "cuMemFree");
     return CUDA_SUCCESS;
 }

@@ -31,7 +31,15 @@ struct host_call { /* of host functions and callbacks */
     void *argument;
 };
 
+struct remote { /* a record of an event that processes share */
+    struct shared_event *event;
+    struct peer *peer;
+    uint32_t serial;
+    uint64_t number;
+};
+
 union payload { /* by class */
+    struct remote remote;
     void *staged; /* copies: the source as it was at the call, without gaps, or NULL */
     struct {
         uint32_t value;

@@ -49,8 +49,10 @@ static CUresult answer(const struct allocation *a, CUpointer_attribute attribute
         REQUIRE(!device, CUDA_ERROR_INVALID_VALUE);
         *value = address;
         break;
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *value = allocation_legacy_ipc(a);
+        break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         break;

@@ -53,4 +53,8 @@ struct event {
     struct clock clock;
     uint64_t capture; /* id of the capture it was last recorded in, or 0 */
     struct nodes *nodes;
+    struct shared_event *shared; /* its state that processes share, or NULL */
+    struct peer *peer;           /* the owner of that state; NULL: this process */
+    uint32_t serial;             /* of that state */
+    uint64_t number;             /* of the last record by this event: `marker` */
 };

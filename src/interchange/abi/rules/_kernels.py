@@ -41,7 +41,7 @@ KERNELS: Final = (
          _SPEC + "Array Operations"),
     Rule("CPY-INDEX-3", "an index is 0 or more and below the length of its axis",
          "check the index first, as in if i < x.shape[0]", "interchange"),
-    Rule("CPY-ATTR-1", "an array has the read-only attributes shape, strides, size and ndim",
+    Rule("CPY-ATTR-1", "an array has the read-only attributes shape, strides, size, ndim and dtype",
          "use one of these", _SPEC + "Array Operations"),
     Rule("CPY-TUPLE-1", "a tuple is unpacked as a whole, or indexed; by a computed index if its"
          " items have one type",
