@@ -15,6 +15,7 @@ from interchange.cuda.llvm.ptx import to_ptx
 from interchange.cuda.llvm.ptxas import widen
 from interchange.cuda.types import int16, int32, int64, uint16
 
+from .ptx_kernels import ARCHITECTURES, assembled, find_ptxas, unlinked_ptx
 from .ptx_machine import Machine
 
 pytestmark = pytest.mark.interop
@@ -117,3 +118,63 @@ def test_other_text_stays_as_it_is():
     text = "\tmax.s32 \t%r1, %r2, %r3;\n\tmax.s16x2 \t%r1, %r2, %r3;\n\tmax.f16 \t%rs1, %rs2, %rs3;"
 
     assert widen(text) == text
+
+
+@cuda.jit(device=True, inline="never")
+def scaled(x, i):
+    """Write an element of an array, and return its new value less one."""
+    x[i] = x[i] * 3 + 1
+    return x[i] - 1
+
+
+@cuda.jit(device=True, inline="never")
+def pair_sum(value):
+    """Exchange numbers with another lane."""
+    return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 1)
+
+
+def of_functions(x, out):
+    """The branches before and after the exchange are chosen by the same number."""
+    i = cuda.grid(1)
+    kind = 0
+    if x[i] > 0:
+        out[i] = scaled(x, i)
+        kind = 1
+    total = pair_sum(x[i])
+    out[i] += total if kind == 1 else 2 * total
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"max_registers": 24}, {"launch_bounds": (128, 4)}, {"launch_bounds": (128, 4, 2)},
+     {"launch_bounds": 64, "max_registers": 32}],
+)  # fmt: skip
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_directives_of_kernels_that_call_functions_are_assembled(options, architecture, tmp_path):
+    """They are those of the kernel, and an architecture without clusters has none for them."""
+    ptxas = find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
+    kernel = cuda.jit(of_functions, **options)
+    text = kernel.inspect_ptx(int32[::1], int32[::1], architecture=architecture)
+    has_clusters = int(architecture[3:]) >= 90 and options.get("launch_bounds") == (128, 4, 2)
+
+    assert ".func" in text
+    assert (".maxclusterrank 2" in text) is has_clusters
+    assert assembled(ptxas, text, architecture, tmp_path)[0] == ""
+
+
+def test_functions_that_wait_for_lanes_are_no_functions_of_ptx():
+    """LLVM knows that shuffles must not be moved into a branch, and would not know it of calls."""
+    text = unlinked_ptx(cuda.jit(of_functions), int32[::1], int32[::1])
+    kernel = text.split(".entry of_functions")[1]
+
+    assert "pair_sum" not in text
+    assert "scaled" in text
+    assert kernel.count("shfl.sync") == 1
+    x = np.arange(-16, 16, dtype=np.int32)
+    given, out = x.copy(), np.zeros(32, np.int32)
+    Machine(text).launch("of_functions", (1,), (32,), [given, out])
+    y = np.where(x > 0, 3 * x + 1, x)
+    total = y + y[np.arange(32) ^ 1]
+
+    assert given.tolist() == y.tolist()
+    assert out.tolist() == np.where(x > 0, y - 1 + total, 2 * total).tolist()

@@ -524,7 +524,7 @@ def jit(  # noqa: PLR0913 - options of numba-cuda
         Registers of a thread on a GPU, at most (``.maxnreg`` of PTX).
     launch_bounds : int or tuple of int, optional
         Threads of a block, at most; blocks on a multiprocessor, at least; blocks of a cluster, at
-        most (``.maxntid``, ``.minnctapersm`` and ``.maxclusterrank`` of PTX).
+        most (``.maxntid``, ``.minnctapersm`` and, from sm_90 on, ``.maxclusterrank`` of PTX).
     boundscheck : bool, default False
         The same as `debug`.
     lineinfo, link

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _CALL: Final = "cuda.jit()"
 _RULE: Final = "CPY-JIT-1"
 INLINE: Final = ("auto", "always", "never")
+_CLUSTERS: Final = 90  # the first architecture that has clusters of blocks
 _MOST_REGISTERS: Final = 255  # of a thread, on every GPU
 _SHORT: Final = {
     "boolean": "bool", "bool_": "bool", "b1": "bool", "intp": "int64", "uintp": "uint64",
@@ -42,10 +43,13 @@ class Options(NamedTuple):
     max_registers: int | None = None
     launch_bounds: tuple[int, ...] = ()
 
-    @property
-    def directives(self) -> str:
-        """The directives of the kernel in PTX."""
+    def directives(self, architecture: int) -> str:
+        """Return the directives of the kernel in PTX, for an architecture, as 75.
+
+        GPUs without clusters of blocks have no directive for them.
+        """
         names = (".maxntid", ".minnctapersm", ".maxclusterrank")
+        names = names if architecture >= _CLUSTERS else names[:2]
         found = [f"{name} {value}" for name, value in zip(names, self.launch_bounds, strict=False)]
         if self.max_registers:
             found.append(f".maxnreg {self.max_registers}")

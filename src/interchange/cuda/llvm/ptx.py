@@ -271,7 +271,8 @@ def to_ptx(
             return _compiled(text, name, library, architecture, features, level)
 
         found = cache.get_or_compile(parts, compile_it, on_disk=options.cache).decode()
-    return _ENTRY.sub(rf"\1\n{options.directives}\n{{", found) if options.directives else found
+    directives = options.directives(int(number[1]))
+    return _ENTRY.sub(rf"\1\n{directives}\n{{", found) if directives else found
 
 
 def _compiled(
