@@ -48,8 +48,9 @@ class Options(NamedTuple):
 
         GPUs without clusters of blocks have no directive for them.
         """
-        names = (".maxntid", ".minnctapersm", ".maxclusterrank")
-        names = names if architecture >= _CLUSTERS else names[:2]
+        names = [".maxntid", ".minnctapersm"]
+        if architecture >= _CLUSTERS:
+            names.append(".maxclusterrank")
         found = [f"{name} {value}" for name, value in zip(names, self.launch_bounds, strict=False)]
         if self.max_registers:
             found.append(f".maxnreg {self.max_registers}")
