@@ -10,6 +10,7 @@ import time
 import pytest
 
 from .host_kernels import AXPY, HostKernels, compiled
+from .peers import Peer
 
 PREFIX = "CUDA_ERROR_"
 
@@ -248,3 +249,29 @@ def streams(cuda):
 def memory(cuda):
     """Return the address of device memory: 4096 bytes, all zero."""
     return cuda.memory()
+
+
+@pytest.fixture(scope="package")
+def shared_peer(need):
+    """Return another process on the driver, which tests use one after the other."""
+    need("cuda.bindings.driver")
+    peer = Peer()
+    yield peer
+    assert peer.close() == 0
+
+
+@pytest.fixture
+def peer(shared_peer):
+    """Return the other process, without reports of earlier tests."""
+    shared_peer("emulator.reset()")
+    yield shared_peer
+    assert shared_peer("emulator.unexpected_reports()") == []
+
+
+@pytest.fixture
+def victim(need):
+    """Return a process that the test may kill."""
+    need("cuda.bindings.driver")
+    peer = Peer()
+    yield peer
+    peer.discard()

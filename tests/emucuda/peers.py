@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 PROGRAM = """
-import ctypes, os, sys
+import ctypes, os, socket, sys
 from interchange_conformance.emucuda import load
 emulator = load()
 from cuda.bindings import driver as d
@@ -44,6 +46,11 @@ def memory_handle(content):
 def event_handle(content):
     return handle(d.CUipcEventHandle, content)
 
+link = socket.socket(fileno=int(sys.argv[1]))
+
+def received():
+    return socket.recv_fds(link, 1, 1)[1][0]
+
 cu = Calls()
 cu.cuInit(0)
 cu.cuCtxSetCurrent(cu.cuDevicePrimaryCtxRetain(0))
@@ -58,20 +65,23 @@ for line in sys.stdin:
             exec(text)
             result = None
     except Exception as error:
-        result = f"{type(error).__name__}: {error}"
-    print(repr(result), flush=True)
+        print(repr(f"{type(error).__name__}: {error}"), "error", flush=True)
+    else:
+        print(repr(result), flush=True)
 """
 
 
 class Peer:
     """A process with the emulated driver, a stream, and device 0 current."""
 
-    def __init__(self, pass_fds=()):
-        words = [sys.executable, "-c", PROGRAM]
+    def __init__(self):
+        self.link, theirs = socket.socketpair()
+        words = [sys.executable, "-c", PROGRAM, str(theirs.fileno())]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            words, stdin=pipe, stdout=pipe, text=True, pass_fds=pass_fds
+            words, stdin=pipe, stdout=pipe, text=True, pass_fds=[theirs.fileno()]
         )
+        theirs.close()
         assert self.process.stdout.readline() == "ready\n"
 
     def send(self, text):
@@ -81,7 +91,9 @@ class Peer:
 
     def receive(self):
         """Return the value of what it was sent."""
-        return ast.literal_eval(self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        assert not line.endswith("error\n"), line
+        return ast.literal_eval(line)
 
     def __call__(self, text, **values):
         """Return the value of an expression, or None for a statement; `values` are its names."""
@@ -90,16 +102,29 @@ class Peer:
         self.send(text)
         return self.receive()
 
+    def give(self, descriptor):
+        """Send a file descriptor and close it; the process calls ``received()``."""
+        socket.send_fds(self.link, [b"x"], [descriptor])
+        os.close(descriptor)
+
     def kill(self):
         """End the process by SIGKILL."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(20)
+
+    def discard(self):
+        """End the process if it runs, and close its pipes."""
+        self.kill()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.link.close()
 
     def close(self):
         """Let the process end as usual, and return its exit code."""
         self.process.stdin.close()
         code = self.process.wait(20)
         self.process.stdout.close()
+        self.link.close()
         return code
 
 

@@ -9,41 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from .peers import Peer, content, descriptors
+from .peers import content, descriptors
 
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
 LAZY = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 SHARED = 2 | 4  # CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS
-
-
-@pytest.fixture(scope="module")
-def shared_peer(need):
-    """Return a process that tests use one after the other."""
-    need("cuda.bindings.driver")
-    peer = Peer()
-    yield peer
-    assert peer.close() == 0
-
-
-@pytest.fixture
-def peer(shared_peer):
-    """Return the other process, without reports of earlier tests."""
-    shared_peer("emulator.reset()")
-    yield shared_peer
-    assert shared_peer("emulator.unexpected_reports()") == []
-
-
-@pytest.fixture
-def victim(need):
-    """Return a process that the test may kill."""
-    need("cuda.bindings.driver")
-    peer = Peer()
-    yield peer
-    peer.kill()
-    peer.process.stdin.close()
-    peer.process.stdout.close()
 
 
 def opened(cuda, peer, address):

@@ -9,6 +9,7 @@ enum life { LIVE, FREEING, FREED }; /* FREEING: cuMemFreeAsync was called and ha
 #define PAGE ((size_t)4096)
 
 struct context;
+struct pool;
 
 struct mapping { /* pages of an arena that belong to another file: of a process, pool or handle */
     uint64_t start; /* of the pages, which the memory need not fill; 0: there are none */
@@ -31,6 +32,8 @@ struct allocation {
     struct mapping mapping;
     struct share *share;   /* what processes know of it, or NULL */
     struct import *import; /* how this process came by memory of another, or NULL */
+    struct physical *physical;         /* that is mapped, or NULL */
+    unsigned char access[MAX_DEVICES]; /* to mapped physical memory: CUmemAccess_flags */
     struct history history;
     struct allocation *next;     /* in quarantine */
 };
@@ -53,6 +56,8 @@ void arena_unmap(uint64_t start, size_t size);
 
 struct allocation *allocation_make(enum memory memory, struct context *context, int device,
                                    size_t size, const char *made_by);
+/* NULL: out of memory. */
+struct allocation *allocation_from_pool(struct pool *pool, size_t size, const char *made_by);
 /* Memory that is there already; the table takes a copy. */
 struct allocation *allocation_place(struct allocation fields);
 /* Memory of the program, which cuMemHostRegister makes known. */
@@ -79,13 +84,22 @@ struct pool {
     int device; /* of its memory, as far as pointer attributes go */
     enum memory memory;
     bool peers[MAX_DEVICES]; /* that reach its memory, besides its own device */
-    uint64_t threshold, used, used_high;
+    uint64_t threshold, used, used_high, most;
     int reuse[3];
+    bool has_file, imported; /* shared with other processes; made by another one */
+    int file;
+    uint64_t next;       /* the first byte of the file that was never used */
+    unsigned allocations; /* that need the file */
+    bool destroyed;
 };
 
 struct pool *pool_of_device(int device); /* the one that cuMemAllocAsync takes from */
 void pool_took(struct pool *pool, struct allocation *allocation);
 void pool_lost(const struct allocation *allocation);
+struct pool *pool_import(int device, int file);
+/* Pages of the file of a pool; false: out of memory. */
+bool pool_map(struct pool *pool, size_t size, struct mapping *pages);
+void pool_unmap(struct pool *pool, const struct mapping *pages);
 void pools_start(void);
 
 #define POOL(name, handle)                                \

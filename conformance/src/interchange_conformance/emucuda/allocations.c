@@ -6,7 +6,6 @@
  */
 #include "shares.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -152,11 +151,6 @@ static void give_memory(const struct allocation *gone)
     if (gone->memory != MEMORY_DEVICE) {
         munmap((void *)gone->start, whole_pages(gone->size));
     } else if (pages->start) {
-        if (pages->file >= 0) { /* already mapped out otherwise */
-            arena_unmap(pages->start, pages->size);
-            fallocate(pages->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                      (off_t)pages->offset, (off_t)pages->size);
-        }
         arena_give(gone->device, pages->start, pages->size);
     } else {
         arena_give(gone->device, gone->start, gone->size);
@@ -204,10 +198,35 @@ void allocation_retire(struct allocation *allocation)
     live_bytes[allocation->memory] -= allocation->size;
     if (allocation->share)
         share_free(allocation->share);
+    if (allocation->mapping.file >= 0 && allocation->mapping.start && allocation->pool) {
+        pool_unmap(allocation->pool, &allocation->mapping);
+        allocation_poison(allocation);
+    }
     hold(allocation);
     for (size_t most = held_count; most; most--)
         if (held > driver.quarantine || held_count > QUARANTINE_COUNT)
             release_oldest();
+}
+
+struct allocation *allocation_from_pool(struct pool *pool, size_t size, const char *made_by)
+{
+    struct mapping pages = {.file = -1};
+    struct allocation *made;
+    if (pool->most && size > pool->most - pool->used)
+        return NULL;
+    if (!pool->has_file) {
+        made = allocation_make(pool->memory, NULL, pool->device, size, made_by);
+    } else {
+        if (!pool_map(pool, size, &pages))
+            return NULL;
+        overwrite(pages.start, size, FRESH);
+        made = allocation_place((struct allocation){
+            .start = pages.start, .size = size, .memory = pool->memory, .device = pool->device,
+            .made_by = made_by, .mapping = pages});
+    }
+    if (made)
+        pool_took(pool, made);
+    return made;
 }
 
 /* "Allocated with cuMemAlloc". */

@@ -142,6 +142,8 @@ API cuCtxSetLimit(CUlimit limit, size_t value)
 /* Memory of a pool is reached by devices, and not by contexts. */
 bool context_reaches(const struct context *context, const struct allocation *allocation)
 {
+    if (allocation->physical)
+        return allocation->access[context->device] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if (allocation->memory != MEMORY_DEVICE || allocation->device == context->device)
         return true;
     if (allocation->import && allocation->context == context)

@@ -22,13 +22,16 @@
 enum side { PAGEABLE, HOST, DEVICE };
 
 /* The whole region must be in one allocation, or in memory that the driver does not know. */
-static CUresult look_up(const struct region *region, bool known, const struct allocation **found)
+static CUresult look_up(const struct region *region, bool known, const struct context *context,
+                        const struct allocation **found)
 {
     *found = allocation_at(region->start);
     if (!*found)
         return known || arena_device(region->start) >= 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     REQUIRE((*found)->life != FREED, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(region_within(region, (*found)->start, (*found)->size), CUDA_ERROR_INVALID_VALUE);
+    if ((*found)->physical)
+        REQUIRE(context_reaches(context, *found), CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 
@@ -104,8 +107,8 @@ CUresult transfer_submit(const struct transfer *t, CUstream handle)
         return CUDA_SUCCESS;
     report_freed(&t->source, false, stream, t->name);
     report_freed(&t->target, true, stream, t->name);
-    CHECK(look_up(&t->source, t->from_device, &from));
-    CHECK(look_up(&t->target, t->to_device, &to));
+    CHECK(look_up(&t->source, t->from_device, stream->context, &from));
+    CHECK(look_up(&t->target, t->to_device, stream->context, &to));
     if (regions_overlap(&t->source, &t->target)) /* the documents forbid it */
         return CUDA_ERROR_INVALID_VALUE;
     enum side source = side_of(from), target = side_of(to);

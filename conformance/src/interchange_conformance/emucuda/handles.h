@@ -14,6 +14,9 @@ enum kind {
     KIND_USER_OBJECT,
     KIND_MODULE,
     KIND_FUNCTION,
+    KIND_PHYSICAL,
+    KIND_GREEN,
+    KIND_RESOURCES,
 };
 
 struct handle { /* first member of every object with a handle */

@@ -116,7 +116,7 @@ API cuMemFree_v2(CUdeviceptr start)
     REQUIRE(a && a->start == start, CUDA_ERROR_INVALID_VALUE);
     bool host = a->memory == MEMORY_PINNED || a->memory == MEMORY_REGISTERED;
     REQUIRE(a->pool || !host, CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(a->pool || !a->import, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(!a->physical && (a->pool || !a->import), CUDA_ERROR_INVALID_VALUE);
     free_now(a, "cuMemFree");
     return CUDA_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* Pointer attributes: what the driver knows about an address. */
 #include "context.h"
+#include "physical.h"
 
 #include <string.h>
 
@@ -25,6 +26,23 @@ static size_t answer_size(CUpointer_attribute attribute)
     }
 }
 
+static uint64_t handle_types(const struct allocation *a)
+{
+    bool shared = a->pool && a->pool->has_file && !a->import;
+    if (a->physical)
+        return a->physical->label.types;
+    return shared ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+}
+
+/* "The access flags the device associated with the current context has". */
+static CUresult access_flags(const struct allocation *a, uint64_t *value)
+{
+    CONTEXT(context);
+    *value = context_reaches(context, a) ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                         : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+    return CUDA_SUCCESS;
+}
+
 /* Managed memory is device memory that the host may reach: the documents name HOST and DEVICE as
  * the answers of MEMORY_TYPE, and IS_MANAGED to tell managed memory. */
 static CUresult answer(const struct allocation *a, CUpointer_attribute attribute, uint64_t address,
@@ -34,6 +52,20 @@ static CUresult answer(const struct allocation *a, CUpointer_attribute attribute
     bool device = a->memory == MEMORY_DEVICE, managed = a->memory == MEMORY_MANAGED;
     *value = 0;
     switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        *value = handle_types(a);
+        break;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        return access_flags(a, value);
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+        *value = a->mapping.start ? a->mapping.size : a->size;
+        break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+        *value = a->mapping.start ? a->mapping.start : a->start;
+        break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        *value = a->physical ? a->physical->handle.value : a->id;
+        break;
     case CU_POINTER_ATTRIBUTE_CONTEXT: /* memory of a pool belongs to no context */
         *value = a->context ? a->context->handle.value : 0;
         break;
@@ -54,7 +86,6 @@ static CUresult answer(const struct allocation *a, CUpointer_attribute attribute
         break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         *value = a->id;
@@ -73,9 +104,6 @@ static CUresult answer(const struct allocation *a, CUpointer_attribute attribute
         break;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         *value = 1;
-        break;
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *value = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
         break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *value = a->pool ? a->pool->handle.value : 0;

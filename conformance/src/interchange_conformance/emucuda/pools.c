@@ -1,9 +1,12 @@
 /* Memory pools: the default ones of each place, those that programs make, and their attributes. */
-#include "allocation.h"
+#include "files.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define HOST_PLACE MAX_DEVICES /* all host memory is one place */
+#define FILE_SIZE (1ull << 46) /* [bytes]: offsets of a pool's file are used once */
 
 struct place { /* memory of one kind in one place: its default pool, and the current one */
     struct pool own;
@@ -43,6 +46,50 @@ void pool_took(struct pool *pool, struct allocation *allocation)
     allocation->pool = pool;
     pool->used += allocation->size;
     pool->used_high = pool->used > pool->used_high ? pool->used : pool->used_high;
+}
+
+/* ---- pools of which other processes have a descriptor ---- */
+
+static void close_file(struct pool *pool)
+{
+    if (pool->has_file && pool->destroyed && pool->allocations == 0)
+        close(pool->file);
+}
+
+bool pool_map(struct pool *pool, size_t size, struct mapping *pages)
+{
+    size_t bytes = (size + PAGE - 1) & ~(PAGE - 1);
+    uint64_t start = bytes < size ? 0 : arena_take_aligned(pool->device, bytes, PAGE);
+    if (!start)
+        return false;
+    *pages = (struct mapping){start, bytes, pool->file, pool->next};
+    if (!arena_map(start, bytes, pool->file, pool->next)) {
+        arena_unmap(start, bytes);
+        arena_give(pool->device, start, bytes);
+        return false;
+    }
+    pool->next += bytes;
+    pool->allocations++;
+    return true;
+}
+
+/* The addresses are the arena's again; the bytes go back to the system. */
+void pool_unmap(struct pool *pool, const struct mapping *pages)
+{
+    arena_unmap(pages->start, pages->size);
+    fallocate(pages->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)pages->offset,
+              (off_t)pages->size);
+    pool->allocations--;
+    close_file(pool);
+}
+
+struct pool *pool_import(int device, int file)
+{
+    struct pool *pool = calloc(1, sizeof *pool);
+    pool_start(pool, device, false);
+    pool->has_file = pool->imported = true;
+    pool->file = file;
+    return pool;
 }
 
 void pool_lost(const struct allocation *allocation)
@@ -87,6 +134,7 @@ static CUresult set_pool(struct place *place, struct pool *pool)
 {
     REQUIRE(pool->where == place->own.where && pool->managed == place->own.managed,
             CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(!pool->imported, CUDA_ERROR_INVALID_VALUE);
     place->current = pool;
     return CUDA_SUCCESS;
 }
@@ -129,9 +177,20 @@ API cuMemPoolCreate(CUmemoryPool *result, const CUmemPoolProps *properties)
     struct place *place;
     REQUIRE(result && properties, CUDA_ERROR_INVALID_VALUE);
     CHECK(find_place(&properties->location, properties->allocType, &place));
-    REQUIRE(properties->handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
+    const unsigned types = properties->handleTypes, posix = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    REQUIRE((types & ~posix) == 0, CUDA_ERROR_NOT_SUPPORTED);
+    REQUIRE(!types || place->own.memory == MEMORY_DEVICE, CUDA_ERROR_INVALID_VALUE);
+    int file = -1;
+    if (types) {
+        struct file_label label = {.kind = FILE_POOL, .device = place->own.device, .types = types};
+        file = file_make(&label, FILE_SIZE);
+        REQUIRE(file >= 0, CUDA_ERROR_OUT_OF_MEMORY);
+    }
     struct pool *pool = calloc(1, sizeof *pool);
     pool_start(pool, place->own.where, place->own.managed);
+    pool->has_file = types != 0;
+    pool->file = file;
+    pool->most = properties->maxSize;
     *result = (CUmemoryPool)pool->handle.value;
     return CUDA_SUCCESS;
 }
@@ -145,6 +204,8 @@ API cuMemPoolDestroy(CUmemoryPool handle)
     struct place *place = &places[pool->where][pool->managed];
     REQUIRE(pool != &place->own, CUDA_ERROR_INVALID_VALUE);
     handle_remove(&pool->handle);
+    pool->destroyed = true;
+    close_file(pool);
     if (place->current == pool)
         place->current = &place->own;
     return CUDA_SUCCESS;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define ABANDONED 2
+
 struct share *share_new(void)
 {
     static uint32_t next;
@@ -10,6 +12,8 @@ struct share *share_new(void)
         return NULL;
     for (uint32_t tries = 0; tries < MAX_SHARES; tries++) {
         struct share *share = &own_segment->shares[next++ % MAX_SHARES];
+        if (share->used == ABANDONED && share_users(share) == 0)
+            share_drop(share);
         if (share->used)
             continue;
         uint32_t serial = share->serial + 1;
@@ -81,5 +85,12 @@ void share_drop(struct share *share)
 {
     shared_lock(&share->lock);
     share->used = 0;
+    shared_unlock(&share->lock);
+}
+
+void share_abandon(struct share *share)
+{
+    shared_lock(&share->lock);
+    share->used = others(share) ? ABANDONED : 0;
     shared_unlock(&share->lock);
 }

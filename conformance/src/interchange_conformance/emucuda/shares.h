@@ -13,3 +13,4 @@ void share_leave(struct share *share);
 unsigned share_users(struct share *share); /* other processes that use it, and live */
 void share_free(struct share *share);      /* its owner has freed the memory */
 void share_drop(struct share *share);      /* the owner forgets it */
+void share_abandon(struct share *share);   /* and so it does, once the others have, too */

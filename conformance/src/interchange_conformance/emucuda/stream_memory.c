@@ -1,6 +1,7 @@
 /* Stream-ordered memory: cuMemAllocAsync and cuMemFreeAsync. */
 #include "calls.h"
 #include "detector.h"
+#include "imports.h"
 
 /* Only work that is ordered after the call's place in the stream may use the memory. */
 static CUresult alloc_async(CUdeviceptr *result, size_t size, struct pool *pool, CUstream handle,
@@ -12,9 +13,9 @@ static CUresult alloc_async(CUdeviceptr *result, size_t size, struct pool *pool,
     REQUIRE(!stream->capture, CUDA_ERROR_NOT_SUPPORTED); /* memory nodes of graphs: not emulated */
     if (!pool)
         pool = pool_of_device(stream->context->device);
-    struct allocation *made = allocation_make(pool->memory, NULL, pool->device, size, name);
+    REQUIRE(!pool->imported, CUDA_ERROR_INVALID_VALUE); /* "do not support creating new allocations" */
+    struct allocation *made = allocation_from_pool(pool, size, name);
     REQUIRE(made, CUDA_ERROR_OUT_OF_MEMORY);
-    pool_took(pool, made);
     stream_enqueue(stream, op_new(&mark_class, name));
     struct actor actor = stream_actor(stream, name);
     detect_allocated(&actor, made);
@@ -44,12 +45,16 @@ BOTH(cuMemAllocFromPoolAsync,
 
 static void poison(struct op *op)
 {
-    allocation_poison(op->payload.freed);
+    if (!op->payload.freed->import) /* else the bytes are those of another process */
+        allocation_poison(op->payload.freed);
 }
 
 static void retire(struct op *op)
 {
-    allocation_retire(op->payload.freed);
+    if (op->payload.freed->import)
+        import_close(op->payload.freed);
+    else
+        allocation_retire(op->payload.freed);
 }
 
 /* The end of an allocation; no graph has such nodes here. */
@@ -65,6 +70,7 @@ static CUresult free_async(CUdeviceptr start, CUstream handle)
     struct allocation *a = allocation_live(start);
     REQUIRE(a && a->start == start, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(a->memory == MEMORY_DEVICE || a->pool, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(!a->physical && (a->pool || !a->import), CUDA_ERROR_INVALID_VALUE);
     CHECK(capture_check_use(stream));
     if (stream->capture) /* "must therefore be passed the address of a graph allocation" */
         return CUDA_ERROR_INVALID_VALUE;

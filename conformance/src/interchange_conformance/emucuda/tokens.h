@@ -10,7 +10,7 @@ struct token {
     struct process process; /* the owner */
     int32_t file;           /* its descriptor of the memory */
     uint32_t index, serial; /* in its segment */
-    uint32_t unused;
+    uint32_t number;        /* of the file of a pool */
     uint64_t offset, size; /* in the file */
     uint64_t checksum;
 };
