@@ -26,6 +26,13 @@ void context_pop(const struct context *context)
         depth--;
 }
 
+struct context *context_part(const struct context *whole, const struct context *after)
+{
+    if (!after)
+        return (struct context *)whole;
+    return whole->green ? NULL : after->next_green;
+}
+
 /* ---- the stack of the calling thread ---- */
 
 static CUresult usable(CUcontext handle, struct context **context)
@@ -146,7 +153,7 @@ bool context_reaches(const struct context *context, const struct allocation *all
         return allocation->access[context->device] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if (allocation->memory != MEMORY_DEVICE || allocation->device == context->device)
         return true;
-    if (allocation->import && allocation->context == context)
+    if (allocation->import && allocation->context == context->base)
         return true; /* opened with CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS */
     return allocation->pool ? allocation->pool->peers[context->device]
                             : context->peers[allocation->device];

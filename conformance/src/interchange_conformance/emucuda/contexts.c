@@ -11,6 +11,8 @@ static void context_open(struct context *context)
 {
     context->alive = true;
     context->id = next_id();
+    context->base = context->base ? context->base : context;
+    context->processors = context->processors ? context->processors : MULTIPROCESSORS;
     memset(context->peers, 0, sizeof context->peers);
     context->legacy = stream_make(context, CU_STREAM_DEFAULT, 0);
     context->legacy->shown = (uint64_t)CU_STREAM_LEGACY;
@@ -48,7 +50,7 @@ static void context_close(struct context *context)
     context_synchronize(context);
     handle_each(KIND_STREAM, end_stream, context);
     handle_each(KIND_EVENT, end_event, context);
-    context->legacy = NULL; /* destroyed with the others */
+    context->legacy = context->gate = NULL; /* destroyed with the others */
     context->alive = false;
     modules_end(context);
     allocations_end(context);
@@ -102,6 +104,44 @@ DEVICE_QUERY(cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState",
              (CUdevice device, unsigned *flags, int *active),
              (*flags = primary[device].flags, *active = primary[device].alive))
 
+/* ---- green contexts ---- */
+
+/* "This API will retain the primary context on device dev, which will is released when the green
+ * context is destroyed." */
+struct context *context_green(int device, unsigned processors, uint64_t green)
+{
+    struct context *base = &primary[device], *made = calloc(1, sizeof *made);
+    if (base->retained++ == 0)
+        context_open(base);
+    made->device = device;
+    made->base = base;
+    made->processors = processors;
+    made->green = green;
+    made->next_green = base->next_green;
+    base->next_green = made;
+    handle_add(&made->handle, KIND_CONTEXT);
+    context_open(made);
+    memcpy(made->peers, base->peers, sizeof made->peers);
+    return made;
+}
+
+/* The streams that the program has made stay, so that their handles say what has happened. */
+void context_green_end(struct context *context)
+{
+    struct context **at = &context->base->next_green;
+    context_synchronize(context);
+    while (*at != context)
+        at = &(*at)->next_green;
+    *at = context->next_green;
+    handle_remove(&context->handle);
+    context->alive = false;
+    clock_join(&context->base->departed, &context->departed);
+    for (struct stream *s = context->streams; s; s = s->next)
+        clock_join(&context->base->departed, &s->clock);
+    if (--context->base->retained == 0)
+        context_close(context->base);
+}
+
 /* ---- other contexts ---- */
 
 static CUresult context_create(CUcontext *result, unsigned flags, CUdevice device)
@@ -148,7 +188,7 @@ API cuCtxDestroy_v2(CUcontext handle)
 {
     ENTRY("cuCtxDestroy context=%p", (void *)handle);
     struct context *context = handle_find(handle, KIND_CONTEXT);
-    REQUIRE(context && !context->primary, CUDA_ERROR_INVALID_CONTEXT);
+    REQUIRE(context && !context->primary && !context->green, CUDA_ERROR_INVALID_CONTEXT);
     context_close(context);
     handle_remove(&context->handle);
     context_pop(context);

@@ -66,10 +66,11 @@ CUresult stream_find(CUstream handle, struct stream **stream)
     CONTEXT(context);
     if (!handle || handle == CU_STREAM_LEGACY)
         *stream = context->legacy;
-    else if (handle == CU_STREAM_PER_THREAD)
-        *stream = own_stream(context);
+    else if (handle == CU_STREAM_PER_THREAD) /* the documents of cuStreamGetCtx refuse a green one */
+        *stream = context->green ? NULL : own_stream(context);
     else
         *stream = handle_find(handle, KIND_STREAM);
     REQUIRE(*stream, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE((*stream)->context->alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return CUDA_SUCCESS;
 }

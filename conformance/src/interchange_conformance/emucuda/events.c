@@ -13,7 +13,7 @@
 struct event *event_make(struct context *context, unsigned flags)
 {
     struct event *event = calloc(1, sizeof *event);
-    event->context = context;
+    event->context = context->base;
     event->flags = flags;
     handle_add(&event->handle, KIND_EVENT);
     return event;
@@ -61,7 +61,7 @@ static CUresult record(CUevent event_handle, CUstream stream_handle, unsigned fl
     ENTRY("%s event=%p stream=%p", name, (void *)event_handle, (void *)stream_handle);
     STREAM(stream, stream_handle);
     EVENT(event, event_handle);
-    REQUIRE(event->context == stream->context, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(event->context->base == stream->context->base, CUDA_ERROR_INVALID_HANDLE);
     REQUIRE((flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) == 0, CUDA_ERROR_INVALID_VALUE);
     CHECK(capture_check_use(stream));
     if (stream->capture) {
@@ -70,6 +70,12 @@ static CUresult record(CUevent event_handle, CUstream stream_handle, unsigned fl
     }
     REQUIRE(!flags,
             CUDA_ERROR_INVALID_VALUE); /* "This flag is invalid outside of stream capture" */
+    event_record(event, stream, name);
+    return CUDA_SUCCESS;
+}
+
+void event_record(struct event *event, struct stream *stream, const char *name)
+{
     struct op *marker =
         event->shared ? shared_event_marker(event, name) : op_new(&mark_class, name);
     marker->timed = !(event->flags & CU_EVENT_DISABLE_TIMING);
@@ -81,7 +87,6 @@ static CUresult record(CUevent event_handle, CUstream stream_handle, unsigned fl
     else
         stream_enqueue(stream, marker);
     clock_copy(&event->clock, &stream->clock);
-    return CUDA_SUCCESS;
 }
 
 BOTH(cuEventRecord, (CUevent event, CUstream stream), record(event, stream, 0, "cuEventRecord"))
@@ -89,18 +94,23 @@ BOTH(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags),
      record(event, stream, flags, "cuEventRecordWithFlags"))
 
 /* For the work of the last record, which another process may have made. */
-static struct op *waiting_op(struct stream *stream, const struct event *event)
+static struct op *waiting_op(struct stream *stream, const struct event *event, const char *name)
 {
     struct remote record;
     bool remote = shared_event_last(event, &record, &stream->clock);
     if (remote && !remote_done(&record))
-        return remote_op(&record, "cuStreamWaitEvent");
-    struct op *wait = op_new(&mark_class, "cuStreamWaitEvent");
+        return remote_op(&record, name);
+    struct op *wait = op_new(&mark_class, name);
     if (event->marker && !remote) {
         op_await(wait, event->marker);
         clock_join(&stream->clock, &event->clock);
     }
     return wait;
+}
+
+void event_await(const struct event *event, struct stream *stream, const char *name)
+{
+    stream_enqueue(stream, waiting_op(stream, event, name));
 }
 
 /* Waits "use the most recently captured state at the time of the API call"; an event never recorded
@@ -117,7 +127,7 @@ static CUresult wait_event(CUstream stream_handle, CUevent event_handle, unsigne
     CHECK(capture_wait(stream, event, &handled));
     if (handled || driver.drop_waits)
         return CUDA_SUCCESS;
-    stream_enqueue(stream, waiting_op(stream, event));
+    event_await(event, stream, "cuStreamWaitEvent");
     return CUDA_SUCCESS;
 }
 

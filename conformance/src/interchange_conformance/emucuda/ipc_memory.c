@@ -53,7 +53,7 @@ API cuIpcOpenMemHandle_v2(CUdeviceptr *result, CUipcMemHandle handle, unsigned f
     REQUIRE(token_valid(&token, TOKEN_MEMORY), CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(!process_is_own(&token.process), CUDA_ERROR_INVALID_CONTEXT);
     REQUIRE((int)token.device < driver.devices, CUDA_ERROR_MAP_FAILED);
-    CHECK(check_context(&token, context));
+    CHECK(check_context(&token, context->base));
     struct import *open = import_find(&token);
     if (open) {
         open->references++;
@@ -61,7 +61,7 @@ API cuIpcOpenMemHandle_v2(CUdeviceptr *result, CUipcMemHandle handle, unsigned f
         return CUDA_SUCCESS;
     }
     int file = process_file(&token.process, token.file);
-    CUresult status = import_open(&token, file, context, "cuIpcOpenMemHandle", &made);
+    CUresult status = import_open(&token, file, context->base, "cuIpcOpenMemHandle", &made);
     if (file >= 0)
         close(file);
     CHECK(status);

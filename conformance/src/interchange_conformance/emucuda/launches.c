@@ -10,8 +10,8 @@
 #define MAX_BLOCK_Z 64
 #define MAX_GRID_YZ 65535
 #define WARP 32
-#define MAX_RESIDENT 32          /* blocks of a multiprocessor, of which there is one */
-#define MAX_SHARED_OF_ALL 233472 /* [bytes] */
+#define MAX_RESIDENT 32         /* blocks of a multiprocessor */
+#define MAX_SHARED_OF_ALL 233472 /* [bytes] of a multiprocessor */
 
 struct shape { /* the arguments of a launch that are numbers */
     unsigned grid[3], block[3], shared;
@@ -149,14 +149,17 @@ static bool shape_fits(const struct shape *shape, const struct kernel *kernel)
            && shape->shared <= (unsigned)kernel->dynamic && kernel->shared <= MAX_SHARED;
 }
 
-/* Choice: as many blocks as one multiprocessor with 1024 threads holds. */
-static bool all_resident(const struct shape *shape, const struct kernel *kernel)
+/* As many blocks as the multiprocessors of the context hold, each of which has 1024 threads. */
+static bool all_resident(const struct shape *shape, const struct kernel *kernel,
+                         size_t processors)
 {
     const unsigned *block = shape->block, *grid = shape->grid;
     size_t threads = ((size_t)block[0] * block[1] * block[2] + WARP - 1) / WARP * WARP;
     size_t blocks = (size_t)grid[0] * grid[1] * grid[2], shared = kernel->shared + shape->shared;
-    return blocks <= MAX_RESIDENT && blocks * threads <= MAX_THREADS
-           && blocks * shared <= MAX_SHARED_OF_ALL;
+    size_t of_one = MAX_RESIDENT;
+    of_one = threads * of_one > MAX_THREADS ? MAX_THREADS / threads : of_one;
+    of_one = shared * of_one > MAX_SHARED_OF_ALL ? MAX_SHARED_OF_ALL / shared : of_one;
+    return blocks <= of_one * processors;
 }
 
 static bool all_given(const struct kernel *kernel, void *const *parameters)
@@ -193,12 +196,12 @@ static CUresult launch(const char *call, CUfunction function, const struct shape
     LOCKED();
     STREAM(stream, handle);
     struct kernel *kernel = kernel_of(function);
-    REQUIRE(kernel && kernel->module->context == stream->context, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(kernel && kernel->module->context == stream->context->base, CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(!extra || !parameters, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(!extra, CUDA_ERROR_NOT_SUPPORTED);
     REQUIRE(shape_fits(shape, kernel), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(all_given(kernel, parameters), CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(!shape->together || all_resident(shape, kernel),
+    REQUIRE(!shape->together || all_resident(shape, kernel, stream->context->processors),
             CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     struct op *op = op_new(&kernel_class, kernel->name);
     op->payload.launch = launch_new(kernel, shape, parameters);

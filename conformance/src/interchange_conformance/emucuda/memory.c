@@ -12,7 +12,7 @@ static CUresult make(enum memory memory, size_t size, CUdeviceptr *start, unsign
 {
     CONTEXT(context);
     CHECK(capture_allows_unsafe());
-    struct allocation *made = allocation_make(memory, context, context->device, size, name);
+    struct allocation *made = allocation_make(memory, context->base, context->device, size, name);
     REQUIRE(made, CUDA_ERROR_OUT_OF_MEMORY);
     made->flags = flags;
     *start = made->start;
@@ -147,7 +147,7 @@ API cuMemHostRegister_v2(void *start, size_t size, unsigned flags)
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
     REQUIRE(arena_device((uint64_t)start) < 0, CUDA_ERROR_INVALID_VALUE);
-    allocation_adopt((uint64_t)start, size, context, context->device)->flags = flags;
+    allocation_adopt((uint64_t)start, size, context->base, context->device)->flags = flags;
     return CUDA_SUCCESS;
 }
 

@@ -36,7 +36,7 @@ void module_release(struct module *module)
 
 static void publish(struct module *module, struct context *context)
 {
-    module->context = context;
+    module->context = context->base;
     module->references = 1;
     module->next = modules;
     modules = module;

@@ -1,17 +1,24 @@
 /* Streams: the entry points that create, destroy, query and synchronise them. */
-#include "default_streams.h"
+#include "calls.h"
 
 static CUresult create(CUstream *result, unsigned flags, int priority, const char *name)
 {
     ENTRY("%s flags=%u priority=%d", name, flags, priority);
     CONTEXT(context);
     REQUIRE(result && (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) == 0, CUDA_ERROR_INVALID_VALUE);
+    return stream_create(result, context, flags, priority);
+}
+
+CUresult stream_create(CUstream *result, struct context *context, unsigned flags, int priority)
+{
     if (priority > LEAST_PRIORITY) /* they are clamped */
         priority = LEAST_PRIORITY;
     if (priority < GREATEST_PRIORITY)
         priority = GREATEST_PRIORITY;
     struct stream *stream = stream_make(context, flags, priority);
     stream->user_made = true;
+    if (context->gate)
+        gate_pass(stream, context->gate);
     *result = (CUstream)stream->handle.value;
     return CUDA_SUCCESS;
 }
@@ -32,6 +39,7 @@ API cuStreamDestroy_v2(CUstream handle)
     ENTRY("cuStreamDestroy stream=%p", (void *)handle);
     struct stream *stream = handle_find(handle, KIND_STREAM);
     REQUIRE(stream && stream->user_made, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(stream->context->alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     stream_destroy(stream);
     return CUDA_SUCCESS;
 }
@@ -79,11 +87,15 @@ STREAM_QUERY(cuStreamGetId, unsigned long long, stream->id)
 STREAM_QUERY(cuStreamGetDevice, CUdevice, stream->context->device)
 STREAM_QUERY(cuStreamGetCtx, CUcontext, (CUcontext)stream->context->handle.value)
 
+/* "The green context in pGreenCtx and the primary context of the associated device in pCtx". */
 static CUresult get_contexts(CUstream handle, CUcontext *context, CUgreenCtx *green)
 {
-    CHECK(get_cuStreamGetCtx(handle, context));
+    ENTRY("cuStreamGetCtx stream=%p", (void *)handle);
+    STREAM(stream, handle);
+    REQUIRE(context, CUDA_ERROR_INVALID_VALUE);
+    *context = (CUcontext)stream->context->base->handle.value;
     if (green)
-        *green = NULL;
+        *green = (CUgreenCtx)stream->context->green;
     return CUDA_SUCCESS;
 }
 

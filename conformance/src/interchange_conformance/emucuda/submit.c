@@ -61,6 +61,15 @@ void stream_enqueue(struct stream *stream, struct op *op)
     stream_run(stream);
 }
 
+/* What a stream does from now on comes after all that the gate has let pass. */
+void gate_pass(struct stream *stream, struct stream *gate)
+{
+    struct op *op = op_new(&mark_class, "cuCtxWaitEvent");
+    op_await(op, gate->last);
+    clock_join(&stream->clock, &gate->clock);
+    stream_enqueue(stream, op);
+}
+
 CUresult submit(struct stream *stream, struct op *op)
 {
     CUresult status = capture_check_use(stream);
@@ -88,22 +97,26 @@ void stream_synchronize(struct stream *stream)
     clock_drop(&known);
 }
 
-/* Waits for all streams of the context, also those destroyed that still work. */
+/* Waits for all streams of the context, also those destroyed that still work. "If the current context
+ * is the primary context, green contexts that have been created will also be synchronized." */
 void context_synchronize(struct context *context)
 {
     struct clock known = {0};
     size_t count = 0;
-    clock_join(&known, &context->departed);
-    for (struct stream *s = context->streams; s; s = s->next)
-        count++;
+    for (struct context *c = NULL; (c = context_part(context, c));) {
+        clock_join(&known, &c->departed);
+        for (struct stream *s = c->streams; s; s = s->next)
+            count++;
+    }
     struct op **last =
         calloc(count + 1, sizeof *last); /* the list may change while the lock is given up */
     count = 0;
-    for (struct stream *s = context->streams; s; s = s->next) {
-        clock_join(&known, &s->clock);
-        if (s->last && !s->last->done)
-            last[count++] = op_hold(s->last);
-    }
+    for (struct context *c = NULL; (c = context_part(context, c));)
+        for (struct stream *s = c->streams; s; s = s->next) {
+            clock_join(&known, &s->clock);
+            if (s->last && !s->last->done)
+                last[count++] = op_hold(s->last);
+        }
     for (size_t i = 0; i < count; i++) {
         op_wait(last[i]);
         op_release(last[i]);
