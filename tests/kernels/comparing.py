@@ -81,17 +81,17 @@ def run_in_threads(count: int, work: Callable[[int], Any]) -> None:
             done.result()
 
 
-def on_host(kernel: Any) -> Callable[..., Any]:
+def on_host(kernel: Any, dynamic: int = 0) -> Callable[..., Any]:
     """Return a function for `left_by` that runs a kernel over the arrays themselves."""
-    return lambda grid, block, given: kernel[grid, block](*given)
+    return lambda grid, block, given: kernel[grid, block, None, dynamic](*given)
 
 
-def on_device(kernel: Any) -> Callable[..., Any]:
+def on_device(kernel: Any, dynamic: int = 0) -> Callable[..., Any]:
     """Return a function for `left_by` that runs a kernel over copies on the device."""
 
     def launch(grid: Any, block: Any, given: Any) -> None:
         there = [cuda.to_device(x) if isinstance(x, np.ndarray) else x for x in given]
-        kernel[grid, block](*there)
+        kernel[grid, block, None, dynamic](*there)
         for x, copy in zip(given, there, strict=True):
             if x is not copy:
                 x[...] = np.asarray(copy.to_device("cpu"))

@@ -24,9 +24,24 @@ REALS = ("bool_", *INTEGERS, *FLOATS)
 LITERALS = (
     "0", "1", "2", "3", "7", "31", "32", "63", "64", "100", "127", "128", "255", "65535", "True",
     "2147483647", "2147483648", "4294967295", "9223372036854775807", "9223372036854775808",
-    "18446744073709551615", "False",
+    "18446744073709551615", "False", "SIZE", "WIDE", "NARROW",
 )  # fmt: skip
-FRACTIONS = ("0.0", "0.5", "1.0", "2.5", "3.0", "1e10", "1e-320", "1e308", "1e999", "0.1", "1e19")
+FRACTIONS = (
+    "0.0",
+    "0.5",
+    "1.0",
+    "2.5",
+    "3.0",
+    "1e10",
+    "1e-320",
+    "1e308",
+    "1e999",
+    "0.1",
+    "1e19",
+    "HALF",
+    "math.pi",
+    "-math.inf",
+)
 EXACT = (
     *("sqrt", "fabs", "floor", "ceil", "isnan", "isinf", "fmod", "copysign", "trunc", "isfinite"),
 )
@@ -54,6 +69,11 @@ ATOMICS = {
     "float64": ("add", "sub", "min", "max", "nanmin", "nanmax", "exch"),
 }
 """Type of an element, or its first letter -> atomic operations; sums in float32 flush on GPUs."""
+PLACES = (
+    *("cuda.grid(1)", "cuda.gridsize(1)", "cuda.threadIdx.x", "cuda.threadIdx.y"),
+    *("cuda.blockIdx.x", "cuda.blockDim.x", "cuda.gridDim.x", "cuda.blockDim.z"),
+)
+"""Places of a thread, and sizes of the launch."""
 OF_REALS = ("+", "-", "*", "/", "//", "%")
 OF_INTEGERS = ("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>")
 MOST_VARIABLES = 5
@@ -64,7 +84,9 @@ LENGTH = 4
 class Program(NamedTuple):
     """A kernel's source and its arguments, followed by arrays for the results.
 
-    With `strided`, arrays are reversed and have gaps; with `debug`, indices are checked.
+    With `strided`, arrays are reversed and have gaps; with `debug`, indices are checked.  `launch`
+    is the number of blocks and that of threads in each; `dynamic` the size of dynamic shared memory
+    [bytes].
     """
 
     text: str
@@ -73,6 +95,8 @@ class Program(NamedTuple):
     results: tuple[str, ...]
     strided: bool = False
     debug: bool = False
+    launch: tuple[int, int] = (1, 1)
+    dynamic: int = 0
 
 
 class Choices:
@@ -106,6 +130,9 @@ class Expressions:
         self.arrays: dict[str, tuple[str, int]] = {}
         self.functions: dict[str, tuple[str, ...]] = {}
         self.keywords: dict[str, str] = {}  # function -> "*" if its second argument is named
+        self.tuples: dict[str, int] = {}  # name -> its number of items
+        self.constants: set[str] = set()  # arrays that are not stored to
+        self.alone = True  # in its block
 
     def pick(self, items):
         """Return one of some items."""
@@ -153,7 +180,21 @@ class Expressions:
             return self.element("r") or f"({self.pick('-+')}{a()})"
         if way == 8:
             return self.of_complex(depth) if self.below(2) else self.call(depth)
-        return f"({self.pick('-+')}{a()})" if self.below(2) else self.draw("i", depth)
+        ways = (lambda: f"({self.pick('-+')}{a()})", lambda: self.draw("i", depth))
+        return self.known(a, b) if self.one_in(4) else self.pick(ways)()
+
+    def known(self, a, b):
+        """Return an item of a tuple, or a choice that is made when the kernel is compiled."""
+        if self.tuples and self.below(2):
+            name = self.pick(list(self.tuples))
+            last = self.tuples[name] - 1
+            return self.pick((f"{name}[{last}]", f"{name}[-1]", f"min({name})", f"len({name})",
+                              f"{name}[1:][-1]", f"int({a()} in {name})"))  # fmt: skip
+        if "n8" in self.names:
+            return self.pick(
+                ("({} if n8 is None else n8)", "(n8 if n8 is not None else {})")
+            ).format(a())
+        return f"({a()} if SIZE > {self.below(4)} else {b()})"
 
     def built_in(self, kind, a, b):
         """Return a built-in function, or one of NumPy."""
@@ -229,6 +270,8 @@ class Expressions:
 
     def of_warp(self, kind, depth):
         """Return a function of bits, or one of a warp, whose only lane is the thread."""
+        if not self.alone:
+            return self.pick(PLACES)
         form = self.pick(WARPS[kind])
         given = [self.draw("i" if kind == "integer" else "r", depth - 1), self.draw("i", 0)]
         return f"cuda.{form.format(*given[: form.count('{}')])}"
@@ -303,6 +346,8 @@ class Expressions:
         if not self.arrays:
             return None
         name = self.pick(list(self.arrays))
+        if name.isupper() or self.one_in(6):
+            return self.pick(PLACES)
         forms = (".size", ".ndim", ".shape[0]", ".shape[-1]", ".strides[0]")
         return f"len({name})" if self.one_in(4) else name + self.pick(forms)
 
@@ -315,7 +360,8 @@ class Expressions:
         """Return a call of a function, which may take an array first."""
         values = [self.draw("r", depth - 2), self.draw("i", depth - 1)]
         if name.startswith("h"):
-            values[0] = self.pick([n for n in self.arrays if self.arrays[n][1] == 1])
+            found = [n for n in self.arrays if self.arrays[n][1] == 1 and n not in self.constants]
+            values[0] = self.pick(found or ["u1"])
         if self.one_in(8):
             return f"{name}({values[0]})"  # the default of the other
         is_named = self.keywords.get(name) == "*" or self.one_in(5)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from interchange import cuda
-from interchange.cuda.types import BY_NAME, SCALARS, complex128
+from interchange.cuda.types import BY_NAME, SCALARS, TupleType, complex128
 
 from . import reference
 from .drawn import Choices
+from .drawn_memory import SIZE, TABLES, WIDE
 from .programs import Case, type_of
 from .statements import Statements
 
@@ -28,6 +29,11 @@ SCOPE = {
     "cuda": cuda,
     **{type_.name: type_ for type_ in SCALARS if type_.kind != "bool"},
     "bool_": BY_NAME["bool"],
+    "SIZE": SIZE,
+    "WIDE": WIDE,
+    "NARROW": np.uint8(200),
+    "HALF": np.float32(0.5),
+    **TABLES,
 }
 EXPRESSIONS = 8
 """The number of expressions in one kernel."""
@@ -53,8 +59,8 @@ def kernel_of(text, *, debug=False):
 
 def laid_out(value, *, strided):
     """Return a copy of an array, in C order or backwards with gaps; a number unchanged."""
-    if not value.ndim or not strided:
-        return value.copy()
+    if not isinstance(value, np.ndarray) or not strided:
+        return value.copy() if isinstance(value, np.ndarray) else value
     room = np.zeros([2 * length for length in value.shape], value.dtype)
     found = room[(slice(None, None, -2),) * value.ndim]
     found[...] = value
@@ -64,12 +70,25 @@ def laid_out(value, *, strided):
 def arguments_of(program, elements):
     """Return new arguments, with the arrays of results at the end."""
     given = [laid_out(value, strided=program.strided) for value in program.arguments]
-    return [*given, *(np.zeros(1, element.name) for element in elements)]
+    threads = math.prod(program.launch)
+    return [*given, *(np.zeros(threads, element.name) for element in elements)]
 
 
 def types_of(program, elements):
     """Return the types of all arguments, including those of the results."""
-    return tuple(map(type_of, arguments_of(program, elements)))
+    return tuple(map(type_of_any, arguments_of(program, elements)))
+
+
+def type_of_any(value):
+    """Return the type of an argument, which may be None or a tuple."""
+    if value is None or isinstance(value, tuple):
+        return TupleType(tuple(map(type_of_any, value or ())), is_none=value is None)
+    return type_of(value)
+
+
+def arrays_among(arguments):
+    """Return the arguments that are arrays."""
+    return [value for value in arguments if isinstance(value, np.ndarray)]
 
 
 def types_for_any(program):
@@ -95,9 +114,10 @@ def elements_of(program):
 def run_reference(program, elements):
     """Return all arrays after the reference ran."""
     types, arguments = types_of(program, elements), arguments_of(program, elements)
-    reader = reference.read(program.text, "program", types, SCOPE, debug=program.debug)
+    launch = reference.Launch(program.debug, program.launch, program.dynamic)
+    reader = reference.read(program.text, "program", types, SCOPE, launch)
     reference.run(reader, program.names, types, arguments)
-    return [value for value in arguments if value.ndim]
+    return arrays_among(arguments)
 
 
 # ---------------------------------------------------------------- cases for launchers
@@ -115,10 +135,11 @@ class DrawnCase(NamedTuple):
 def drawn_cases(what, seeds, *, strided=False):
     """Yield kernels of drawn programs with arguments and results, as `drawn_program` numbers them.
 
-    About 3 programs in 100 are invalid, and left out.  Arguments are numbers, to be passed with
-    their types, and arrays of one or two axes, followed by an array of length 1 for each result.
-    One thread runs a program.  With `strided`, arrays of a quarter of the programs are reversed and
-    have gaps, each within ``array.base``; programs may read strides, so copies must have the same.
+    About 1 program in 10 is invalid, and left out.  Arguments are numbers, to be passed with their
+    types, tuples of them, None, and arrays of one to three axes, followed by an array of results
+    for each result.  One thread runs most programs, a few threads the others.  With `strided`,
+    arrays of a quarter of the programs are reversed and have gaps, each within ``array.base``;
+    programs may read strides, so copies must have the same.
     """
     for seed in seeds:
         program = drawn_program(what, seed)
@@ -128,8 +149,9 @@ def drawn_cases(what, seeds, *, strided=False):
         except reference.Refused:
             continue
         arguments = tuple(arguments_of(program, elements))
-        places = [place for place, value in enumerate(arguments) if value.ndim]
+        places = [k for k, value in enumerate(arguments) if isinstance(value, np.ndarray)]
         expected = dict(zip(places, run_reference(program, elements), strict=True))
         kernel = kernel_of(program.text, debug=program.debug)
-        case = Case((1,), (1,), arguments, expected)
+        grid, block = program.launch
+        case = Case((grid,), (block,), arguments, expected, dynamic=program.dynamic)
         yield DrawnCase(f"{what} {seed}", program.text, kernel, case)

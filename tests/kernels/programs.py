@@ -26,7 +26,7 @@ ROUNDS = np.int32(24)
 
 class Case(NamedTuple):
     """A launch: sizes, arguments, and expected results; `scale` if the last bits may differ, in
-    units in the last place of that number.
+    units in the last place of that number; and the size of dynamic shared memory [bytes].
     """
 
     grid: tuple[int, ...]
@@ -34,6 +34,7 @@ class Case(NamedTuple):
     arguments: tuple[Any, ...]
     expected: dict[int, np.ndarray]
     scale: float = 0.0
+    dynamic: int = 0
 
 
 class Program(NamedTuple):

@@ -103,7 +103,7 @@ class InterpretedKernel:
             self._machines[types] = program, Machine(unlinked_ptx(self.kernel, *types))
         program, machine = self._machines[types]
         grid, block = ((n,) if isinstance(n, int) else n for n in (grid, block))
-        given = [leaf for each in arguments for leaf in _leaves(each)]
+        given = [leaf for each in arguments for leaf in leaves(each)]
         together = program.has_grid_barrier
         machine.launch(self.kernel.__name__, grid, block, given, dynamic, together=together)
 
@@ -111,8 +111,8 @@ class InterpretedKernel:
         return pass_any(value, None, self.kernel.__name__, lambda x, _: ix.asarray(x)).type
 
 
-def _leaves(value):
+def leaves(value):
     """Return the numbers and NumPy arrays of an argument: a tuple has several, None has none."""
     if value is None or isinstance(value, tuple):
-        return [leaf for each in value or () for leaf in _leaves(each)]
+        return [leaf for each in value or () for leaf in leaves(each)]
     return [np.asarray(value.to_device("cpu")) if isinstance(value, ix.Array) else value]

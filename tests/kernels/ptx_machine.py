@@ -251,7 +251,8 @@ class Machine:
         specials: dict[str, int],
         block: Sequence[int],
     ) -> None:
-        variables = [*code.function.variables, *self.module.variables]
+        functions = self.module.functions.values()
+        variables = [*self.module.variables, *(v for each in functions for v in each.variables)]
         shared = self._enter_shared(variables, specials[_DYNAMIC])
         threads = []
         for place in itertools.product(*map(range, reversed(block))):

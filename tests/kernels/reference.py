@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
-from interchange.cuda.types import ArrayType, ScalarType, bool_, float64, int64
+from interchange.cuda.types import ArrayType, ScalarType, TupleType, bool_, float64, int64
 
 from . import reference_numbers as numbers
-from .reference_expressions import LEFT, UNKNOWN, Expressions, Term, join_types
+from .reference_expressions import LEFT, OUTSIDE, UNKNOWN, Expressions, Term, join_types
 from .reference_numbers import Refused, cast, generic
 
 
 class Reader(Expressions):
     """Reads one function with typed parameters; `run` executes it."""
 
-    def __init__(self, tree, scope, meanings, callers=(), *, debug=False):
-        self.scope, self.callers, self.debug = scope, (*callers, tree.name), debug
+    def __init__(self, tree, scope, meanings, launch, callers=()):
+        self.scope, self.callers, self.launch = scope, (*callers, tree.name), launch
         self.names = dict(meanings)  # name -> type of a number, or term of another object
         self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_set(n)}
         self.loops = 0
@@ -345,7 +346,7 @@ class Reader(Expressions):
         self.names = before
 
         def run(env):
-            if self.debug and not test.run(dict(env)):
+            if self.launch.debug and not test.run(dict(env)):
                 raise Ended
 
         return run
@@ -400,6 +401,26 @@ def has_break(body):
     return False
 
 
+@dataclass
+class Launch:
+    """A launch, and the place of the thread that runs."""
+
+    debug: bool = False
+    size: tuple[int, int] = (1, 1)
+    nbytes: int = 0
+    place: tuple[int, int] = (0, 0)
+    dynamic: np.ndarray | None = None
+
+    def register(self, name, axis):
+        """Return a special register, such as ``threadIdx.x``."""
+        if axis != "x":
+            return int("Dim" in name)
+        (blocks, threads), (block, thread) = self.size, self.place
+        return {"gridDim": blocks, "blockDim": threads, "blockIdx": block, "threadIdx": thread}[
+            name
+        ]
+
+
 class Function:
     """A function of the program under test, from its source."""
 
@@ -407,8 +428,8 @@ class Function:
         self.tree = tree
 
 
-def read(text, name, types, scope, *, debug=False):
-    """Return the reader of a kernel's source for argument types; in debug mode `assert` is run.
+def read(text, name, types, scope, launch=None):
+    """Return the reader of a kernel's source for argument types.
 
     Raises
     ------
@@ -418,25 +439,39 @@ def read(text, name, types, scope, *, debug=False):
     trees = {tree.name: Function(tree) for tree in ast.parse(text).body}
     tree = trees[name].tree
     names = [each.arg for each in tree.args.args]
-    meanings = {
-        each: Term(type_, lambda env, each=each: env[each])
-        if isinstance(type_, ArrayType)
-        else type_
-        for each, type_ in zip(names, types, strict=True)
-    }
-    return Reader(tree, {**scope, **trees}, meanings, debug=debug)
+    meanings = {each: _parameter(each, type_) for each, type_ in zip(names, types, strict=True)}
+    return Reader(tree, {**scope, **trees}, meanings, launch or Launch())
+
+
+def _parameter(name, type_):
+    """Return the meaning of a parameter of the kernel."""
+    if isinstance(type_, ScalarType):
+        return type_
+    if isinstance(type_, TupleType):
+        if type_.is_none:
+            return Term(OUTSIDE, None, None)
+        return Term(type_.items, lambda env: env[name])
+    return Term(type_, lambda env: env[name])
+
+
+def _argument(type_, value):
+    """Return an argument as the value of a parameter."""
+    if isinstance(type_, TupleType):
+        return tuple(map(_argument, type_.items, value or ()))
+    if isinstance(type_, ArrayType):
+        return value
+    return numbers.from_element(np.dtype(type_.name).type(value), type_)
 
 
 def run(reader, names, types, arguments):
-    """Run the kernel over NumPy arrays and numbers."""
-    env = {
-        name: value
-        if isinstance(type_, ArrayType)
-        else numbers.from_element(np.dtype(type_.name).type(value), type_)
-        for name, type_, value in zip(names, types, arguments, strict=True)
-    }
-    with np.errstate(all="ignore"), suppress(Ended):
-        reader.run(env)
+    """Run all threads of the launch, one after the other, over NumPy arrays and numbers."""
+    blocks, threads = reader.launch.size
+    for block, thread in np.ndindex(blocks, threads):
+        reader.launch.place = block, thread
+        reader.launch.dynamic = np.zeros(reader.launch.nbytes, np.uint8)
+        env = dict(zip(names, map(_argument, types, arguments), strict=True))
+        with np.errstate(all="ignore"), suppress(Ended):
+            reader.run(env)
 
 
 __all__ = ["Function", "Reader", "Refused", "read", "run"]

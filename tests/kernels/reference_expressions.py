@@ -19,7 +19,16 @@ from interchange.cuda.atomics import (
     threadfence_block,
     threadfence_system,
 )
-from interchange.cuda.intrinsics import Intrinsic, local, shared, syncthreads
+from interchange.cuda.intrinsics import (
+    Intrinsic,
+    Register,
+    const,
+    grid,
+    gridsize,
+    local,
+    shared,
+    syncthreads,
+)
 from interchange.cuda.types import (
     BY_NAME,
     HALVES,
@@ -51,6 +60,8 @@ _NOTHING = (syncthreads, threadfence, threadfence_block, threadfence_system)
 OUTSIDE = object()
 """Type of objects that are not values of the language: modules, functions, types."""
 LEFT = "what a function returned"
+NUMBERS = (bool, int, float, complex, np.generic)
+"""Classes of constants that are numbers."""
 UNKNOWN = object()
 """Truth of a condition that threads decide."""
 ORDERS = {
@@ -208,6 +219,9 @@ class Expressions:
             if not hasattr(owner.constant, name):
                 raise Refused("CPY-NAME-1")
             found = getattr(owner.constant, name)
+            if isinstance(found, Register):
+                name = found.name
+                return Term(int32, lambda _: self.launch.register(name, found.axis))
             register = reference_warps.attribute(found)
             return Term(*register) if register else Term(OUTSIDE, None, found)
         if isinstance(owner.type, ArrayType) and name in {"shape", "strides", "size", "ndim"}:
@@ -225,6 +239,16 @@ class Expressions:
             return Term(type_, lambda _: cast(0, int32, type_))
         raise Refused("CPY-ATTR-1")
 
+    def array(self, node):
+        """Return the term of an expression; an array outside of the kernel is constant."""
+        found = self.term(node)
+        return self.constant_array(found) if isinstance(found.constant, np.ndarray) else found
+
+    def constant_array(self, found):
+        """Return a global array as one of the kernel."""
+        array = found.constant
+        return Term(ArrayType(BY_NAME[array.dtype.name], array.ndim, True), lambda _: array)  # noqa: FBT003
+
     def loaded(self, node, array):
         """Return an element of an array, or a view of a row or a slice."""
         (place, left), type_ = self.selection(node, array), array.type.element
@@ -233,7 +257,7 @@ class Expressions:
         return Term(type_, lambda env: numbers.from_element(array.run(env)[place(env)], type_))
 
     def read_subscript(self, node):
-        owner = self.term(node.value)
+        owner = self.array(node.value)
         if isinstance(owner.type, ArrayType):
             return self.loaded(node, owner)
         if isinstance(owner.constant, tuple):
@@ -300,9 +324,26 @@ class Expressions:
 
     def new_array(self, nodes):
         """Return an array that the kernel creates; a thread alone has it for itself."""
-        shape, dtype = (self.term(each).constant for each in nodes)
-        type_ = ArrayType(dtype, 1, in_c_order=True)
+        place = compile(ast.Expression(nodes[0]), "<shape>", "eval")
+        shape = eval(place, {**vars(builtins), **self.scope})  # noqa: S307 - drawn by the tests
+        dtype = self.dtype(nodes[1])
+        if shape == 0:
+            count = self.launch.nbytes // dtype.itemsize
+            read = lambda _: self.launch.dynamic[: count * dtype.itemsize].view(dtype.name)  # noqa: E731
+            return Term(ArrayType(dtype, 1, in_c_order=True), read)
+        type_ = ArrayType(dtype, len(shape) if isinstance(shape, (tuple, list)) else 1, True)  # noqa: FBT003
         return Term(type_, lambda _: np.zeros(shape, dtype.name))
+
+    def dtype(self, node):
+        """Return an element type, which is a type here or a class of NumPy."""
+        given = self.term(node).constant
+        return functions.as_type(given) or given
+
+    def viewed(self, array, node):
+        """Return an array whose bytes have another type."""
+        dtype = self.dtype(node)
+        type_ = ArrayType(dtype, array.type.ndim, array.type.in_c_order)
+        return Term(type_, lambda env: array.run(env).view(dtype.name))
 
     def read_binop(self, node):
         return self.binary(node.op, self.number(node.left), self.number(node.right))
@@ -452,16 +493,19 @@ class Expressions:
     # ------------------------------------------------------------ calls
 
     def read_call(self, node):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
+            return self.viewed(self.array(node.func.value), node.args[0])
         function = self.term(node.func)
         called = functions.as_type(function.constant) or function.constant
         if called is functions.conjugate and not node.args:
             return functions.conjugate(function)
-        if function.type is not OUTSIDE or (node.keywords and not hasattr(called, "tree")):
+        takes_keywords = hasattr(called, "tree") or called is shared.array
+        if function.type is not OUTSIDE or (node.keywords and not takes_keywords):
             raise Refused("CPY-CALL-1")
         if called in {enumerate, zip, reversed}:
             return self.items(node, "CPY-NPM-3")
         if isinstance(called, Intrinsic):
-            return self.of_threads(called, node.args)
+            return self.of_threads(called, [*node.args, *(each.value for each in node.keywords)])
         keywords = {each.arg: self.term(each.value) for each in node.keywords}
         if hasattr(called, "tree"):
             return self.called(called, [self.term(each) for each in node.args], keywords)
@@ -488,11 +532,26 @@ class Expressions:
             return Term(*reference_warps.called(called, self.numbers(nodes)))
         if isinstance(called, Atomic):
             return self.atomic(called, nodes)
+        if called in {grid, gridsize}:
+            return self.position(called)
+        if called is const.array_like:
+            return self.array(nodes[0])
         if called in {local.array, shared.array}:
             return self.new_array(nodes)
         if called.reference is None:
             raise Refused("CPY-CALL-1")
         return self.intrinsic(called, self.numbers(nodes))
+
+    def position(self, called):
+        """Return the place of the thread in the grid, or the number of threads."""
+
+        def run(_):
+            block, size = self.launch.place[0], self.launch.size
+            if called is gridsize:
+                return size[0] * size[1]
+            return block * size[1] + self.launch.place[1]
+
+        return Term(intp, run)
 
     def cast_to(self, type_, given):
         """Return a number cast to a type, or a complex number of two parts."""
@@ -578,7 +637,7 @@ class Expressions:
         names, given = [*bound], [*bound.values()]
         given = [_parameter(self, term) for term in given]
         meanings = {name: _meaning(name, term) for name, term in zip(names, given, strict=True)}
-        body = type(self)(function.tree, self.scope, meanings, self.callers, debug=self.debug)
+        body = type(self)(function.tree, self.scope, meanings, self.launch, self.callers)
         types = body.joined()
 
         def run(env):
@@ -633,7 +692,7 @@ def cast_all(values, sources, types):
 
 def _numeric(term):
     """Return a number outside of the kernel as one inside."""
-    is_number = term.type is OUTSIDE and isinstance(term.constant, (bool, int, float, complex))
+    is_number = term.type is OUTSIDE and isinstance(term.constant, NUMBERS)
     return constant(term.constant) if is_number else term
 
 
@@ -673,7 +732,7 @@ def _truth(number):
 
 def _parameter(reader, term):
     """Return the argument of a function: constants outside of the kernel are numbers."""
-    is_number = isinstance(term.constant, (bool, int, float, complex))
+    is_number = isinstance(term.constant, NUMBERS)
     return reader.as_number(term) if term.type is OUTSIDE and is_number else term
 
 

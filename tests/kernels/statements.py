@@ -5,58 +5,67 @@ Source: CUDA Python Specification 0.2.
 
 from __future__ import annotations
 
+import numpy as np
+
 from .drawn import (
     ATOMICS,
     COMPLEX,
-    FLOATS,
     INTEGERS,
     LITERALS,
     MOST_VARIABLES,
     REALS,
-    Expressions,
     Program,
     array,
     scalar,
 )
+from .drawn_memory import Memory
 
 DEEP = 2
 MOST_ROUNDS = 4
 
 
-class Statements(Expressions):
+class Statements(Memory):
     """Generates the source of a program."""
 
     def __init__(self, choices):
         super().__init__(choices)
         self.choices = choices
-        self.loops = self.made = 0
-        self.lines: list[str] = []
-        self.types: dict[str, str] = {}
-
-    def fresh(self, letter):
-        """Return an unused name."""
-        self.made += 1
-        return f"{letter}{self.made}"
-
-    def write(self, indent, line):
-        """Add a line."""
-        self.lines.append("    " * indent + line)
+        self.loops = 0
+        self.returns = 0  # the number of values that the function returns, 0 in the kernel
+        self.threads, self.launch = 1, (1, 1)
 
     # ------------------------------------------------------------ statements
 
     def block(self, indent, count, *, in_loop=False):
         """Add some statements."""
+        kept = dict(self.arrays), dict(self.tuples)
         for _ in range(count):
             ways = [self.assign, self.assign, self.assign, self.store, self.augment, self.unpack]
             if self.named_types() and self.one_in(3):
                 ways.append(self.atomic)
             if self.one_in(6):
-                ways = [self.exception]
+                ways = [self.exception, self.leave, self.local_array, self.named_tuple]
             if indent < DEEP + 1:
                 ways += [self.branch, self.branch, self.for_loop, self.while_loop, self.for_tuple]
             self.pick(ways)(indent)
         if in_loop and self.one_in(5):
             self.write(indent, self.pick(("break", "continue")))
+        self.arrays, self.tuples = kept
+
+    def leave(self, indent):
+        """Add an early return."""
+        self.write(indent, f"if {self.truth(2)}:")
+        self.write(indent + 1, f"return {self.values(self.returns)}".rstrip())
+
+    def named_tuple(self, indent):
+        """Add a tuple, whose items may be tuples, and which is known in this block only."""
+        name, count = self.fresh("t"), 2 + self.below(2)
+        self.write(indent, f"{name} = ({self.values(count)})")
+        self.tuples[name] = count
+        if self.one_in(3):
+            self.write(indent, f"(v0, v1), v2 = {name}[:2], {self.draw('r', 1)}")
+            for each in ("v0", "v1", "v2"):
+                self.becomes(each, "r")
 
     def variable(self, kind):
         """Return a name for a value of a kind, possibly an existing one."""
@@ -68,6 +77,10 @@ class Statements(Expressions):
         kind = self.pick(("i", "i", "r", "r", "r", "c64", "c128"))
         names = [self.variable(kind) for _ in range(1 + self.one_in(5))]
         value, target = self.draw(kind, 3), " = ".join(names)
+        if len(names) == 1 and kind in "ir" and self.one_in(8):
+            other, kind = self.variable("r"), "r"
+            value = f"({other} := {value}) - {self.leaf('i', 'r')}"
+            self.becomes(other, "r")
         if len(names) == 1 and kind == "r" and self.one_in(4):
             target = f"{target}: {self.pick(REALS)}"
         self.write(indent, f"{target} = {value}")
@@ -88,7 +101,10 @@ class Statements(Expressions):
             self.write(indent, f"{name} {self.pick(operators)} {self.draw('r', 2)}")
             self.becomes(name, "r")
             return
-        name = self.pick(list(self.arrays))
+        if not self.writable():
+            self.assign(indent)
+            return
+        name = self.pick(self.writable())
         kind = self.arrays[name][0]
         if kind[0] == "c":
             operators = operators[:3]
@@ -98,7 +114,10 @@ class Statements(Expressions):
 
     def store(self, indent):
         """Add an assignment of a cast number to an element."""
-        name = self.pick(list(self.arrays))
+        if not self.writable():
+            self.assign(indent)
+            return
+        name = self.pick(self.writable())
         is_complex = self.arrays[name][0][0] == "c"
         kind = self.pick(("r", "i", "c64", "c128")) if is_complex else "r"
         self.write(indent, f"{self.place(name)} = {self.draw(kind, 3)}")
@@ -110,7 +129,7 @@ class Statements(Expressions):
         is_wide = type_.endswith(("32", "64")) or "float" in type_
         known = ATOMICS.get(type_, ATOMICS.get(type_[0], ())) if is_wide else ()
         if not known and not self.one_in(10):
-            self.write(indent, "cuda.threadfence()")
+            self.write(indent, f"cuda.threadfence{self.pick(('', '_block', '_system'))}()")
             return
         operation = self.pick(known or ATOMICS["u"])
         index = self.place(name)[len(name) + 1 : -1]
@@ -136,34 +155,6 @@ class Statements(Expressions):
         """Return the arrays whose type is known, of global or shared memory."""
         return [name for name in self.arrays if name in self.types]
 
-    def new_arrays(self):
-        """Add views of the arguments, and arrays that the kernel creates."""
-        for number in range(2, 2 + self.below(4)):
-            add = self.add_view if self.below(3) else self.add_array
-            add(f"u{number}", f"({self.leaf('i')} & 1)")
-
-    def add_view(self, name, index):
-        """Add a row, a column or a slice of an argument, with two elements at least."""
-        view = self.pick((
-            f"u9[{index}]", "u9[-2]", f"u9[:, {index}]", "u9[..., 0]", "u1[::-1]",
-            f"u1[{index}:]", "u1[-3:-1]", f"u1[{index} :: 2]", f"u1[: 2 + {index}]",
-            f"u1[int8{index} - 4 : -1]", f"u1[: -1 - int8{index}]",
-            f"u1[99 : -5 - int8{index} : -1]",
-        ))  # fmt: skip
-        self.write(1, f"{name} = {view}")
-        self.arrays[name] = self.arrays[view[:2]][0], 1
-        self.types[name] = self.types[view[:2]]
-
-    def add_array(self, name, index):
-        """Add a local or a shared array, whose elements have values."""
-        type_, memory = self.pick((*INTEGERS, *FLOATS)), self.pick(("local", "shared"))
-        self.write(1, f"{name} = cuda.{memory}.array({2 + self.below(2)}, {type_})")
-        self.arrays[name] = "i" if type_ in INTEGERS else "r", 1
-        for place in ("0", "1", "-1", index):
-            self.write(1, f"{name}[{place}] = {self.leaf('i', 'r')}")
-        if memory == "shared":
-            self.types[name] = type_
-
     def unpack(self, indent):
         """Add an assignment to two names."""
         one, other = self.pick((("v0", "v1"), ("v2", "v0"), ("v1", "v2")))
@@ -173,8 +164,9 @@ class Statements(Expressions):
         elif self.below(3):
             value = f"{self.draw('r', 2)}, {self.draw('r', 2)}"
         else:
-            matrices = [f"{n}.{self.pick(('shape', 'strides'))}" for n in self.arrays if n > "u8"]
-            value = self.pick(matrices) if matrices else f"{other}, {one}"
+            pairs = [f"{n}.{self.pick(('shape', 'strides'))}" for n in self.matrices()]
+            pairs += [name for name, count in self.tuples.items() if count == 2]
+            value = self.pick(pairs) if pairs else f"{other}, {one}"
         if value == f"{other}, {one}" and not {one, other} <= self.names.keys():
             self.write(indent, "pass")
             return
@@ -242,38 +234,50 @@ class Statements(Expressions):
     def for_tuple(self, indent):
         """Add a loop over the items of a tuple, which may have several types."""
         counter, name = self.fresh("k"), self.fresh("i")
-        items = ", ".join(self.draw("r", 1) for _ in range(2 + self.below(2)))
+        items = f"({self.values(2 + self.below(2))})"
+        if self.one_in(3):
+            known = [*self.tuples, *(f"{n}.shape" for n in self.matrices()), "(-1, 0, 1)"]
+            items = self.pick(known)
         pairs = self.pick(("{}", "reversed({})", "enumerate({})", "zip({}, (1, 2.5, True))"))
         other = self.fresh("i") if pairs[:1] in "ez" else None
         self.write(indent, f"{counter} = 0")
         target = f"{name}, {other}" if other else name
-        self.write(indent, f"for {target} in {pairs.format(f'({items})')}:")
+        self.write(indent, f"for {target} in {pairs.format(items)}:")
         kept = dict(self.names)
         self.names.update(dict.fromkeys([name, *filter(None, [other])], "r"))
         self.body(indent, counter, kept)
+
+    def matrices(self):
+        """Return the arrays of two axes."""
+        return [name for name, (_, ndim) in self.arrays.items() if ndim == 2 and name.islower()]
 
     # ------------------------------------------------------------ functions and kernels
 
     def function(self, *, takes_array):
         """Add a function that returns one number or two."""
-        kept = self.names, self.arrays, dict(self.functions)
+        kept = self.names, self.arrays, dict(self.functions), self.tuples
         name, count = self.fresh("h" if takes_array else "g"), 1 + self.below(2)
-        self.names, self.arrays = {"p": "r", "q": "i"}, {}
+        self.names, self.arrays, self.tuples = {"p": "r", "q": "i"}, {}, {}
         if takes_array:
             self.names, self.arrays = {"q": "i"}, {"p": ("r", 1)}
-        self.functions = {}
+        self.functions = {each: kinds for each, kinds in kept[2].items() if each[0] == "g"}
         form = self.pick(("p, q=7", "p, /, q=7", "p, *, q=7"))
-        self.keywords[name] = form[3:4]
+        self.keywords[name], self.returns = form[3:4], count
+        how = self.pick(("", "", "", "inline='never'", "inline='always'", "inline=False"))
+        if how:
+            self.write(0, f"@cuda.jit(device=True, {how})")
         self.write(0, f"def {name}({form}):")
         if takes_array:
             self.write(1, f"{self.place('p')} = {self.draw('r', 2)}")
-        self.block(1, self.below(2)) if takes_array else self.assign(1)
+        if not takes_array and self.one_in(4):
+            self.add_array(1, self.fresh("w"))
+        self.block(1, self.below(2)) if self.arrays else self.assign(1)
         if self.below(2):
             self.write(1, f"if {self.truth(2)}:")
             self.write(2, f"return {self.values(count)}")
         self.write(1, f"return {self.values(count)}")
-        self.names, self.arrays, self.functions = kept
-        self.functions[name] = ("r",) * count
+        self.names, self.arrays, self.functions, self.tuples = kept
+        self.functions[name], self.returns = ("r",) * count, 0
 
     def values(self, count):
         """Return the expressions that a function returns."""
@@ -284,23 +288,52 @@ class Statements(Expressions):
         given = {}
         for place in range(2 + self.below(3)):
             type_ = self.pick((*REALS, *REALS, *COMPLEX))
-            given[f"a{place}"] = scalar(self.choices, type_)
+            given[f"a{place}"] = self.of_threads(lambda type_=type_: scalar(self.choices, type_))
             kind = "i" if type_ in INTEGERS or type_ == "bool_" else "r"
             self.names[f"a{place}"] = f"c{type_[7:]}" if type_ in COMPLEX else kind
         for name, types, ndim in (("u1", REALS, 1), ("u9", (*REALS, *COMPLEX), 2)):
             type_ = self.pick(types)
-            given[name] = array(self.choices, type_, ndim)
+            make = lambda type_=type_, ndim=ndim: array(self.choices, type_, ndim)  # noqa: E731
+            given[name] = self.of_threads(make)
             self.types[name] = type_
             kind = "i" if type_ in INTEGERS or type_ == "bool_" else "r"
             self.arrays[name] = f"c{type_[7:]}" if type_ in COMPLEX else kind, ndim
+        if self.one_in(4):
+            number = scalar(self.choices, self.pick(REALS))
+            given["n8"], self.names["n8"] = self.pick((None, number)), "of any type"
+        if self.one_in(4):
+            given["t8"] = tuple(scalar(self.choices, self.pick(REALS)) for _ in range(2))
+            self.tuples["t8"] = 2
         return given
+
+    def of_threads(self, make):
+        """Return a value for one thread, or an array with one for each."""
+        return make() if self.threads == 1 else np.stack([make() for _ in range(self.threads)])
+
+    def separate(self, given):
+        """Take the values of the thread out of the arrays of all; return the new arguments."""
+        found = {}
+        for name, value in given.items():
+            is_all = isinstance(value, np.ndarray) and self.threads > 1
+            found[f"u{name}" if is_all else name] = value
+            if is_all:
+                self.write(1, f"{name} = u{name}[i0]")
+        return found
 
     def program(self):
         """Return a program of statements; its results are the final values of its variables."""
-        if self.below(2):
+        if self.one_in(4):
+            self.threads = self.pick((2, 5, 9, 17))
+            self.launch = self.pick(((1, self.threads), (1, self.threads), (self.threads, 1)))
+        self.alone = self.launch[1] == 1
+        for _ in range(self.pick((0, 1, 1, 2))):
             self.function(takes_array=bool(self.below(2)))
         given = self.parameters()
         self.lines, before = [], self.lines
+        if self.threads > 1:
+            self.write(1, "i0 = cuda.grid(1)")
+            self.names["i0"] = "i"
+        given = self.separate(given)
         self.new_arrays()
         self.block(1, 2 + self.below(4))
         variables = [n for n in self.names if n[0] in "vyz"][:MOST_VARIABLES]
@@ -318,23 +351,33 @@ class Statements(Expressions):
             self.write(1, f"{result} = {self.draw(kind, 3)}")
         return self.around([], given, results)
 
-    def wait(self):
-        """Add barriers between some statements of the kernel, which makes it a coroutine."""
+    def wait(self, before):
+        """Add barriers between some statements of the kernel.
+
+        With other threads, only where all of them meet.
+        """
+        if not self.alone and (
+            "raise " in "".join(before + self.lines) or "return" in str(self.lines)
+        ):
+            return
         for place in range(len(self.lines) - 1, -1, -1):
             line = self.lines[place].strip()
-            if not line.startswith("else") and self.one_in(3):
-                indent = len(self.lines[place]) - len(line)
+            indent = len(self.lines[place]) - len(line)
+            is_met = self.alone or indent == len("    ")
+            if is_met and not line.startswith("else") and self.one_in(3):
                 self.lines.insert(place, " " * indent + "cuda.syncthreads()")
 
     def around(self, before, given, results):
         """Return the program with the lines as its body."""
         how = self.one_in(3), self.one_in(4)
         if self.one_in(3):
-            self.wait()
-        stores = [f"    o{name}[0] = {name}" for name in results]
+            self.wait(before)
+        place = 0 if self.threads == 1 else "i0"
+        stores = [f"    o{name}[{place}] = {name}" for name in results]
         names = (*given, *(f"o{name}" for name in results))
         lines = [*before, f"def program({', '.join(names)}):", *self.lines, *stores]
         text = "\n".join([*lines, ""])
         strided, debug = how
         debug = debug and "raise " not in text  # which would be reported
-        return Program(text, names, tuple(given.values()), tuple(results), strided, debug)
+        values, results = tuple(given.values()), tuple(results)
+        return Program(text, names, values, results, strided, debug, self.launch, self.dynamic)

@@ -17,11 +17,12 @@ from interchange import cuda
 from interchange.cuda.debugging import WORDS
 
 from . import reference
-from .comparing import is_same, left_by, wrong
+from .comparing import is_same, left_by, on_host, wrong
 from .drawn import Drawn
 from .drawn_kernels import (
     EXPRESSIONS,
     arguments_of,
+    arrays_among,
     drawn_cases,
     drawn_program,
     elements_of,
@@ -30,7 +31,7 @@ from .drawn_kernels import (
     types_for_any,
     types_of,
 )
-from .ptx_kernels import ARCHITECTURES, any_ptx, assembled, find_ptxas
+from .ptx_kernels import ARCHITECTURES, any_ptx, assembled, find_ptxas, leaves
 from .ptx_machine import Machine
 from .statements import Statements
 
@@ -57,8 +58,8 @@ def outcome(act, error):
 def run_kernel(kernel, program, elements):
     """Return all arrays after a run of the kernel on the CPU."""
     arguments = arguments_of(program, elements)
-    kernel[1, 1](*arguments)
-    return [value for value in arguments if value.ndim]
+    kernel[(*program.launch, None, program.dynamic)](*arguments)
+    return arrays_among(arguments)
 
 
 def run_ptx(kernel, program, elements, architecture):
@@ -68,9 +69,11 @@ def run_ptx(kernel, program, elements, architecture):
     machine = Machine(any_ptx(kernel, *types, architecture=architecture, checks=checks))
     report = np.zeros(WORDS, np.int32)
     last = [np.int64(machine.map("global", report))] if checks else []
-    machine.launch("program", (1,), (1,), [*arguments, *last])
+    grid, block = program.launch
+    flat = [leaf for each in arguments for leaf in leaves(each)]
+    machine.launch("program", (grid,), (block,), [*flat, *last], program.dynamic)
     assert not report.any(), program.text
-    return [value for value in arguments if value.ndim]
+    return arrays_among(arguments)
 
 
 def assert_same(program, architecture="sm_75"):
@@ -90,7 +93,8 @@ def assert_same(program, architecture="sm_75"):
 
 def assert_arrays_same(program, elements, found, target):
     """Compare the arrays of a target with those of the reference."""
-    names = [name for name in program.names if name[0] in "uo"]
+    pairs = zip(program.names, arguments_of(program, elements), strict=True)
+    names = [name for name, value in pairs if isinstance(value, np.ndarray)]
     for name, one, other in zip(names, found, run_reference(program, elements), strict=True):
         assert is_same(one, other), (
             f"{program.text}{program.arguments}\n{name}: {target} {one}, reference {other}"
@@ -158,6 +162,6 @@ def test_a_launcher_finds_what_the_reference_says(what):
     cases = list(drawn_cases(what, range(5)))
 
     for name, text, kernel, case in cases:
-        run = lambda grid, block, given, kernel=kernel: kernel[grid, block](*given)  # noqa: E731
-        assert wrong(case, left_by(run, case), case.expected) == [], f"{name}\n{text}"
+        found = left_by(on_host(kernel, case.dynamic), case)
+        assert wrong(case, found, case.expected) == [], f"{name}\n{text}"
     assert cases
