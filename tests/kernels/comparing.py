@@ -52,6 +52,8 @@ def is_same(found: np.ndarray, expected: np.ndarray) -> bool:
     """Return whether two arrays have the same bits, except for the payloads of NaN."""
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return False
+    if found.dtype.names:
+        return all(is_same(found[name], expected[name]) for name in found.dtype.names)
     found, expected = (_real(each) for each in (found, expected))
     if found.dtype.kind != "f":
         return np.array_equal(found, expected)

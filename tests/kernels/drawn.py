@@ -335,11 +335,18 @@ class Expressions:
 
     def place(self, name):
         """Return an element of a given array."""
+        indices = self.indices(name)
+        if name in {"um.x", "um.n"} and self.below(2):
+            return f"um[{indices}]{self.pick((name[2:], repr(name[3:]).join('[]')))}"
+        return f"{name}[{indices}]"
+
+    def indices(self, name):
+        """Return the indices of an element of a given array."""
         index = self.pick(
             ("0", "1", "-1", f"{self.draw('i', 1)} & 1", f"uint8({self.draw('r', 1)}) % 2")
         )
         other = self.pick(("0", "1", "-2", "int64(1)", f"({self.draw('i', 1)}) & 1"))
-        return f"{name}[{index}, {other}]" if self.arrays[name][1] == 2 else f"{name}[{index}]"
+        return f"{index}, {other}" if self.arrays[name][1] == 2 else index
 
     def extent(self):
         """Return an attribute of an array."""
@@ -394,3 +401,17 @@ def array(choices, type_, ndim):
     for place in np.ndindex(shape):
         found[place] = scalar(choices, type_)
     return found
+
+
+def record(choices, dtype):
+    """Return a record with random numbers in its fields."""
+    found = np.zeros((), dtype)
+    for name in dtype.names:
+        held = found[name]
+        for place in np.ndindex(held.shape):
+            held[place] = scalar(choices, _name_of(held.dtype))
+    return found[()]
+
+
+def _name_of(dtype):
+    return "bool_" if dtype.name == "bool" else dtype.name

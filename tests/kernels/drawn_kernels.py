@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from interchange import cuda
-from interchange.cuda.types import BY_NAME, SCALARS, TupleType, complex128
+from interchange.cuda.records import record_type
+from interchange.cuda.types import BY_NAME, SCALARS, ArrayType, TupleType, complex128
 
 from . import reference
 from .drawn import Choices
@@ -80,9 +81,12 @@ def types_of(program, elements):
 
 
 def type_of_any(value):
-    """Return the type of an argument, which may be None or a tuple."""
+    """Return the type of an argument, which may be None, a tuple or of records."""
     if value is None or isinstance(value, tuple):
         return TupleType(tuple(map(type_of_any, value or ())), is_none=value is None)
+    if value.dtype.names:
+        record, in_c_order = record_type(value.dtype), value.flags.c_contiguous
+        return record if isinstance(value, np.void) else ArrayType(record, value.ndim, in_c_order)
     return type_of(value)
 
 

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .ptx_floats import IN_DOUBLE, ROUNDING, exactly, float_rule, modified, pair_rule, rounded
-from .ptx_types import FLOATS, TYPES, Rule, Type, limits
+from .ptx_types import FLOATS, TYPES, Opcode, Rule, Type, encoder, limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from .ptx_types import Opcode
 
 UNSPECIFIED = 0xA5A5_A5A5_A5A5_A5A5
 """The result of operations that PTX leaves undefined: no result should depend on it."""
@@ -184,6 +182,8 @@ def _cvt_rule(op: Opcode) -> Rule:
     if len(op.types) != 2:
         op.refuse()
     target, source = op.types
+    if target.kind == "x2":
+        return _cvt_pair_rule(op)
     if source.kind == "f":
         act = _float_to_float(op) if target.kind == "f" else _float_to_integer(op)
     elif target.kind == "f":
@@ -196,6 +196,17 @@ def _cvt_rule(op: Opcode) -> Rule:
         act = int
     is_float = "f" in (source.kind, target.kind)
     return Rule(target, (source,), modified(op, act) if is_float and target.kind == "f" else act)
+
+
+def _cvt_pair_rule(op: Opcode) -> Rule:
+    """Return the conversion of two floats to halves, the first in the upper half of a register."""
+    rule = _cvt_rule(Opcode(op.text.replace("x2", "")))
+    width, encode = op.types[0].bits // 2, encoder(rule.result)
+    return Rule(
+        op.types[0],
+        rule.operands * 2,
+        lambda high, low: encode(rule.act(high)) << width | encode(rule.act(low)),
+    )
 
 
 def _float_to_float(op: Opcode) -> Callable[[Any], Any]:

@@ -112,7 +112,9 @@ class InterpretedKernel:
 
 
 def leaves(value):
-    """Return the numbers and NumPy arrays of an argument: a tuple has several, None has none."""
+    """Return the numbers and NumPy arrays of an argument: a tuple and a record have several."""
+    if isinstance(value, np.void):
+        return [leaf for name in value.dtype.names for leaf in leaves(value[name])]
     if value is None or isinstance(value, tuple):
         return [leaf for each in value or () for leaf in leaves(each)]
     return [np.asarray(value.to_device("cpu")) if isinstance(value, ix.Array) else value]

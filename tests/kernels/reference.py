@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interchange.cuda.types import ArrayType, ScalarType, TupleType, bool_, float64, int64
+from interchange.cuda.types import (
+    SCALARS,
+    ArrayType,
+    ScalarType,
+    TupleType,
+    bool_,
+    float64,
+    int64,
+)
 
 from . import reference_numbers as numbers
 from .reference_expressions import LEFT, OUTSIDE, UNKNOWN, Expressions, Term, join_types
@@ -104,10 +112,8 @@ class Reader(Expressions):
         """Assign a value to a target."""
         if isinstance(target, ast.Name):
             return self.bind(target.id, value)
-        if isinstance(target, ast.Subscript):
+        if isinstance(target, (ast.Subscript, ast.Attribute)):
             return self.store(target, self.as_number(value))
-        if isinstance(target, ast.Attribute):
-            raise Refused("CPY-ATTR-1")
         if not isinstance(target, (ast.Tuple, ast.List)):
             raise Refused("CPY-NPM-2")
         if type(value.type) is not tuple or len(value.type) != len(target.elts):
@@ -158,12 +164,24 @@ class Reader(Expressions):
 
         return run
 
-    def store(self, target, value):
-        """Set an element."""
+    def location(self, target):
+        """Return the array that is stored to, a function that computes the place, and its type."""
+        name = target.attr if isinstance(target, ast.Attribute) else None
+        if name is None and isinstance(target.slice, ast.Constant):
+            name = target.slice.value if isinstance(target.slice.value, str) else None
         array = self.term(target.value)
-        if not isinstance(array.type, ArrayType):
-            raise Refused("CPY-INDEX-1")
-        place, type_ = self.place(target, array), array.type.element
+        is_array = isinstance(array.type, ArrayType)
+        if name is None:
+            if not is_array:
+                raise Refused("CPY-INDEX-1")
+            return array, self.place(target, array), array.type.element
+        if not is_array or array.type.element.kind != "record":
+            raise Refused("CPY-ATTR-1")
+        return array, lambda _: name, array.type.element.fields[name].type
+
+    def store(self, target, value):
+        """Set an element, or a field of a record."""
+        array, place, type_ = self.location(target)
         numbers.storable(value.type, type_)
 
         def run(env):
@@ -177,13 +195,8 @@ class Reader(Expressions):
         if isinstance(target, ast.Name):
             left = self.number(ast.Name(target.id, ast.Load()))
             return self.bind(target.id, self.binary(node.op, left, self.number(node.value)))
-        if not isinstance(target, ast.Subscript):
-            raise Refused("CPY-ATTR-1")
-        array = self.term(target.value)
-        if not isinstance(array.type, ArrayType):
-            raise Refused("CPY-INDEX-1")
-        place, type_, kept = self.place(target, array), array.type.element, []
-        left = Term(type_, lambda env: numbers.from_element(array.run(env)[kept[-1]], type_))
+        (array, place, type_), kept = self.location(target), []
+        left = Term(type_, lambda env: numbers.from_element(array.run(env)[kept[-1]][()], type_))
         value = self.binary(node.op, left, self.number(node.value))
         numbers.storable(value.type, type_)
 
@@ -445,8 +458,10 @@ def read(text, name, types, scope, launch=None):
 
 def _parameter(name, type_):
     """Return the meaning of a parameter of the kernel."""
-    if isinstance(type_, ScalarType):
+    if type_ in SCALARS:
         return type_
+    if isinstance(type_, ScalarType):  # a record
+        return Term(ArrayType(type_, 0), lambda env: env[name])
     if isinstance(type_, TupleType):
         if type_.is_none:
             return Term(OUTSIDE, None, None)
@@ -460,6 +475,8 @@ def _argument(type_, value):
         return tuple(map(_argument, type_.items, value or ()))
     if isinstance(type_, ArrayType):
         return value
+    if type_ not in SCALARS:
+        return np.array(value)
     return numbers.from_element(np.dtype(type_.name).type(value), type_)
 
 

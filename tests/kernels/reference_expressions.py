@@ -224,6 +224,8 @@ class Expressions:
                 return Term(int32, lambda _: self.launch.register(name, found.axis))
             register = reference_warps.attribute(found)
             return Term(*register) if register else Term(OUTSIDE, None, found)
+        if _is_of_records(owner) and name in owner.type.element.fields:
+            return self.field(owner, name)
         if isinstance(owner.type, ArrayType) and name in {"shape", "strides", "size", "ndim"}:
             type_ = (intp,) * owner.type.ndim if name in {"shape", "strides"} else intp
             known = owner.type.ndim if name == "ndim" else None
@@ -251,10 +253,24 @@ class Expressions:
 
     def loaded(self, node, array):
         """Return an element of an array, or a view of a row or a slice."""
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return self.field(array, node.slice.value)
         (place, left), type_ = self.selection(node, array), array.type.element
+        if type_.kind == "record" and not left:
+            return Term(ArrayType(type_, 0), lambda env: array.run(env)[(*place(env), ...)])
         if left:
             return Term(ArrayType(type_, left), lambda env: array.run(env)[place(env)])
         return Term(type_, lambda env: numbers.from_element(array.run(env)[place(env)], type_))
+
+    def field(self, array, name):
+        """Return a field of one record or of several."""
+        field = array.type.element.fields[name]
+        ndim = array.type.ndim + len(field.shape)
+        if ndim:
+            return Term(ArrayType(field.type, ndim), lambda env: array.run(env)[name])
+        return Term(
+            field.type, lambda env: numbers.from_element(array.run(env)[name][()], field.type)
+        )
 
     def read_subscript(self, node):
         owner = self.array(node.value)
@@ -741,6 +757,11 @@ def _meaning(name, term):
     if isinstance(term.type, ScalarType):
         return numbers.settled(term.type)
     return term if term.run is None else Term(term.type, lambda env: env[name])
+
+
+def _is_of_records(term):
+    """Return whether a term is an array of records, or one record."""
+    return isinstance(term.type, ArrayType) and term.type.element.kind == "record"
 
 
 def _is_written_below_0(node):

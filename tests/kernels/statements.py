@@ -16,6 +16,7 @@ from .drawn import (
     REALS,
     Program,
     array,
+    record,
     scalar,
 )
 from .drawn_memory import Memory
@@ -118,6 +119,10 @@ class Statements(Memory):
             self.assign(indent)
             return
         name = self.pick(self.writable())
+        if "um.x" in self.arrays and self.one_in(8):
+            field = self.pick(("x", "n"))
+            self.write(indent, f"um[{self.index()}].{field} = {self.draw('r', 3)}")
+            return
         is_complex = self.arrays[name][0][0] == "c"
         kind = self.pick(("r", "i", "c64", "c128")) if is_complex else "r"
         self.write(indent, f"{self.place(name)} = {self.draw(kind, 3)}")
@@ -132,7 +137,7 @@ class Statements(Memory):
             self.write(indent, f"cuda.threadfence{self.pick(('', '_block', '_system'))}()")
             return
         operation = self.pick(known or ATOMICS["u"])
-        index = self.place(name)[len(name) + 1 : -1]
+        index = self.indices(name)
         index = f"({index})" if self.arrays[name][1] == 2 else index
         given = [self.draw("r", 2) for _ in range(1 + (operation == "cas"))]
         line = f"cuda.atomic.{operation}({', '.join((name, index, *given))})"
@@ -289,22 +294,45 @@ class Statements(Memory):
         for place in range(2 + self.below(3)):
             type_ = self.pick((*REALS, *REALS, *COMPLEX))
             given[f"a{place}"] = self.of_threads(lambda type_=type_: scalar(self.choices, type_))
-            kind = "i" if type_ in INTEGERS or type_ == "bool_" else "r"
-            self.names[f"a{place}"] = f"c{type_[7:]}" if type_ in COMPLEX else kind
+            self.names[f"a{place}"] = self.kind_of(type_)
         for name, types, ndim in (("u1", REALS, 1), ("u9", (*REALS, *COMPLEX), 2)):
             type_ = self.pick(types)
             make = lambda type_=type_, ndim=ndim: array(self.choices, type_, ndim)  # noqa: E731
             given[name] = self.of_threads(make)
             self.types[name] = type_
-            kind = "i" if type_ in INTEGERS or type_ == "bool_" else "r"
-            self.arrays[name] = f"c{type_[7:]}" if type_ in COMPLEX else kind, ndim
+            self.arrays[name] = self.kind_of(type_), ndim
         if self.one_in(4):
             number = scalar(self.choices, self.pick(REALS))
             given["n8"], self.names["n8"] = self.pick((None, number)), "of any type"
         if self.one_in(4):
             given["t8"] = tuple(scalar(self.choices, self.pick(REALS)) for _ in range(2))
             self.tuples["t8"] = 2
+        if self.one_in(4):
+            self.records(given)
         return given
+
+    def records(self, given):
+        """Add a record and an array of three as arguments, whose fields are used as arrays."""
+        types = [self.pick(REALS).removesuffix("_") for _ in range(3)]
+        fields = [("x", types[0]), ("n", types[1]), ("v", types[2], (2,))]
+        is_aligned = bool(self.below(2))
+        dtype = np.dtype(fields, align=is_aligned)
+        given["um"] = self.of_threads(
+            lambda: np.array([record(self.choices, dtype) for _ in range(3)], dtype)
+        )
+        given["m8"] = record(self.choices, np.dtype(fields[:2]))
+        for name, type_ in zip(("um.x", "um.n", "um[1].v"), types, strict=True):
+            self.arrays[name] = self.kind_of(type_), 1
+            if is_aligned:
+                self.types[name] = type_
+        for name, type_ in zip(("m8.x", "m8['n']"), types, strict=False):
+            self.names[name] = self.kind_of(type_)
+
+    def kind_of(self, type_):
+        """Return the kind of a type."""
+        if type_ in COMPLEX:
+            return f"c{type_[7:]}"
+        return "i" if type_ in INTEGERS or type_.startswith("bool") else "r"
 
     def of_threads(self, make):
         """Return a value for one thread, or an array with one for each."""
