@@ -16,6 +16,7 @@ from interchange.cuda import Kernel
 _NEED_LLVM = (
     "ptx_kernels.py",
     "ptx_machine.py",
+    "test_array_choices.py",
     "test_arrays_made.py",
     "test_atomics.py",
     "test_cache.py",

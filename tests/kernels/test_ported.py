@@ -26,12 +26,8 @@ PROGRAMS = {
     for name, program in module.PROGRAMS.items()
 }
 
-REFUSED = {  # programs of numba-cuda that do not compile here yet, and the rule that they meet
-    "heat equation": "CPY-NAME-1",
-}
 NOT_ON_DEVICE = {"records of particles": "AI-DESCR-1"}  # to_device() takes no records
 
-COMPILED = [name for name in PROGRAMS if name not in REFUSED]
 RACING = {"breadth-first search": "CPY-RACE-1"}  # several threads store the same flag
 
 
@@ -55,7 +51,7 @@ def assert_right(program, given, run):
             np.testing.assert_array_equal(found, array)
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_is_right_on_the_cpu(name):
     """The results are NumPy's, up to the tolerance of a program with other roundings."""
     program = PROGRAMS[name]
@@ -69,7 +65,7 @@ def test_a_program_is_right_on_the_cpu(name):
 
 @pytest.mark.emulated
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_is_right_on_the_device(name, cuda_driver, request):
     """The launches are ordered with the copies: the emulated driver reports no race."""
     program = PROGRAMS[name]
@@ -88,7 +84,7 @@ def test_a_program_is_right_on_the_device(name, cuda_driver, request):
         assert request.getfixturevalue("emulator").reports() == []
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_has_no_race(name):
     """The checks of indices report nothing either; a program that is known to race is reported."""
     program = PROGRAMS[name]
@@ -113,7 +109,7 @@ def interpreted(name):
     return arguments, [typed for kernel in kernels.values() for typed in kernel.programs]
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_is_right_in_ptx(name):
     """The interpreter follows every instruction; what is undefined on a GPU is an error."""
     program = PROGRAMS[name]
@@ -122,17 +118,9 @@ def test_a_program_is_right_in_ptx(name):
 
 
 @pytest.mark.parametrize("architecture", [ARCHITECTURES[0], ARCHITECTURES[-1]])
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_assembler_takes_a_program(name, architecture, tmp_path):
     """There is no warning, for the types of its launches."""
     find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
 
     assert_assembled(interpreted(name)[1], tmp_path, [architecture])
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_program_that_does_not_compile_yet_names_the_rule(name):
-    """The error names the rule; a program that compiles leaves this table."""
-    program = PROGRAMS[name]
-    with pytest.raises(cuda.KernelError, match=REFUSED[name]):
-        program.run(lambda kernel: kernel, *program.make())

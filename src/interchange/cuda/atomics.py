@@ -10,7 +10,7 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from . import ir
+from . import choices, ir
 from .context import Values
 from .intrinsics import Intrinsic
 from .types import HALVES
@@ -91,6 +91,12 @@ def _operation(reader: Any, node: ast.Call, function: Atomic) -> Any:
     if len(node.args) != count:
         reader.refuse(node, f"{called} takes {', '.join(function.parameters)}", "CPY-CALL-1")
     array = reader.value(node.args[0])
+    return choices.each(reader, node, array, lambda one: _applied(reader, node, function, one))
+
+
+def _applied(reader: Any, node: ast.Call, function: Atomic, array: Any) -> Any:
+    """Convert a call of an atomic operation on an array."""
+    called = f"{function.name}()"
     if not isinstance(array, ir.ArrayValue):
         reader.refuse(node.args[0], f"{called} of something that is no array", "CPY-ATOMIC-1")
     type_ = array.type.element

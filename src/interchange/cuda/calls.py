@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import (
     atomics,
     bits,
+    choices,
     cooperative,
     functions,
     intrinsics,
@@ -60,7 +61,7 @@ class Calls(Expressions):
         """Convert a call."""
         called = self.value(node.func)
         if isinstance(called, views.ViewMethod):
-            return views.viewed(self, node, called.array)
+            return choices.each(self, node, called.array, lambda one: views.viewed(self, node, one))
         if isinstance(called, numbers.Conjugate):
             return called.called(self, node)
         if not isinstance(called, Object):
@@ -185,9 +186,16 @@ class Calls(Expressions):
         found = self.indexed(node, given)
         if isinstance(found, Values):
             return ir.Constant(intp, len(found.items))
-        if not isinstance(found, ir.ArrayValue) or not found.type.ndim:
+        result: ir.Expression = choices.each(
+            self, node, found, lambda one: self._length_of_array(node, one)
+        )
+        return result
+
+    def _length_of_array(self, node: ast.Call, array: Any) -> ir.Expression:
+        """Return the length of the first axis of an array."""
+        if not isinstance(array, ir.ArrayValue) or not array.type.ndim:
             self.refuse(node, "len() takes an array with axes, or a tuple", "CPY-CALL-1")
-        return self.extent(found, 0)
+        return self.extent(array, 0)
 
     _FUNCTIONS: Final[dict[Any, Callable[[Any, ast.Call], Value]]] = {
         intrinsics.syncthreads: _barrier,

@@ -36,7 +36,16 @@ class Object:
     value: Any
 
 
-Meaning = ir.Slot | ir.ArrayValue | Values | Object
+@dataclass(frozen=True, eq=False)
+class ArrayChoice:
+    """One of several arrays with the same element type and number of axes."""
+
+    which: ir.Slot  # the number of the array
+    options: tuple[ir.ArrayValue, ...]
+    is_carried: bool = False  # whether it is of a name that a loop assigns
+
+
+Meaning = ir.Slot | ir.ArrayValue | ArrayChoice | Values | Object
 """The meaning of a local name."""
 
 
@@ -66,6 +75,8 @@ class Context:
         self.lost: dict[str, str] = {}
         """Names that are no longer defined, and why."""
         self.loops = 0
+        self.before_loop: frozenset[str] = frozenset()
+        """Names that are defined where the innermost loop starts."""
         self.breaks: list[ir.Slot | None] = []
         """For each loop around: the variable that notes a ``break``, if an ``else`` needs it."""
         self.arguments = 0
@@ -177,6 +188,10 @@ class Context:
         self, node: ast.AST, operator: ast.cmpop, left: ir.Expression, right: ir.Expression
     ) -> ir.Expression:
         """Return a comparison of two numbers."""
+        raise NotImplementedError
+
+    def conditional(self, act: Callable[[], object]) -> list[ir.Statement]:
+        """Return the statements of a part of an expression that is not always evaluated."""
         raise NotImplementedError
 
     def nested(self, act: Callable[[], object]) -> list[ir.Statement]:

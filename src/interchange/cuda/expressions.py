@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._types.errors import show
 
-from . import ir, known, memory, numbers, tuples, views
-from .context import Context, Object, Values, is_literal
+from . import choices, ir, known, memory, numbers, tuples, views
+from .context import ArrayChoice, Context, Object, Values, is_literal
 from .intrinsics import AXES, LaneRegister, Register
 from .operators import literal_type, typed_binary, typed_comparison
 from .source import MISSING
@@ -68,8 +68,8 @@ class Expressions(Context):
         """Return a value that must be a number."""
         if isinstance(found, Object):
             return self.constant(node, found.value)
-        if isinstance(found, (ir.ArrayValue, Values)):
-            kind = "an array" if isinstance(found, ir.ArrayValue) else "a tuple"
+        if choices.is_array(found) or isinstance(found, Values):
+            kind = "an array" if choices.is_array(found) else "a tuple"
             self.refuse(node, f"{kind} is used as a number", "CPY-TYPE-1")
         result: ir.Expression = found
         return result
@@ -123,6 +123,8 @@ class Expressions(Context):
         meaning = self.names.get(node.id)
         if isinstance(meaning, ir.Slot):
             return ir.Read(meaning)
+        if isinstance(meaning, ArrayChoice):
+            return choices.current(self, meaning)
         if meaning is not None:
             return meaning
         if node.id in self.lost:
@@ -163,8 +165,10 @@ class Expressions(Context):
             if isinstance(found, ModuleType) and node.attr not in dir(owner.value):
                 refuse_attribute(self, node, owner.value)  # a module that is not public
             return outer(found)
-        if isinstance(owner, ir.ArrayValue):
-            return self._attribute_of_array(node, owner)
+        if choices.is_array(owner):
+            if node.attr == "view":
+                return views.ViewMethod(owner)
+            return choices.each(self, node, owner, lambda one: self._attribute_of_array(node, one))
         if isinstance(owner, Values) and node.attr in owner.names:
             return views.named(owner, node.attr)
         if not isinstance(owner, Values) and node.attr in numbers.ATTRIBUTES:
@@ -188,8 +192,6 @@ class Expressions(Context):
             for axis in axes:
                 size = ir.Binary(intp, "*", size, self.extent(array, axis))
             return size
-        if node.attr == "view":
-            return views.ViewMethod(array)
         self.refuse(node, f"an array has no attribute {node.attr}", "CPY-ATTR-1")
         return None
 
@@ -208,8 +210,8 @@ class Expressions(Context):
             name = views.field_name(node)
             is_field = name in owner.names
             return views.named(owner, name) if is_field else tuples.item(self, node, owner)
-        if isinstance(owner, ir.ArrayValue):
-            return views.subscript(self, node, owner)
+        if choices.is_array(owner):
+            return choices.each(self, node, owner, lambda one: views.subscript(self, node, one))
         self.refuse(node, "only arrays and tuples can be indexed", "CPY-INDEX-1")
         return None
 
@@ -366,12 +368,17 @@ class Expressions(Context):
         if decided is not None:
             return self.value(node.body if decided else node.orelse)
         test = self.truth(node.test)
-        values: list[ir.Expression] = []
+        found: list[Value] = []
         bodies = [
-            self.conditional(lambda each=each: values.append(self.number(each)))  # type: ignore[misc]
+            self.conditional(lambda each=each: found.append(self.value(each)))  # type: ignore[misc]
             for each in (node.body, node.orelse)
         ]
-        a, b = values = self.agreed(values)
+        chosen = choices.joined(self, bodies, found) if all(map(choices.is_array, found)) else None
+        if chosen is not None:
+            self.out.append(ir.If(test, *bodies))
+            return chosen
+        sides = zip((node.body, node.orelse), found, strict=True)
+        a, b = values = self.agreed([self.as_number(each, value) for each, value in sides])
         joined = self.joined(node, a.type, b.type)
         result = self.new_slot("_", joined)
         for body, value in zip(bodies, values, strict=True):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import ArgumentError
 
-from . import ir, tuples
+from . import choices, ir, tuples
 from .context import Object, Returned, Values
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ def _given(reader: Context, node: ast.expr) -> Iterator[Meaning]:
 
 def _passed(reader: Context, node: ast.AST, found: Any) -> Meaning:
     """Return the meaning of a parameter: a number is a variable of the function's own."""
-    if isinstance(found, (ir.ArrayValue, Values)):
-        return found
+    if choices.is_array(found) or isinstance(found, Values):
+        meaning: Meaning = found
+        return meaning
     if isinstance(found, Object) and not isinstance(found.value, _NUMBERS):
         return found
     return reader.put(reader.settled(reader.as_number(node, found))).slot
@@ -258,7 +259,7 @@ def _typed(
 def _has_array(form: Form) -> bool:
     """Whether an array is returned."""
     inside = isinstance(form, tuple) and any(map(_has_array, form))
-    return inside or isinstance(form, ir.ArrayValue)
+    return inside or choices.is_array(form)
 
 
 def _nodes(node: Any) -> Iterator[Any]:
@@ -350,7 +351,7 @@ def _form(reader: Context, node: ast.AST, value: Any, numbers: list[ir.Expressio
     value = tuples.opened(value)
     if isinstance(value, Values):
         return tuple(_form(reader, node, each, numbers) for each in value.items)
-    if isinstance(value, ir.ArrayValue) or (isinstance(value, Object) and value.value is None):
+    if choices.is_array(value) or (isinstance(value, Object) and value.value is None):
         return value
     numbers.append(reader.as_number(node, value))
     return None

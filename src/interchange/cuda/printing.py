@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from . import ir
+from . import choices, ir
 from .context import Object, Values
 from .types import BY_NAME, bool_
 
@@ -44,8 +44,8 @@ def _text(reader: Expressions, node: ast.expr) -> str | None:
     else:
         known = reader.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         found = known.value if isinstance(known, Object) else None
-        if isinstance(known, (Values, ir.ArrayValue)):
-            kind = "an array" if isinstance(known, ir.ArrayValue) else "a tuple"
+        if choices.is_array(known) or isinstance(known, Values):
+            kind = "an array" if choices.is_array(known) else "a tuple"
             reader.refuse(node, f"print() of {kind}", _RULE)
     if not isinstance(found, str):
         if isinstance(node, ast.JoinedStr):

@@ -10,7 +10,7 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from . import debugging, ir, parameters, tuples, views
+from . import choices, debugging, ir, parameters, tuples, views
 from .calls import Calls
 from .context import Object, Values
 from .errors import warn_at
@@ -29,6 +29,7 @@ _RANGE: Final = 3  # the most arguments of range()
 _ANNOTATIONS: Final = {int: int64, float: float64, bool: bool_}
 """Built-in type of an annotation -> the type that it stands for."""
 _DEFAULTS: Final = Options()
+_SEVERAL: Final = "means two things"
 _ONE_PATH: Final = "is assigned on one of two paths only"
 _IN_LOOP: Final = "is first assigned in a loop, which may have no iteration"
 
@@ -157,7 +158,7 @@ class Statements(Calls):
         if isinstance(value, Object) and not _is_number(value.value):
             self._rename(node, name, before, value)
             return
-        if isinstance(value, (ir.ArrayValue, Values)):
+        if choices.is_array(value) or isinstance(value, Values):
             self._rename(node, name, before, value)
             return
         number = self.settled(self.as_number(node, value))
@@ -184,22 +185,35 @@ class Statements(Calls):
 
     def _rename(self, node: ast.AST, name: str, before: Meaning | None, value: Meaning) -> None:
         """Bind a name to an array, a tuple or an object."""
-        if self.loops and before is not None and before is not value:
+        if self.loops and choices.rebind(self, before, value):
+            return
+        is_new = choices.is_array(before) and choices.is_array(value) and self._is_of_round(name)
+        if self.loops and before is not None and before is not value and not is_new:
             self.refuse(node, f"{name} becomes something else in a loop", "CPY-TYPE-4")
         self.names[name] = value
         self.lost.pop(name, None)
 
+    def _is_of_round(self, name: str) -> bool:
+        """Whether a name is first assigned in the innermost loop, and so again in each round."""
+        return name not in self.before_loop
+
     def _store_element(self, target: ast.Subscript | ast.Attribute, value: ir.Expression) -> None:
         """Assign a number to an element of an array, or to a field of a record."""
         before = len(self.out)
-        element = self._target_element(target)
+        owner = self.value(target.value)
         if len(self.out) > before:
             value = self.spill(value, before)
-        self.out.append(ir.StoreElement(element, self.stored(target, value, element.type)))
 
-    def _target_element(self, target: ast.Subscript | ast.Attribute) -> ir.Element:
+        def store(array: Any) -> None:
+            before = len(self.out)
+            element = self._target_element(target, array)
+            kept = self.spill(value, before) if len(self.out) > before else value
+            self.out.append(ir.StoreElement(element, self.stored(target, kept, element.type)))
+
+        choices.each(self, target, owner, store)
+
+    def _target_element(self, target: ast.Subscript | ast.Attribute, array: Any) -> ir.Element:
         """Return the element of an array, or the field of a record, that is stored to."""
-        array = self.value(target.value)
         is_attribute = isinstance(target, ast.Attribute)
         if is_attribute and not (isinstance(array, ir.ArrayValue) and views.is_record(array)):
             self.refuse(target, "attributes cannot be assigned", "CPY-ATTR-1")
@@ -213,15 +227,19 @@ class Statements(Calls):
     def _read_aug_assign(self, node: ast.AugAssign) -> None:
         """Convert an augmented assignment."""
         if not isinstance(node.target, ast.Name):
-            self._augment_element(node, node.target)
+            target = node.target
+            owner = self.value(target.value)
+            choices.each(self, node, owner, lambda one: self._augment_element(node, target, one))
             return
         read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         left, right = self.numbers([read, node.value])
         self.bind(node, node.target.id, self.binary(node, node.op, left, right))
 
-    def _augment_element(self, node: ast.AugAssign, target: ast.Subscript | ast.Attribute) -> None:
+    def _augment_element(
+        self, node: ast.AugAssign, target: ast.Subscript | ast.Attribute, array: Any
+    ) -> None:
         """Read, compute and store one element, whose index is evaluated once."""
-        place = self._target_element(target)
+        place = self._target_element(target, array)
         index = tuple(i if isinstance(i, ir.Constant) else self.put(i) for i in place.index)
         element = type(place)(place.array, index, place.place)
         if place.array.argument is not None:
@@ -284,8 +302,15 @@ class Statements(Calls):
                 slot = joined[name] = self.new_slot(name, type_)
                 one_body.append(ir.Store(slot, self.cast(ir.Read(a), type_)))
                 other_body.append(ir.Store(slot, self.cast(ir.Read(b), type_)))
+            elif choices.is_array(a) and choices.is_array(b):
+                bodies = one_body, other_body
+                choice = choices.joined(self, bodies, (a, b))
+                if choice is None:
+                    self.lost[name] = _SEVERAL
+                else:
+                    joined[name] = choice
             else:
-                self.lost[name] = _ONE_PATH if a is None or b is None else "means two things"
+                self.lost[name] = _ONE_PATH if a is None or b is None else _SEVERAL
         return joined
 
     # ------------------------------------------------------------ loops
@@ -313,8 +338,9 @@ class Statements(Calls):
         """Return the statements that a function adds in a loop."""
         self.in_entry_block = False
         self.loops += 1
+        kept, self.before_loop = self.before_loop, frozenset(self.names)
         body = self.nested(act)
-        self.loops -= 1
+        self.loops, self.before_loop = self.loops - 1, kept
         return body
 
     def left_loop(self, before: dict[str, Meaning]) -> None:
@@ -331,6 +357,7 @@ class Statements(Calls):
         step: list[ir.Statement],
     ) -> None:
         """Add a loop."""
+        choices.before_loop(self, body)
         before = dict(self.names)
         tests: list[ir.Expression] = []
         before_test = self.in_loop(lambda: tests.append(test()))

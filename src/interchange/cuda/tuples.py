@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Final
 
-from . import ir
+from . import choices, ir
 from .context import Object, Values
 from .types import bool_, intp
 
@@ -33,7 +33,7 @@ def opened(value: Any) -> Any:
 
 def is_kept(value: Any) -> bool:
     """Whether a value cannot change: a number that is no constant is stored in a variable."""
-    return isinstance(value, (Object, Values, ir.ArrayValue, ir.Constant))
+    return choices.is_array(value) or isinstance(value, (Object, Values, ir.Constant))
 
 
 def read(reader: Context, nodes: Sequence[ast.expr]) -> Values:
@@ -88,24 +88,40 @@ def _literal(index: ir.Expression) -> Any:
     return index.value if isinstance(index, ir.Constant) else None
 
 
-def _chosen(
-    reader: Context, node: ast.Subscript, values: Values, index: ir.Expression
-) -> ir.Expression:
+def _chosen(reader: Context, node: ast.Subscript, values: Values, index: ir.Expression) -> Any:
     """Return the item at a computed index: all must have one type."""
     if not index.type.is_integer:
         reader.refuse(node.slice, f"an index of {index.type}", "CPY-INDEX-2")
-    items = reader.agreed([reader.as_number(node, each) for each in values.items])
-    if len({each.type for each in items}) != 1:
+    place = reader.put(index)
+    bodies: list[list[ir.Statement]] = [[] for _ in values.items]
+    result: Any
+    if values.items and all(map(choices.is_array, values.items)):
+        result = choices.joined(reader, bodies, values.items)
+    else:
+        result = _joined(reader, node, bodies, values)
+    if result is None:
         what = "the index of a tuple is not constant, and its items have several types or none"
         reader.refuse(node.slice, what, "CPY-TUPLE-1")
-    place, result = reader.put(index), reader.new_slot("_", items[0].type)
-    reader.out.append(ir.Store(result, items[-1]))
-    for number, each in enumerate(items[:-1]):
+    reader.out += bodies[-1]
+    for number, body in enumerate(bodies[:-1]):
         same = ir.Binary(bool_, "==", place, ir.Constant(place.type, number))
-        below = ir.Constant(place.type, number - len(items))
+        below = ir.Constant(place.type, number - len(bodies))
         if index.type.kind == "int":
             same = ir.Binary(bool_, "|", same, ir.Binary(bool_, "==", place, below))
-        reader.out.append(ir.If(same, [ir.Store(result, each)], []))
+        reader.out.append(ir.If(same, body, []))
+    return result
+
+
+def _joined(
+    reader: Context, node: ast.Subscript, bodies: list[list[ir.Statement]], values: Values
+) -> ir.Expression | None:
+    """Return one of several numbers, None if their types differ."""
+    items = reader.agreed([reader.as_number(node, each) for each in values.items])
+    if len({each.type for each in items}) != 1:
+        return None
+    result = reader.new_slot("_", items[0].type)
+    for body, each in zip(bodies, items, strict=True):
+        body.append(ir.Store(result, each))
     return ir.Read(result)
 
 
@@ -114,6 +130,7 @@ def loop(reader: Context, node: ast.For, values: Values) -> None:
     if len(values.items) > MOST_ROUNDS:
         what = f"a loop over a tuple of {len(values.items)}, which would be unrolled"
         reader.refuse(node.iter, what, "CPY-NPM-3", "pass it as an array")
+    choices.before_loop(reader, node.body)
     before, rounds = dict(reader.names), []
     for each in values.items:
 
