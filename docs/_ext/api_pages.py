@@ -76,6 +76,7 @@ RELATED: Final = {
         "to_cai CudaArrayView from_cai",
         "array_namespace xp like compat.upgrade",
         "set_backend Backend BackendUnavailableError",
+        "share open_shared SharedHandle",
         "Array asarray xp",
         "Producer asarray",
         "inspect Report Finding",

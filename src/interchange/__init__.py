@@ -64,9 +64,11 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from ._functions.like import like
     from ._functions.namespaces import array_namespace
     from ._functions.report import Finding, Report
+    from ._functions.sharing import open_shared, share
     from ._functions.targets import TARGETS
     from ._libraries.target import Target
     from ._protocols.arrow.meaning import Meaning
+    from ._protocols.sharing.handles import SharedHandle
 
     __version__: str
 
@@ -102,6 +104,7 @@ __all__ = [
     "Producer",
     "ReadOnlyError",
     "Report",
+    "SharedHandle",
     "StreamError",
     "Target",
     "UnsupportedDTypeError",
@@ -126,7 +129,9 @@ __all__ = [
     "get_library",
     "inspect",
     "like",
+    "open_shared",
     "set_backend",
+    "share",
     "to_arrow",
     "to_arrow_stream",
     "to_cai",
@@ -150,9 +155,11 @@ _LATER = {
     "_functions.like": ("like",),
     "_functions.namespaces": ("array_namespace",),
     "_functions.report": ("Finding", "Report"),
+    "_functions.sharing": ("open_shared", "share"),
     "_functions.targets": ("TARGETS",),
     "_libraries.target": ("Target",),
     "_protocols.arrow.meaning": ("Meaning",),
+    "_protocols.sharing.handles": ("SharedHandle",),
 }
 """Module that is imported when one of its names is first used -> those names."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names}
@@ -189,6 +196,8 @@ if not _typing.TYPE_CHECKING:
             return _import_module(f"{__name__}.{name}")
         if name == "__version__":
             _publish(name, _find_version())
+        elif name == "_rebuild_handle":  # of pickled handles
+            _publish(name, _import_module(f"{__name__}._protocols.sharing.handles").rebuild_handle)
         elif name == "_C_API" and core_name == "native":  # for PyCapsule_Import()
             _publish(name, _import_module(f"{__name__}._core._native._extension")._C_API)
         elif name in _HOMES:

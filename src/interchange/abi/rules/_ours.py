@@ -276,6 +276,50 @@ OURS: Final = (
         "SHOULD",
     ),
     Rule(
+        "IX-SHARE-1",
+        "memory is shared with other processes on Linux, where /proc is mounted",
+        "send the elements: pickle the array",
+        "Linux, proc(5)",
+    ),
+    Rule(
+        "IX-SHARE-2",
+        "host memory that is shared is in a regular file mapped with MAP_SHARED, such as shared"
+        " memory or a memfd",
+        "pass `copy=True`, which copies it into a new file once, or create the array in"
+        " multiprocessing.shared_memory",
+        "Linux, mmap(2), MAP_SHARED",
+    ),
+    Rule(
+        "IX-SHARE-3",
+        "a handle of shared memory is opened as share() made it",
+        "send it again, by pickle",
+        "interchange",
+    ),
+    Rule(
+        "IX-SHARE-4",
+        "a handle is opened while its exporter runs, and while the array or the handle lives there",
+        "keep the array in the exporter until the handle was opened, and share it again",
+        "interchange",
+    ),
+    Rule(
+        "IX-SHARE-5",
+        "a handle is opened on the host where it was made, by the same user",
+        "send the elements: pickle the array",
+        "Linux, proc(5), /proc/PID/fd; pid_namespaces(7)",
+    ),
+    Rule(
+        "IX-SHARE-6",
+        "the file of shared memory keeps its length",
+        "do not cut the file, and share the array again",
+        "Linux, mmap(2), SIGBUS",
+    ),
+    Rule(
+        "IX-SHARE-7",
+        "device memory is shared if its driver has handles for that kind of memory",
+        "copy it first, with `x.copy()` or `x.to_device('cpu')`",
+        "CUDA driver API, Interprocess Communication",
+    ),
+    Rule(
         "IX-SUBJECT-1",
         "a subject of the conformance kit creates what it is asked for, and leaves its "
         "process unchanged",
