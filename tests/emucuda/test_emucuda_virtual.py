@@ -306,3 +306,44 @@ def test_pools_of_other_kinds_are_refused(cuda):
 
     assert values == [POSIX, 0]
     assert cuda.code("cuMemPoolCreate", made) == "NOT_SUPPORTED"
+
+
+def test_pool_memory_is_used_and_freed_in_order(cuda, peer, streams):
+    """The importing process waits for the allocation, and the exporting one for the free there."""
+    pool, kind = new_pool(cuda), cuda.driver.CUmemAllocationHandleType(POSIX)
+    event = cuda.cuEventCreate(6)
+    found = {}
+    for ordered in (True, False):
+        address = int(cuda.cuMemAllocFromPoolAsync(64, pool, streams[0]))
+        cuda.cuEventRecord(event, streams[0])
+        peer.give(int(cuda.cuMemPoolExportToShareableHandle(pool, kind, 0)))
+        peer(
+            """exec('''
+fd = received()
+event = cu.cuIpcOpenEventHandle(event_handle(e))
+pool = cu.cuMemPoolImportFromShareableHandle(fd, d.CUmemAllocationHandleType(1), 0)
+os.close(fd)
+at = cu.cuMemPoolImportPointer(pool, handle(d.CUmemPoolPtrExportData, x))
+if ordered:
+    cu.cuStreamWaitEvent(stream, event, 0)
+cu.cuMemsetD8Async(at, 1, 64, stream)
+cu.cuMemFreeAsync(at, stream)
+cu.cuEventRecord(event, stream)
+''')""",
+            x=content(cuda.cuMemPoolExportPointer(address)),
+            ordered=ordered,
+            e=content(cuda.cuIpcGetEventHandle(event)),
+        )
+        if ordered:
+            cuda.cuStreamWaitEvent(streams[0], event, 0)
+        cuda.cuMemFreeAsync(address, streams[0])
+        found[ordered] = [cuda.emulator.reports(), peer("emulator.reports()")]
+        peer("cu.cuCtxSynchronize(); cu.cuEventDestroy(event); cu.cuMemPoolDestroy(pool)")
+        cuda.cuCtxSynchronize()
+        peer("emulator.reset()")
+    cuda.cuMemPoolDestroy(pool)
+    (freed,) = cuda.emulator.expect_reports(count=1)
+
+    assert found[True] == [[], []]
+    assert "free while in use: cuMemFreeAsync on stream" in freed
+    assert "use before allocation: cuMemsetD8Async" in found[False][1][0]

@@ -8,6 +8,8 @@
  */
 #include "detector.h"
 
+#include "share_records.h"
+
 #include <stdio.h>
 
 /* ---- the texts of reports ---- */
@@ -117,12 +119,65 @@ void report_pair(const struct actor *first, const struct access *first_access,
                  "not ordered after", &other, a);
 }
 
-/* ---- what happens to memory ---- */
+/* ---- accesses of other processes ---- */
 
 static struct access whole(const struct allocation *a)
 {
     return (struct access){region_line(a->start, a->size), true};
 }
+
+/* As one of this process; its addresses are those here. */
+static void report_shared(const char *kind, const struct actor *actor, const struct access *access,
+                          const char *relation, const struct shared_record *other,
+                          const struct allocation *a)
+{
+    char what[128];
+    struct record record = {.region = other->region, .stream = other->stream,
+                            .write = other->write};
+    record.region.start += a->start;
+    snprintf(what, sizeof what, "%s of process %u", other->what, other->process.pid);
+    record.what = what;
+    if (region_empty(&record.region))
+        record.region = region_line(a->start, a->size);
+    report_conflict(kind, actor, access, relation, &record, a);
+}
+
+static struct access inside(const struct access *access, const struct allocation *a)
+{
+    struct access result = *access;
+    result.region.start -= a->start;
+    return result;
+}
+
+static void compare_shared(const struct actor *actor, const struct access *access,
+                           const struct allocation *a)
+{
+    struct shared_record other;
+    struct access here = inside(access, a);
+    if (share_was_freed(a->share, &other))
+        report_shared("use after free", actor, access, "after", &other, a);
+    else if (share_conflict(a->share, actor, &here, &other))
+        report_shared(other.made ? "use before allocation" : hazard(other.write, access->write),
+                      actor, access, "not ordered after", &other, a);
+}
+
+/* Memory is freed by the process that made it, after all others have closed it. */
+static void freed_shared(const struct actor *actor, const struct allocation *a)
+{
+    struct access access = whole(a), here = inside(&access, a);
+    struct shared_record other;
+    char where[160], stream[32];
+    unsigned users = share_users(a->share);
+    if (driver.races != RACES_OFF && share_conflict(a->share, actor, &here, &other))
+        report_shared("free while in use", actor, &access, "not ordered after", &other, a);
+    else if (driver.races != RACES_OFF && users)
+        report_add("free while shared: %s on %s, while %u other process%s it open; %s",
+                   actor->what, stream_name(actor->stream, stream, sizeof stream), users,
+                   users == 1 ? " has" : "es have", place(a, where, sizeof where));
+    share_freed_by(a->share, actor);
+}
+
+/* ---- what happens to memory ---- */
 
 void detect(const struct actor *actor, const struct access *access)
 {
@@ -141,7 +196,13 @@ void detect(const struct actor *actor, const struct access *access)
         report_conflict("use before allocation", actor, access, "not ordered after", a->history.made, a);
     else if (other)
         report_conflict(hazard(other->write, access->write), actor, access, "not ordered after", other, a);
+    else if (a->share)
+        compare_shared(actor, access, a);
     history_add(&a->history, actor, access);
+    if (a->share) {
+        struct access here = inside(access, a);
+        share_add(a->share, actor, &here, false);
+    }
 }
 
 void detect_allocated(const struct actor *actor, struct allocation *allocation)
@@ -159,10 +220,15 @@ void detect_freed(const struct actor *actor, struct allocation *allocation)
     if (other && driver.races != RACES_OFF)
         report_conflict("free while in use", actor, &access, "not ordered after", other, allocation);
     allocation->history.freed = record_new(actor, &access);
+    if (allocation->share && !allocation->import && !allocation->physical)
+        freed_shared(actor, allocation);
 }
 
 void detector_reset(void)
 {
-    for (struct allocation *a = allocation_next(NULL); a; a = allocation_next(a))
+    for (struct allocation *a = allocation_next(NULL); a; a = allocation_next(a)) {
         history_forget(&a->history);
+        if (a->share)
+            share_forget(a->share);
+    }
 }

@@ -1,9 +1,21 @@
 /* Imports: mapping memory of other processes, and giving it back. */
 #include "imports.h"
 
+#include "share_records.h"
+
 #include <stdlib.h>
 
 static struct import *imports;
+
+bool import_offer(struct allocation *a)
+{
+    if (a->share)
+        return true;
+    a->share = share_new();
+    if (a->share)
+        share_publish(a->share, a);
+    return a->share != NULL;
+}
 
 struct import *import_find(const struct token *token)
 {
@@ -60,11 +72,19 @@ CUresult import_open(const struct token *token, int file, struct context *contex
     return CUDA_SUCCESS;
 }
 
+void import_leave(const struct allocation *allocation)
+{
+    for (const struct import *at = imports; at; at = at->next)
+        if (at->allocation != allocation && at->allocation->share == allocation->share)
+            return; /* open a second time */
+    share_leave(allocation->share);
+}
+
 /* The bytes belong to the other process, and stay as they are. */
 void import_close(struct allocation *allocation)
 {
     struct import *import = allocation->import, **at = &imports;
-    share_leave(allocation->share);
+    import_leave(allocation);
     while (*at != import)
         at = &(*at)->next;
     *at = import->next;

@@ -13,9 +13,7 @@ API cuIpcGetMemHandle(CUipcMemHandle *result, CUdeviceptr address)
     CONTEXT(context);
     struct allocation *a = allocation_live(address);
     REQUIRE(result && a && allocation_legacy_ipc(a), CUDA_ERROR_INVALID_VALUE);
-    if (!a->share)
-        a->share = share_new();
-    REQUIRE(a->share, CUDA_ERROR_OUT_OF_MEMORY);
+    REQUIRE(import_offer(a), CUDA_ERROR_OUT_OF_MEMORY);
     struct token token = {.kind = TOKEN_MEMORY, .device = (uint32_t)a->device,
                           .process = own_segment->self, .index = share_index(a->share),
                           .serial = a->share->serial, .size = a->size};

@@ -45,9 +45,7 @@ API cuMemPoolExportPointer(CUmemPoolPtrExportData *result, CUdeviceptr start)
     struct allocation *a = allocation_live(start);
     REQUIRE(result && a && a->start == start, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(a->pool && a->pool->has_file && !a->import, CUDA_ERROR_INVALID_VALUE);
-    if (!a->share)
-        a->share = share_new();
-    REQUIRE(a->share, CUDA_ERROR_OUT_OF_MEMORY);
+    REQUIRE(import_offer(a), CUDA_ERROR_OUT_OF_MEMORY);
     struct token token = {.kind = TOKEN_POINTER, .device = (uint32_t)a->device,
                           .process = own_segment->self, .index = share_index(a->share),
                           .serial = a->share->serial, .file = a->pool->file,

@@ -38,6 +38,7 @@ struct share { /* an allocation that other processes may open */
     uint32_t used, serial; /* another serial: the slot has passed to another allocation */
     uint32_t opened, freed;
     struct process openers[MAX_OPENERS];
+    struct shared_record freed_by;
     uint64_t count; /* of records, ever */
     struct shared_record records[MAX_SHARED_RECORDS];
 };

@@ -82,6 +82,8 @@ static CUresult free_async(CUdeviceptr start, CUstream handle)
     stream_enqueue(stream, op);
     struct actor actor = stream_actor(stream, "cuMemFreeAsync");
     detect_freed(&actor, a);
+    if (a->import)
+        import_leave(a);
     return CUDA_SUCCESS;
 }
 
