@@ -39,6 +39,7 @@ _NEED_LLVM = (
     "test_ptxas.py",
     "test_races.py",
     "test_random.py",
+    "test_record_arrays.py",
     "test_repeated_on_host.py",
     "test_rulings.py",
     "test_warps.py",

@@ -25,6 +25,7 @@ from interchange._types.layout import Layout, c_strides, f_strides
 from interchange._types.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
+from . import records
 from .consumer import OrderedByUser
 from .devices import current_ordinal
 from .streams import Stream, check_stream, find_driver
@@ -150,6 +151,9 @@ def device_array(
     handle = check_stream(stream, call)
     if dtype is None:
         return UntypedArray(sizes, order, stream, device)
+    structured = _structured(dtype)
+    if structured is not None:
+        return _new_records(sizes, structured, order, stream, device)
     elements = read_dtype(dtype, call)
     if prod(sizes) * elements.itemsize >= _TOO_LARGE:
         what = f"shape={show(shape)} of {elements}, more than there are addresses"
@@ -164,6 +168,26 @@ def device_array(
     array: Array = _core.describe(keep.ptr if keep else 0, spec, 0, keep, keep, Array)
     array._pending_work = PendingWork(handle, ordinal, stream)
     return array
+
+
+def _structured(dtype: Any) -> Any:
+    """Return a structured dtype of NumPy, also given as a list; None for any other type."""
+    if isinstance(dtype, list):
+        import numpy as np
+
+        with contextlib.suppress(TypeError, ValueError):
+            dtype = np.dtype(dtype)
+    return dtype if getattr(dtype, "names", None) else None
+
+
+def _new_records(shape: tuple[int, ...], dtype: Any, order: str, stream: Any, device: Any) -> Any:
+    """Return an uninitialized array of records."""
+    call = "cuda.device_array()"
+    records.check_copied(dtype, call)
+    if order != "C":
+        raise ArgumentError(call, "records in order 'F'", "IX-ARGUMENT-1", "pass order='C'")
+    memory = device_array((*shape, dtype.itemsize), "uint8", "C", stream, device)
+    return records.RecordArray(memory, dtype)
 
 
 def _find_driver(device: Any, call: str) -> Any:
@@ -223,7 +247,7 @@ def to_device(
     Parameters
     ----------
     x : object
-        Any object that `interchange.asarray` accepts.
+        Any object that `interchange.asarray` accepts, or an array of a structured dtype.
     stream : None, int or stream object
         The stream of the copy, and of the array from then on, as in `device_array`.
     copy : bool, default True
@@ -232,6 +256,12 @@ def to_device(
         Filled and returned, instead of a new array.
     device : None, int, GPU or device-like
         The GPU; by default the current one.
+
+    Returns
+    -------
+    Array
+        For records, an object with ``dtype``, ``shape``, ``copy_to_host()``, ``copy_to_device()``
+        and ``__cuda_array_interface__``, which kernels take.
 
     Raises
     ------
@@ -255,6 +285,11 @@ def to_device(
         if copy:
             to.copy_to_device(x, None if type(stream) is Stream else stream)
         return to
+    structured = records.dtype_of(x)
+    if structured is not None:
+        records.check_copied(structured, call)
+        there = to_device(records.as_bytes(x, structured), stream, copy, None, device)
+        return records.RecordArray(there, structured)  # type: ignore[return-value] # see Returns
     driver = _find_driver(device, call)
     if driver is None:
         return asarray(x, copy=True)

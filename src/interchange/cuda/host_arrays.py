@@ -23,6 +23,7 @@ from interchange._types.numpy_dtypes import numpy_dtype
 from interchange._types.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
+from . import records
 from .arrays import device_array, read_dtype, read_shape
 from .streams import check_stream, find_driver
 
@@ -186,6 +187,9 @@ def _shared_type() -> Any:
 
 def _form_of(ary: Any) -> tuple[Any, Any, str]:
     """Return shape, element type and order of an array."""
+    dtype = records.dtype_of(ary)
+    if dtype is not None:
+        return tuple(ary.shape), dtype, "C"
     found = ary if type(ary) is Array else asarray(ary)
     is_fortran = found.is_contiguous("F") and not found.is_contiguous()
     return found.shape, found.dtype, "F" if is_fortran else "C"

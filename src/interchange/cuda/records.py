@@ -6,9 +6,14 @@ Source: NumPy, "Structured arrays" (offsets, padding); CUDA Array Interface, ver
 from __future__ import annotations
 
 from math import gcd, prod
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
 
 from .types import BY_NAME, ScalarType
+
+if TYPE_CHECKING:
+    from interchange._array import Array
 
 
 class Field(NamedTuple):
@@ -91,10 +96,101 @@ class Bytes:
         }  # fmt: skip
 
 
+class RecordArray:
+    """An array of records in memory of a device, with names of the device arrays of Numba.
+
+    Attributes
+    ----------
+    bytes : Array
+        Its memory, as an array of bytes with one axis more.
+    dtype : numpy.dtype
+        The structured dtype.
+    shape : tuple[int, ...]
+        Extent of each axis [records].
+    """
+
+    def __init__(self, array: Array, dtype: Any) -> None:
+        self.bytes, self.dtype = array, dtype
+        self.shape: tuple[int, ...] = array.shape[:-1]
+
+    def __repr__(self) -> str:
+        return f"<{self.shape} records of {self.dtype} on {self.bytes.device}>"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return prod(self.shape)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The interface of its memory, with the records as elements."""
+        given = dict(self.bytes.__cuda_array_interface__)
+        strides, typestr = given.get("strides"), f"|V{self.dtype.itemsize}"
+        try:
+            descr = self.dtype.descr
+        except ValueError:  # of fields that overlap
+            descr = [("", typestr)]
+        return given | {
+            "typestr": typestr, "descr": descr, "shape": self.shape,
+            "strides": strides and strides[:-1],
+        }  # fmt: skip
+
+    def copy_to_host(self, ary: Any = None, stream: Any = None) -> Any:
+        """Return the records in an ndarray, a new one or `ary`; the copy is complete.
+
+        Raises
+        ------
+        ArgumentError
+            `ary` has another shape or dtype (IX-ARGUMENT-1).
+        """
+        import numpy as np
+
+        if ary is not None:
+            given = self._taken(ary, "copy_to_host()")
+            self.bytes.copy_to_host(given, stream)
+            return ary
+        found = np.ascontiguousarray(self.bytes.copy_to_host(stream=stream))
+        return found.view(self.dtype).reshape(self.shape)
+
+    def copy_to_device(self, ary: Any, stream: Any = None) -> None:
+        """Copy the records of another array into this one.
+
+        Raises
+        ------
+        ArgumentError
+            `ary` has another shape or dtype (IX-ARGUMENT-1).
+        """
+        self.bytes.copy_to_device(self._taken(ary, "copy_to_device()"), stream)
+
+    def _taken(self, ary: Any, call: str) -> Any:
+        """Return another array of such records as one of bytes."""
+        if dtype_of(ary) != self.dtype:
+            what = f"{show(ary)} has no records of {self.dtype}"
+            raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass an array of the same dtype")
+        return as_bytes(ary, self.dtype)
+
+
+def check_copied(dtype: Any, call: str) -> None:
+    """Refuse records with references to objects of Python, which no device can hold."""
+    if dtype.hasobject:
+        what = f"records of {show(dtype)}, with an object of Python"
+        raise UnsupportedDTypeError(call, what, "CPY-NPM-1", "pass the fields of numbers")
+
+
 def as_bytes(value: Any, dtype: Any) -> Any:
     """Return an array of records as one of bytes, for the protocols, which know no records."""
     import numpy as np
 
-    if isinstance(value, np.ndarray):
+    if isinstance(value, RecordArray):
+        return value.bytes
+    if isinstance(value, (np.ndarray, np.void)):
         return np.asarray(value).view(np.dtype((np.uint8, (dtype.itemsize,))))
     return Bytes(value, dtype.itemsize)
