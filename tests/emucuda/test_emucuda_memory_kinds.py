@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import pytest
 
@@ -213,6 +214,30 @@ def test_pinned_memory_has_a_device_pointer(cuda, memory):
 
     assert int(cuda.cuMemHostGetDevicePointer(address, 0)) == address
     assert cuda.code("cuMemHostGetDevicePointer", memory, 0) == "INVALID_VALUE"
+
+
+def resident():
+    """Return the resident memory of this process [KiB]."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
+
+
+def test_freed_page_locked_memory_takes_no_pages(cuda):
+    """It holds 0xDD, and each block that is held back takes much less than a page of 4 KiB."""
+
+    def round_trip():
+        address = cuda.host_buffer()
+        ctypes.memset(address, 1, SIZE)
+        cuda.cuMemFreeHost(address)
+        return address
+
+    address = round_trip()
+    before = resident()
+    for _ in range(1000):
+        round_trip()
+
+    assert cuda.emulator.read(address, SIZE) == bytes([POISON]) * SIZE
+    assert resident() - before < 1000
 
 
 # ---------------------------------------------------------------- stream-ordered memory

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define FRESH 0xCB  /* what new device memory holds */
 #define POISON 0xDD /* what freed memory holds */
 #define FILL_LIMIT \
     ((size_t)16 << 20) /* [bytes] of a block that are overwritten */
+#define CHUNK ((size_t)64 << 10) /* [bytes] of the file of freed host memory */
 #define QUARANTINE_COUNT \
     4096 /* small blocks would fill the table before they fill the bytes */
 
@@ -140,9 +142,43 @@ uint64_t allocation_bytes(enum memory memory, uint64_t *number)
     return live_bytes[memory];
 }
 
-void allocation_poison(struct allocation *allocation)
+/* ---- freed host memory: pages of one file, which take no memory of their own ---- */
+
+static int poison_file = -1;
+static pthread_once_t poison_once = PTHREAD_ONCE_INIT;
+
+static void make_poison(void)
 {
-    overwrite(allocation->start, allocation->size, POISON);
+    char bytes[CHUNK];
+    memset(bytes, POISON, sizeof bytes);
+    poison_file = memfd_create("emucuda-freed", MFD_CLOEXEC);
+    if (poison_file >= 0 && write(poison_file, bytes, sizeof bytes) != (ssize_t)sizeof bytes) {
+        close(poison_file);
+        poison_file = -1;
+    }
+}
+
+static void poison_pages(uint64_t start, size_t size)
+{
+    const int how = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+    pthread_once(&poison_once, make_poison);
+    for (size_t at = 0; at < size; at += CHUNK) {
+        size_t chunk = size - at < CHUNK ? size - at : CHUNK;
+        void *where = (void *)(start + at);
+        if (at >= FILL_LIMIT)
+            madvise(where, size - at, MADV_DONTNEED);
+        if (at >= FILL_LIMIT || poison_file < 0
+            || mmap(where, chunk, PROT_READ | PROT_WRITE, how, poison_file, 0) == MAP_FAILED)
+            return;
+    }
+}
+
+void allocation_poison(struct allocation *a)
+{
+    if (a->memory == MEMORY_DEVICE)
+        overwrite(a->start, a->size, POISON);
+    else
+        poison_pages(a->start, whole_pages(a->size));
 }
 
 static void give_memory(const struct allocation *gone)

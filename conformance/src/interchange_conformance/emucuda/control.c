@@ -100,6 +100,7 @@ static int annotate(const struct op_class *class, CUstream handle, CUdeviceptr s
                     bool write, int value, const char *what)
 {
     bool fills = class == &fill_class;
+    struct access access = {region_line(start, size), write};
     TRACE("%s ptr=%#llx size=%zu stream=%p", fills ? "emu_fill" : "emu_annotate", start, size,
           (void *)handle);
     LOCKED();
@@ -109,10 +110,15 @@ static int annotate(const struct op_class *class, CUstream handle, CUdeviceptr s
     const struct allocation *a = allocation_at(start);
     if (!a || a->life == FREED || size > a->start + a->size - start)
         fills = false; /* the access is reported, and nothing is written */
+    if (a && a->life != FREED && !context_reaches(stream->context, a)) {
+        struct actor actor = stream_actor(stream, intern(what));
+        report_foreign(&actor, &access, stream->context->device);
+        return 1; /* it ends there, as a kernel would */
+    }
     struct op *op = op_new(fills ? &fill_class : &annotation_class, intern(what));
     op->payload.fill.value = (unsigned char)value;
     op->payload.fill.element = 1;
-    op_touches(op, region_line(start, size), write);
+    op_touches(op, access.region, write);
     return submit(stream, op) == CUDA_SUCCESS;
 }
 
