@@ -67,7 +67,7 @@ ELSEWHERE = {
 """Further functions that import: the callable, and its keywords."""
 WITHOUT_ARRAYS = {
     *("batches", "cuda.device_array", "cuda.jit", "from_pointer", "inspect", "set_backend"),
-    *("open_shared", "share", "to_arrow_stream"),
+    *("open_shared", "share", "shared_by_default", "to_arrow_stream"),
     *("cuda.current_context", "cuda.device_array_like", "cuda.event_elapsed_time"),
     *("cuda.external_stream", "cuda.managed_array_like", "cuda.mapped", "cuda.mem_info"),
     *("cuda.managed_array", "cuda.mapped_array", "cuda.mapped_array_like", "cuda.pinned"),

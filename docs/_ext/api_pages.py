@@ -76,7 +76,7 @@ RELATED: Final = {
         "to_cai CudaArrayView from_cai",
         "array_namespace xp like compat.upgrade",
         "set_backend Backend BackendUnavailableError",
-        "share open_shared SharedHandle",
+        "share open_shared SharedHandle shared_by_default",
         "Array asarray xp",
         "Producer asarray",
         "inspect Report Finding",

@@ -64,6 +64,7 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from ._functions.like import like
     from ._functions.namespaces import array_namespace
     from ._functions.report import Finding, Report
+    from ._functions.sent_arrays import shared_by_default
     from ._functions.sharing import open_shared, share
     from ._functions.targets import TARGETS
     from ._libraries.target import Target
@@ -132,6 +133,7 @@ __all__ = [
     "open_shared",
     "set_backend",
     "share",
+    "shared_by_default",
     "to_arrow",
     "to_arrow_stream",
     "to_cai",
@@ -155,6 +157,7 @@ _LATER = {
     "_functions.like": ("like",),
     "_functions.namespaces": ("array_namespace",),
     "_functions.report": ("Finding", "Report"),
+    "_functions.sent_arrays": ("shared_by_default",),
     "_functions.sharing": ("open_shared", "share"),
     "_functions.targets": ("TARGETS",),
     "_libraries.target": ("Target",),
@@ -162,6 +165,11 @@ _LATER = {
     "_protocols.sharing.handles": ("SharedHandle",),
 }
 """Module that is imported when one of its names is first used -> those names."""
+_OF_PICKLES = {
+    "_open_sent": "_functions.sent_arrays",
+    "_rebuild_handle": "_protocols.sharing.handles",
+}
+"""Name in pickles, with an underscore before it -> the module of the function."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names}
 _MODULES = ("compat", "typing", "xp")
 _THIS = _sys.modules[__name__]
@@ -196,8 +204,9 @@ if not _typing.TYPE_CHECKING:
             return _import_module(f"{__name__}.{name}")
         if name == "__version__":
             _publish(name, _find_version())
-        elif name == "_rebuild_handle":  # of pickled handles
-            _publish(name, _import_module(f"{__name__}._protocols.sharing.handles").rebuild_handle)
+        elif name in _OF_PICKLES:
+            module = _import_module(f"{__name__}.{_OF_PICKLES[name]}")
+            _publish(name, getattr(module, name[1:]))
         elif name == "_C_API" and core_name == "native":  # for PyCapsule_Import()
             _publish(name, _import_module(f"{__name__}._core._native._extension")._C_API)
         elif name in _HOMES:

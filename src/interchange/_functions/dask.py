@@ -8,6 +8,7 @@ protocol 4, which has no buffers, so that its messages would contain copies.
 from __future__ import annotations
 
 import importlib
+import re
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,11 +20,13 @@ from interchange._types.dtypes import DType
 from interchange._types.errors import ExchangeError, show
 
 from .importing import asarray, from_pointer
+from .sent_arrays import open_sent, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SERIALIZE: Final = "distributed.protocol.serialize()"
+_LOOPBACK: Final = re.compile(r"(tcp|tls|ws|wss)://(127\.|\[::1\]|localhost)")
 _LOAD: Final = "distributed.protocol.deserialize()"
 
 # ---------------------------------------------------------------- sizes and tokens
@@ -118,15 +121,43 @@ def _tell_frames(module: Any) -> None:
     module.dask_deserialize.register(Array, from_frames)
 
 
-def to_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
+def to_frames(array: Array, context: Any = None) -> tuple[dict[str, Any], list[Any]]:
     """Return the header of an Array and its elements, for the serializer family ``dask``.
 
-    Repeats of elements that cannot be written are left out, as for ndarrays.
+    Repeats of elements that cannot be written are left out, as for ndarrays.  Within one host the
+    header has a handle, and there are no elements.
+
+    `context`: the addresses of sender and recipient, where distributed knows them.
     """
+    sent = send(array) if _is_within_host(context) else None
+    if sent is not None:
+        return {"handle": sent}, []
     facts = _facts_of(array)
     dense, facts["order"] = pickling.fetch(_once(array) if array.readonly else array, _SERIALIZE)
     facts["sent"] = dense.shape
     return facts, [pickling.bytes_of(dense, readonly=bool(array.readonly))]
+
+
+def _is_within_host(context: Any) -> bool:
+    """Whether a message goes from worker to worker, or to a client, of a cluster on this host.
+
+    Its addresses are those of the loopback interface, which no other host reaches.  The scheduler
+    is left out: it passes a message on, possibly to several workers.
+    """
+    try:
+        ends = {context[one]["address"] for one in ("sender", "recipient")}
+    except (KeyError, TypeError):
+        return False
+    is_local = all(_LOOPBACK.match(one) for one in ends if isinstance(one, str))
+    return is_local and len(ends) > 1 and ends.isdisjoint(_schedulers())
+
+
+def _schedulers() -> set[str]:
+    """Return the addresses of the schedulers that this process is connected to."""
+    module = importlib.import_module("distributed")
+    found = (one for kind in (module.Client, module.Worker) for one in kind._instances)
+    ends = (getattr(one, "scheduler", None) for one in found)
+    return {str(getattr(end, "address", None)) for end in ends}
 
 
 def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
@@ -134,6 +165,8 @@ def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
 
     Raises ExchangeError: the frame does not have the size in the header (IX-POINTER-1).
     """
+    if "handle" in facts:
+        return open_sent(*facts["handle"])
     try:
         frame = memoryview(frames[0] if frames else b"")
         names = ("dtype", "sent", "order", "readonly", "device", "shape")

@@ -42,6 +42,35 @@ def _tell_logging(module: Any) -> None:
     attach(module)
 
 
+def _tell_multiprocessing(module: Any) -> None:
+    """Let multiprocessing send Arrays to other processes without a copy."""
+    from interchange._array import Array
+
+    util = importlib.import_module("multiprocessing.util")
+    module.ForkingPickler.register(Array, _reduce_sent)
+
+    def wait_at_exit(_: object = None) -> None:
+        """Wait at the end of this process for openers, when its queues have been written."""
+        util.Finalize(None, _wait_for_openers, exitpriority=_LAST)
+
+    wait_at_exit()
+    util.register_after_fork(_wait_for_openers, wait_at_exit)
+
+
+def _wait_for_openers() -> None:
+    """Wait for the processes that open what this one sent, if it sent anything."""
+    sent = sys.modules.get(f"{__package__}.sent_arrays")
+    if sent is not None:
+        sent.wait_for_openers()
+
+
+def _reduce_sent(array: Any) -> Any:
+    """Return the pickle data of an Array, by functions that are imported when one is sent."""
+    from .sent_arrays import reduce_sent
+
+    return reduce_sent(array)
+
+
 def _tell_dynamo(module: Any) -> None:
     """Leave our functions to Python: PyTorch's compiler cannot trace reads of memory."""
     module.add(__name__.partition(".")[0])
@@ -56,11 +85,13 @@ _TELL: Final = {
     "einops._backends": _tell_contractions,
     "jax": _tell_jax,
     "logging": _tell_logging,
+    "multiprocessing.reduction": _tell_multiprocessing,
     "opt_einsum.backends.dispatch": _tell_contractions,
     "torch._dynamo.trace_rules": _tell_dynamo,
 }
 """Module of a library -> the function that registers Array with it."""
 _PACKAGES: Final = frozenset(name.partition(".")[0] for name in _TELL)
+_LAST: Final = -100  # of the functions that multiprocessing calls at exit
 _waiting: Final = set(_TELL)
 """Modules that Array is not registered with yet."""
 
