@@ -1,4 +1,5 @@
 /* Kernels whose code runs on the host, for the tests of the emulated driver. */
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -91,6 +92,12 @@ ENTRY(diverge)
 {
     UNUSED;
     return 1;
+}
+
+/* A host function: which thread calls it. */
+void note_thread(void *place)
+{
+    *(uint64_t *)place = (uint64_t)pthread_self();
 }
 
 int32_t status_a, status_b;

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from .host_kernels import AXPY, DIVERGE, OBSERVE, PAINT, STRAY, array, doubles
+from .host_kernels import AXPY, DIVERGE, OBSERVE, PAINT, STRAY, HostKernels, array, doubles
 from .programs import ON_DRIVER
 
 pytestmark = pytest.mark.emulated
@@ -47,6 +49,50 @@ def vectors(cuda, memory):
 
 
 # ---------------------------------------------------------------- results
+
+
+def test_threads_that_wait_do_each_operation_once(cuda, kernels, axpy, streams, vectors):
+    """They may run it themselves, and so may the worker; a stream may be destroyed meanwhile."""
+    stream, other = streams
+    begin = threading.Barrier(4)
+
+    def work(number):
+        cuda.cuCtxSetCurrent(cuda.context)
+        mine = HostKernels(cuda, kernels.library)  # which keeps the arguments of one launch
+        values = ctypes.c_double(1), *(doubles(address, 4) for address in vectors)
+        begin.wait(20)
+        for k in range(40):
+            cuda.order(stream, other)
+            mine.launch(axpy, stream, *values, block=(4, 1, 1))
+            if number == 0:
+                gone = cuda.stream()
+                cuda.cuMemsetD8Async(vectors[0] + 512 + k, 7, 1, gone)
+                cuda.cuStreamDestroy(gone)
+            waits = ("cuCtxSynchronize",) if k % 4 == 0 else ("cuStreamSynchronize", stream)
+            getattr(cuda, waits[0])(*waits[1:])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [None] * 4
+    cuda.cuCtxSynchronize()
+
+    assert read_doubles(cuda, vectors[1], 4) == [10.0 + 160, 20.0 + 320, 30.0 + 480, 40.0 + 640]
+    assert cuda.emulator.read(vectors[0] + 512, 40) == b"\7" * 40
+
+
+@pytest.mark.parametrize("wait", ["cuStreamSynchronize", "cuEventSynchronize", "cuCtxSynchronize"])
+def test_host_functions_are_called_by_other_threads(
+    cuda, kernel_library, add, streams, vectors, wait
+):
+    """A thread that waits runs kernels and copies only: it may hold locks that functions need."""
+    stream, event = streams[0], cuda.event()
+    for _ in range(20):
+        place = ctypes.c_uint64()
+        add(stream, vectors)
+        cuda.host_function(stream, kernel_library.note_thread, ctypes.addressof(place))
+        cuda.cuEventRecord(event, stream)
+        given = {"cuStreamSynchronize": [stream], "cuEventSynchronize": [event]}.get(wait, [])
+        getattr(cuda, wait)(*given)
+        assert place.value not in {0, threading.get_ident()}
 
 
 @pytest.mark.parametrize("blocks", [1, 2])

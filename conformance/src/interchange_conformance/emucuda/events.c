@@ -176,7 +176,7 @@ API cuEventSynchronize(CUevent handle)
         synchronize_remote(&record, &known);
     } else if (event->marker) {
         clock_copy(&known, &event->clock);
-        op_wait(event->marker);
+        host_await(event->marker);
         host_join(&known);
     }
     clock_drop(&known);

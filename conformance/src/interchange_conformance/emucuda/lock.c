@@ -34,10 +34,9 @@ void worker_wait(pthread_cond_t *wake)
     pthread_cond_wait(wake, &lock);
 }
 
-void host_wait(const bool *condition)
+void host_wait(void)
 {
-    while (!*condition)
-        pthread_cond_wait(&progress, &lock);
+    pthread_cond_wait(&progress, &lock);
 }
 
 void host_wake(void)

@@ -56,7 +56,7 @@ void driver_lock(void);
 bool driver_lock_within(time_t seconds);
 void driver_unlock(int *unused);
 /* The lock is released during these waits. */
-void host_wait(const bool *condition);
+void host_wait(void); /* for progress */
 void worker_wait(pthread_cond_t *wake);
 void host_wake(void);
 void thread_start(void *(*work)(void *), void *argument); /* detached */

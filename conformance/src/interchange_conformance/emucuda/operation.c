@@ -75,11 +75,3 @@ void op_await(struct op *op, struct op *earlier)
     earlier->dependents = dependent;
     op->unmet++;
 }
-
-void op_wait(struct op *op)
-{
-    op_hold(op);
-    op->watched = true;
-    host_wait(&op->done);
-    op_release(op);
-}

@@ -77,4 +77,3 @@ struct op *op_hold(struct op *op);
 void op_release(struct op *op); /* NULL is fine */
 void op_touches(struct op *op, struct region region, bool write);
 void op_await(struct op *op, struct op *earlier); /* NULL and finished ones are fine */
-void op_wait(struct op *op);                      /* the host waits */

@@ -40,8 +40,9 @@ struct actor stream_actor(const struct stream *stream, const char *what);
 
 /* ---- workers (workers.c) ---- */
 
-extern __thread struct op *op_running; /* by this thread, a worker; NULL in all others */
+extern __thread struct op *op_running; /* by this thread; NULL where it runs none */
 void stream_run(struct stream *stream); /* start what can start */
+void host_await(struct op *op);         /* the host waits, or does the work that it waits for */
 
 /* ---- events ---- */
 

@@ -92,7 +92,7 @@ void stream_synchronize(struct stream *stream)
         return;
     }
     clock_copy(&known, &stream->clock);
-    op_wait(stream->last);
+    host_await(stream->last);
     host_join(&known);
     clock_drop(&known);
 }
@@ -118,7 +118,7 @@ void context_synchronize(struct context *context)
                 last[count++] = op_hold(s->last);
         }
     for (size_t i = 0; i < count; i++) {
-        op_wait(last[i]);
+        host_await(last[i]);
         op_release(last[i]);
     }
     free(last);

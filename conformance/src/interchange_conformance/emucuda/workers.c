@@ -3,7 +3,7 @@
  *
  * Records and waits run nothing: the thread that makes them ready retires them, so that an idle
  * stream needs no worker. All other operations run on the stream's own thread, which is started
- * when it is first needed.
+ * when it is first needed, or on a thread of the program that waits for them.
  */
 #include "stream.h"
 
@@ -113,6 +113,37 @@ static void perform(struct op *op, uint64_t delay)
     op_running = NULL;
 }
 
+/* Gives up the lock meanwhile; afterwards the stream may be gone if it has no work left. */
+static void run_first(struct stream *stream)
+{
+    struct op *op = stream->head;
+    uint64_t delay = stream->delay_us;
+    int unlocked = 0;
+    stream->busy = true;
+    driver_unlock(&unlocked);
+    perform(op, delay);
+    driver_lock();
+    stream->busy = false;
+    retire(stream);
+    stream_run(stream);
+}
+
+/* Two threads need not take turns where the worker has not begun. Host functions are called by
+ * workers: a thread of the program may call CUDA, and they may not. */
+void host_await(struct op *op)
+{
+    op_hold(op);
+    op->watched = true;
+    while (!op->done) {
+        struct stream *stream = op->stream;
+        if (can_start(stream) && !stream->head->class->calls_host)
+            run_first(stream);
+        else
+            host_wait();
+    }
+    op_release(op);
+}
+
 static void *work(void *argument)
 {
     struct stream *stream = argument;
@@ -123,15 +154,7 @@ static void *work(void *argument)
             worker_wait(&stream->wake);
         if (!stream->head)
             break;
-        struct op *op = stream->head;
-        uint64_t delay = stream->delay_us;
-        stream->busy = true;
-        driver_unlock(&unlocked);
-        perform(op, delay);
-        driver_lock();
-        stream->busy = false;
-        retire(stream);
-        stream_run(stream);
+        run_first(stream);
     }
     stream_free(stream);
     driver_unlock(&unlocked);
