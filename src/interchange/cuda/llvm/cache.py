@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 VARIABLE: Final = "INTERCHANGE_CACHE_DIR"
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Version of the files, and of the way in which kernels are compiled."""
 MOST_FILES: Final = 1024
 MOST_BYTES: Final = 64 << 20  # [bytes], of all files together

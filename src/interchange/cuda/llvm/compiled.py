@@ -34,7 +34,10 @@ _LEVEL: Final = 2
 _LEVEL_OF_COROUTINES: Final = 1
 """Higher levels make the code between two barriers larger, and no faster (as above)."""
 _LEVEL_OF_REGIONS: Final = 1.5
-"""Of loops between barriers: the passes of ``-O1``, but short loops in them are unrolled."""
+"""Of loops between barriers: the passes of ``-O1``, but short loops in them are unrolled.  Vectors
+are not interleaved, which is as fast and compiles in less time."""
+_LEVEL_OF_CODE: Final = 1
+"""Of machine code: it is as fast as that of level 3 (``tests/bench/kernels_compile.py``)."""
 
 
 @contextmanager
@@ -60,6 +63,7 @@ def optimize(module: Any, machine: Any, level: float = 3) -> None:
     options.loop_vectorization = True
     options.slp_vectorization = level >= _LEVEL
     options.loop_unrolling = level > 1
+    options.loop_interleaving = level != _LEVEL_OF_REGIONS
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 
@@ -75,7 +79,9 @@ class Host(NamedTuple):
     def machine(self) -> Any:
         """Return the generator of machine code for the CPU."""
         target = llvm.Target.from_triple(self.triple)
-        return target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, jit=True)
+        return target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=_LEVEL_OF_CODE, jit=True
+        )
 
 
 @functools.cache

@@ -54,7 +54,7 @@ class _Text:
         kind: Any = type(value)
         if kind in _PLAIN:
             self.words.append(repr(value))
-        elif kind is ScalarType:
+        elif isinstance(value, ScalarType):  # that of a record has the name of its dtype
             self.words.append(value.name)
         elif isinstance(value, (list, tuple)):
             self.words.append(f"{kind.__name__}{len(value)}")
