@@ -71,7 +71,7 @@ WITHOUT_ARRAYS = {
     *("cuda.current_context", "cuda.device_array_like", "cuda.event_elapsed_time"),
     *("cuda.external_stream", "cuda.managed_array_like", "cuda.mapped", "cuda.mem_info"),
     *("cuda.managed_array", "cuda.mapped_array", "cuda.mapped_array_like", "cuda.pinned"),
-    *("cuda.pinned_array", "cuda.pinned_array_like", "cuda.select_device"),
+    *("cuda.pinned_array", "cuda.pinned_array_like", "cuda.select_device", "copyto"),
 }
 """Functions that take no array, as `batches`, or return none of its memory, as `inspect`."""
 MEMORY = {

@@ -67,6 +67,7 @@ RELATED: Final = {
         "asarray accepts_arrays Contract",
         "asarray from_dlpack from_cai from_arrow from_buffer from_array_interface from_pointer",
         "borrow asarray convert",
+        "copyto borrow Array",
         "convert to_capsule to_cai to_arrow like",
         "TARGETS Target convert",
         "to_arrow ArrowExport from_arrow",

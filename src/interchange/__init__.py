@@ -57,6 +57,7 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from ._functions.arrow_streams import ArrowStreamExport, to_arrow_stream
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
+    from ._functions.copying import copyto
     from ._functions.exporting import convert, to_capsule
     from ._functions.headers import get_include, get_library
     from ._functions.host_importing import from_array_interface, from_buffer
@@ -119,6 +120,7 @@ __all__ = [
     "batches",
     "borrow",
     "convert",
+    "copyto",
     "core_name",
     "from_array_interface",
     "from_arrow",
@@ -150,6 +152,7 @@ _LATER = {
     "_functions.arrow_streams": ("ArrowStreamExport", "to_arrow_stream"),
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
+    "_functions.copying": ("copyto",),
     "_functions.exporting": ("convert", "to_capsule"),
     "_functions.headers": ("get_include", "get_library"),
     "_functions.host_importing": ("from_array_interface", "from_buffer"),

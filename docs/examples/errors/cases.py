@@ -625,6 +625,11 @@ CONTRACTS = (
 )  # fmt: skip
 
 WRITING = (
+    Case("a target of another element type", GRID, "ix.copyto(np.zeros((2, 3), 'f4'), x)",
+         "IX-COPY-1"),
+    Case("a source whose shape does not broadcast", GRID, "ix.copyto(np.zeros((2, 2)), x)",
+         "IX-COPY-2"),
+    Case("a target that is read-only", GRID, "ix.copyto(bytes(48), x)", "DLP-RO-3"),
     Case("writing to read-only memory", BYTES, "x[0] = 1", "DLP-RO-3"),
     Case("computing into read-only memory", BYTES, "x += 1", "DLP-RO-3"),
     Case("a library that would forget that memory is read-only", f"{_TORCH}{BYTES}",

@@ -61,15 +61,22 @@ def copy_on_host(array: Tensor, cls: type[T], order: str, call: str) -> T:
 
 
 def copy_elements(target: Tensor, source: Tensor, call: str) -> None:
-    """Copy elements between host-accessible arrays of one shape, after all work on the source."""
-    if not source._spec.layout.size:
+    """Copy elements between host-accessible arrays of one shape, after all work on both.
+
+    The result is as if the source were copied first, wherever the two overlap.
+    """
+    spec, goal = source._spec, target._spec
+    if not spec.layout.size:
         return
-    if not source._spec.dtype.is_packed:
-        elements = host.as_ndarray(source, call, carrier=True)
-        host.as_ndarray(target, call, carrier=True)[...] = elements
+    for tensor in (source, target):
+        host.check_host(tensor, call)
+        wait_on_host(tensor, call)
+    if not spec.dtype.is_packed:
+        steps, itemsize = (goal.strides, source.ptr, spec.strides), spec.dtype.itemsize
+        _core.copy_strided(spec.shape, itemsize, target.ptr, *steps)
         return
-    check_alike(source._spec, target._spec.layout, call)
-    host.raw_bytes(target, readonly=False)[:] = host.raw_bytes(source, readonly=True)
+    check_alike(spec, goal.layout, call)
+    _core.copy_strided((spec.nbytes,), 1, target.ptr, (1,), source.ptr, (1,))
 
 
 def check_alike(spec: Spec, target: Layout, call: str) -> None:

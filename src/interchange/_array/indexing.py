@@ -18,6 +18,8 @@ from .operators import check_shared, check_writable
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from interchange._libraries.backend import Backend
+
     from .array_base import ArrayBase
 
     T = TypeVar("T", bound="ArrayBase")
@@ -83,6 +85,15 @@ def _may_overlap(array: ArrayBase, other: ArrayBase) -> bool:
     return bool(low < end and start < high)
 
 
+def _shares(
+    array: ArrayBase, other: ArrayBase, native: Any, elements: Any, backend: Backend
+) -> bool:
+    """Whether the library's arrays may share memory; NumPy finds that in less time."""
+    if backend.keeps_readonly:
+        return bool(backend.may_share(native, elements))
+    return _may_overlap(array, other)
+
+
 def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:
     """Return a view that the library makes, or None if it refuses the key."""
     # With an Ellipsis the library returns an array, not a scalar, for one element.
@@ -120,7 +131,7 @@ def assign(array: ArrayBase, key: Any, value: Any) -> None:
         value = import_array_interface(value, cls, _SET, copies=True)
     _check_kind(array, value)
     elements = operand(value, backend, cls, _SET)
-    if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):
-        elements = backend.copy(elements)  # the source must not be read again
+    if type(value) is cls and value.shape and _shares(array, value, native, elements, backend):
+        elements = backend.copy(elements)  # also in NumPy: 2.4.6 reads elements that it has written
     put(array, (backend, native), parts, elements, _SET)
     backend.note_written(array)

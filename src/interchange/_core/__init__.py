@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         computed as computed,
         consume_capsule as consume_capsule,
         consume_managed_tensor as consume_managed_tensor,
+        copy_strided as copy_strided,
         count_bits as count_bits,
         describe as describe,
         device_in_capsule as device_in_capsule,

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         write_offsets,
     )
     from ._bits import count_bits, fill_zeros, join_blocks, pack_bits, spread_bits
+    from ._strided import copy_strided
     from .core_protocol import FastPath, Launcher
     from .plans import Plan
 
@@ -92,6 +93,7 @@ __all__ = [
     "computed",
     "consume_capsule",
     "consume_managed_tensor",
+    "copy_strided",
     "count_bits",
     "describe",
     "device_in_capsule",
@@ -139,9 +141,10 @@ if not TYPE_CHECKING:  # type checkers see the imports above
         if name not in __all__:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        from . import _arrow, _bits
+        from . import _arrow, _bits, _strided
 
-        return getattr(_bits if hasattr(_bits, name) else _arrow, name)
+        home = next((one for one in (_strided, _bits) if hasattr(one, name)), _arrow)
+        return getattr(home, name)
 
 
 # ---------------------------------------------------------------- import of capsules

@@ -543,6 +543,37 @@ class Core(Protocol):
         None if work is pending, or exports are logged.
         """
 
+    # ------------------------------------------------------------ elements on the host
+
+    def copy_strided(
+        self,
+        shape: tuple[int, ...],
+        itemsize: int,
+        target: int,
+        steps: tuple[int, ...],
+        source: int,
+        source_steps: tuple[int, ...],
+        /,
+    ) -> None:
+        """Copy strided elements within host memory, as if the source were copied first.
+
+        Parameters
+        ----------
+        shape : tuple[int, ...]
+            Extents, 0 or more, of 64 axes at most [elements].
+        itemsize : int
+            Size of an element, 1 or more [bytes].
+        target, source : int
+            Addresses of the first elements; they may be unaligned.
+        steps, source_steps : tuple[int, ...]
+            Strides [elements].  No two elements of the target overlap.
+
+        Raises
+        ------
+        MemoryError
+            The memory may overlap, and there is no room for a copy of the source.
+        """
+
     # ------------------------------------------------------------ bitmaps on the host
 
     def spread_bits(self, address: int, first: int, count: int, into: int) -> None:

@@ -104,6 +104,11 @@ TESTED = {
         "IX-CONVERT-1": "test_a_library_that_is_not_known_is_refused",
         "IX-CONVERT-2": "test_a_library_that_refuses_is_quoted",
     },
+    "functions/test_copyto.py": {
+        "IX-COPY-1": "test_casting_allows_what_its_name_means",
+        "IX-COPY-2": "test_a_source_that_is_read_once_is_kept_by_the_error",
+        "IX-COPY-3": "test_what_is_not_copied_is_refused_by_its_rule",
+    },
     "functions/test_from_arrow_asked.py": {
         "ARROW-CHUNK-1": "test_several_chunks_are_refused",
         "ARROW-TYPE-1": "test_elements_of_several_widths_are_refused",

@@ -52,6 +52,7 @@ ArrowOwner = _extension.ArrowOwner
 arrow_type = _extension.arrow_type
 call_stream = _extension.call_stream
 export_plain = _extension.export_plain
+copy_strided = _extension.copy_strided
 count_bits = _extension.count_bits
 fill_zeros = _extension.fill_zeros
 join_blocks = _extension.join_blocks

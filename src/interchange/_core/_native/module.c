@@ -30,6 +30,7 @@
 #include "numpy.h"
 #include "operators.h"
 #include "owners.h"
+#include "strided.h"
 #include "torch_bits.h"
 #include "torch_fields.h"
 
@@ -56,6 +57,7 @@ static PyMethodDef *const tables[] = {
     operator_functions,
     torch_bits_functions,
     torch_fields_functions,
+    strided_functions,
     arrow_functions,
     arrow_bits_functions,
     arrow_chunks_functions,

@@ -170,6 +170,24 @@ OURS: Final = (
         "interchange",
     ),
     Rule(
+        "IX-COPY-1",
+        "a copy keeps the element type, unless casting= allows a cast, which the host makes",
+        "cast the source first, or pass `casting=`",
+        "NumPy, copyto; array API standard 2025.12, Type Promotion Rules",
+    ),
+    Rule(
+        "IX-COPY-2",
+        "the shape of the source of a copy broadcasts to the shape of the target",
+        "reshape the source, or copy into a part of the target",
+        "array API standard 2025.12, Broadcasting",
+    ),
+    Rule(
+        "IX-COPY-3",
+        "no two elements of the target of a copy share memory",
+        "copy into memory whose elements do not overlap",
+        "interchange",
+    ),
+    Rule(
         "IX-GRAD-1",
         "writes through another library are not recorded for gradients",
         "detach the array first",
