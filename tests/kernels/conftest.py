@@ -26,6 +26,7 @@ _NEED_LLVM = (
     "test_functions.py",
     "test_fastmath.py",
     "test_halves.py",
+    "test_green_contexts.py",
     "test_grid_barrier.py",
     "test_grid_counters.py",
     "test_host_launch.py",
