@@ -359,3 +359,61 @@ def test_an_error_of_the_objects_own_comes_through():
 
     with pytest.raises(RuntimeError, match="closed"):
         ix.from_array_interface(Raising())
+
+
+# ---------------------------------------------------------------- bare records
+
+
+def test_a_bare_record_is_imported_with_its_owner():
+    """The owner lives as long as the Array, and the dict is not needed any more."""
+    memory = np.arange(6, dtype="i4")
+    kept = weakref.ref(memory)
+    record = {**memory.__array_interface__, "shape": (2, 3)}
+    found = ix.from_array_interface(record, owner=memory)
+    record.clear()
+    del memory
+    gc.collect()
+    assert kept() is not None
+    assert found.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+    del found
+    gc.collect()
+    assert kept() is None
+
+
+def test_a_bare_record_may_hold_a_buffer():
+    """The buffer is kept, so that no owner has to be named."""
+    block = Block(np.arange(3, dtype="f4").tobytes())
+    kept = weakref.ref(block)
+    found = ix.from_array_interface({"shape": (3,), "typestr": "<f4", "data": block, "version": 3})
+    del block
+    gc.collect()
+
+    assert found.tolist() == [0, 1, 2]
+    assert kept() is not None
+
+
+def test_the_owner_is_kept_beside_an_object():
+    """An object with the attribute can have another owner as well."""
+    owner = Block(4)
+    kept = weakref.ref(owner)
+    found = ix.from_array_interface(but(), owner=owner)
+    del owner
+    gc.collect()
+
+    assert kept() is not None
+    assert found.shape == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"data": None}, "CAI-DATA-1"),
+        ({"mask": MEMORY}, "AI-MASK-1"),
+        ({"shape": 3}, "CAI-SHAPE-1"),
+    ],
+)
+def test_a_bad_bare_record_is_refused_with_its_rule(change, rule):
+    """As one of an object."""
+    with pytest.raises(ix.ExchangeError, match=rule):
+        ix.from_array_interface({**GOOD, **change})

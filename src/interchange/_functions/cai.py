@@ -16,6 +16,7 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_consumer
 from interchange._streams.pending import pending_work_of
 from interchange._streams.rules import NO_SYNC, may_be_stream
+from interchange._types.devices import Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
     ArgumentError,
@@ -29,6 +30,7 @@ from interchange._types.errors import (
     show,
 )
 from interchange.abi import PyCapsule
+from interchange.abi.dlpack import DLDeviceType
 
 from .importing import import_any, import_dlpack, on_stream
 from .record_importing import record_that_goes_first
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 _FROM: Final = "from_cai()"
 _TO: Final = "to_cai()"
 _VERSIONS: Final = (2, 3)
+_TOLD: Final = cai.REACHABLE | {DLDeviceType.kDLCPU}
+"""Device types of records whose device the caller names."""
 
 
 def _fast(careful: Any) -> Any:
@@ -79,6 +83,7 @@ def from_cai(
     dtype: Any = ...,
     mask: Literal["refuse"] = ...,
     unsynced: str = ...,
+    device: Any = ...,
 ) -> Array: ...
 @overload
 def from_cai(
@@ -91,6 +96,7 @@ def from_cai(
     dtype: Any = ...,
     mask: Literal["separate"],
     unsynced: str = ...,
+    device: Any = ...,
 ) -> tuple[Array, Array | None]: ...
 @_fast
 def from_cai(
@@ -103,6 +109,7 @@ def from_cai(
     dtype: Any = None,
     mask: str = "refuse",
     unsynced: str = "legacy",
+    device: Any = None,
 ) -> Array | tuple[Array, Array | None]:
     """Import an object with ``__cuda_array_interface__``, or the dict itself.
 
@@ -129,6 +136,10 @@ def from_cai(
         How versions below 3, which do not publish pending work, are ordered: wait for the legacy
         default stream, for nothing, or let the host wait for the device, which invalidates a
         capture in progress there.
+    device : device-like, optional
+        Device of the memory, which is not verified: no driver is asked about the address.
+        ``"cpu"`` is for objects that only stand for device memory, in tests without a GPU: the
+        Array is host memory, and no stream is waited for.  By default the driver is asked.
 
     Returns
     -------
@@ -145,6 +156,8 @@ def from_cai(
         CAI-DATA-3, CAI-DATA-4).
     DriverUnavailableError
         No driver can be asked about the address (IX-DRIVER-1).
+    UnsupportedDeviceError
+        `device` is not the host, nor a device of CUDA or ROCm (CAI-DEV-1).
     StreamError
         `stream` is not a stream.
 
@@ -160,33 +173,45 @@ def from_cai(
     >>> record = {"shape": (0, 3), "typestr": "<f4", "data": (0, False), "version": 3}
     >>> from_cai(record).shape
     (0, 3)
+
+    A record of host memory, for a test without a GPU:
+
+    >>> import array
+    >>> memory = array.array("f", [1, 2, 3])
+    >>> address, count = memory.buffer_info()
+    >>> record = {"shape": (count,), "typestr": "<f4", "data": (address, False), "version": 3}
+    >>> from_cai(record, owner=memory, device="cpu").tolist()
+    [1.0, 2.0, 3.0]
     """
     handle = None if stream is None else stream_handle(stream, _FROM)
     if stream is not None or mask != "refuse" or unsynced != "legacy":
         _check_policies(handle, mask, unsynced)
     wanted = None if dtype is None else DType.of(dtype, _FROM)
+    told = None if device is None else _told_device(device)
     if isinstance(x, (Array, CudaArrayView)):
         own = _own_array(x, wanted, owner, handle, stream, sync=sync)
+        _check_told(own, told)
         return own if mask == "refuse" else (own, None)
     source, raw = _find_record(x)
     masked = None
     if mask == "separate" and hasattr(raw, "keys"):
         raw = dict(cast("Any", raw))
         masked = raw.pop("mask", None)
-    array = cai.import_record(
-        raw,
-        source,
-        Array,
-        owner=source if owner is None else (source, owner) if source is not None else owner,
-        dtype=wanted,
-        sync=sync and cai.SYNCS,
-        unsynced=unsynced,
-        call=_FROM,
-    )
+    keywords: dict[str, Any] = {
+        "owner": source if owner is None else (source, owner) if source is not None else owner,
+        "dtype": wanted,
+        "sync": sync and cai.SYNCS,
+        "unsynced": unsynced,
+        "call": _FROM,
+    }
+    if told is None:
+        array = cai.import_record(raw, source, Array, **keywords)
+    else:
+        array = cai.import_on(raw, source, Array, told, **keywords)
     found = None
     if masked is not None:
         keep = x if owner is None else owner
-        found = _import_mask(masked, keep, array, sync=sync, unsynced=unsynced)
+        found = _import_mask(masked, keep, array, sync=sync, unsynced=unsynced, device=told)
     if stream is not None:
         make_ready(array, handle, stream, _FROM, fresh=True)
         if found is not None:
@@ -254,11 +279,35 @@ def _check_policies(handle: int | None, mask: object, unsynced: object) -> None:
         raise ArgumentError(_FROM, what, "IX-ARGUMENT-1", f"pass {choice}")
 
 
-def _import_mask(masked: Any, owner: Any, array: Array, *, sync: bool, unsynced: str) -> Array:
+def _told_device(device: Any) -> Device:
+    """Return the device that a record's memory is on, as the caller says."""
+    told = Device.of(device, _FROM)
+    if told.type not in _TOLD:
+        hint = "pass 'cpu' or a device of CUDA or ROCm, or leave device out to ask the driver"
+        raise UnsupportedDeviceError(_FROM, f"device={show(device)}", "CAI-DEV-1", hint)
+    return told
+
+
+def _check_told(array: Array, told: Device | None) -> None:
+    """Refuse another device than that of an Array, which is known."""
+    if told is not None and array.device is not told:
+        what = f"device='{told}' and the Array is on {array.device}"
+        raise ArgumentError(_FROM, what, "IX-ARGUMENT-1", "leave device out")
+
+
+def _import_mask(
+    masked: Any,
+    owner: Any,
+    array: Array,
+    *,
+    sync: bool,
+    unsynced: str,
+    device: Device | None,
+) -> Array:
     """Return the mask of an array, which must have a shape that broadcasts to the array's."""
     if getattr(masked, ATTRIBUTE, None) is None:
         raise ExchangeError(_FROM, f"mask is {show(masked)}", "CAI-MASK-2")
-    found = from_cai(masked, owner=owner, sync=sync, unsynced=unsynced)
+    found = from_cai(masked, owner=owner, sync=sync, unsynced=unsynced, device=device)
     try:
         found.broadcast_to(array.shape)
     except ViewError:

@@ -15,6 +15,7 @@ from interchange._array.arguments import check_extents
 from interchange._array.dtype_views import check_aligned, width_of
 from interchange._core import fast_description
 from interchange._protocols import host
+from interchange._protocols.protocol_attributes import attribute, is_mapping
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
     ArgumentError,
@@ -29,6 +30,8 @@ from interchange._types.layout import Layout
 from interchange.abi import buffer_address
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Buffer
 
     from interchange._types.typing import SupportsArrayInterface
@@ -232,18 +235,23 @@ def _way_to_fit(nbytes: int, offset: int, size: int, shape: tuple[int, ...]) -> 
     return f"pass `shape={fitting}`, which ignores the bytes at the end"
 
 
-def from_array_interface(x: SupportsArrayInterface, /) -> Array:
-    """Import an object with NumPy's ``__array_interface__``.
+def from_array_interface(
+    x: SupportsArrayInterface | Mapping[str, Any], /, *, owner: Any = None
+) -> Array:
+    """Import an object with NumPy's ``__array_interface__``, or the dict itself.
 
     Parameters
     ----------
-    x : object
+    x : object or dict
         Its record may refer to memory by address, or hold an object with a buffer.
+    owner : object, optional
+        The owner of the memory; by default `x` itself.  A dict with an address owns nothing: name
+        the owner, or keep it alive yourself.
 
     Returns
     -------
     Array
-        Sharing the memory; `x` is kept alive.
+        Sharing the memory; `x` and `owner` are kept alive.
 
     Raises
     ------
@@ -262,5 +270,13 @@ def from_array_interface(x: SupportsArrayInterface, /) -> Array:
     >>> import numpy as np
     >>> from_array_interface(np.zeros((2, 3), "f4")).shape
     (2, 3)
+    >>> memory = np.arange(6, dtype="i2")
+    >>> record = {**memory.__array_interface__, "shape": (2, 3)}
+    >>> from_array_interface(record, owner=memory).tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
-    return host.import_array_interface(x, Array, "from_array_interface()")
+    call = "from_array_interface()"
+    if not is_mapping(x) or attribute(x, "__array_interface__") is not None:
+        return host.import_array_interface(x, Array, call, owner=owner)
+    record = dict(x)
+    return host.import_array_interface(None, Array, call, raw=record, owner=owner)

@@ -15,7 +15,7 @@ from interchange._streams.driver import driver_of, drivers, make_current
 from interchange._streams.ordering import stream_to_publish, wait_on_host
 from interchange._streams.pending import WorkOnConsumer
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM
-from interchange._types.devices import Device, ordinal_of
+from interchange._types.devices import CPU, Device, ordinal_of
 from interchange._types.errors import (
     DriverUnavailableError,
     ExchangeError,
@@ -123,7 +123,7 @@ def import_record(
     spec, low, high = form
     ptr = record.ptr
     if not ptr or not spec.layout.size:
-        return _import_empty(record, spec, owner, cls, call)
+        return _import_empty(record, spec, owner, cls, call, None)
     driver = drivers.get("cuda") or _find_driver(call)
     place = _place_of(ptr, driver, answers, call)
     kind, ordinal, start, end = place
@@ -235,16 +235,59 @@ def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str)
     return form
 
 
-def _import_empty(record: InterfaceRecord, spec: Spec, owner: Any, cls: type[T], call: str) -> T:
-    """Return an array without elements, on the current device: its address is not used."""
-    if spec.layout.size:
-        raise ExchangeError(call, f"the address is 0 or None for shape {spec.shape}", "CAI-DATA-2")
+def import_on(
+    raw: Any,
+    x: Any,
+    cls: type[T],
+    device: Device,
+    *,
+    owner: Any,
+    dtype: DType | None,
+    sync: bool,
+    unsynced: str,
+    call: str,
+) -> T:
+    """Import a record of memory on the device that the caller names: no driver is asked.
+
+    The parameters and errors are those of `import_record`, except for the address, which is not
+    verified.  No work is pending on memory of the host.
+    """
+    if x is not None and module_of(type(x)) not in plain_modules:
+        raw = corrected(raw, x)
+    _refuse_loss(x, call)
+    hint: Any = getattr(x, "dtype", None) if dtype is None else dtype
+    record, (spec, _, _) = _read_carefully(raw, dtype, hint, call)
+    if not record.ptr or not spec.layout.size:
+        return _import_empty(record, spec, owner, cls, call, device)
+    flags = READ_ONLY if record.readonly else 0
+    spec = Spec(spec.dtype, device, spec.layout)
+    tensor = _core.describe(record.ptr, spec, flags, owner, owner, cls)
+    if (log := _core.log) is not None:
+        how = f"version {record.version}, on {device} as the caller says, not copied"
+        log(call, f"imported by __cuda_array_interface__: {how}", tensor)
+    if sync and device is not CPU:
+        ordinal = ordinal_of(device)
+        tensor._pending_work = PublishedWork(x, record, device, ordinal, unsynced, hint)
+    return tensor
+
+
+def _current_device(call: str) -> Device:
+    """Return the current device; without a driver, the first one."""
     try:
         driver = _find_driver(call)
         kind = DLDeviceType.kDLROCM if driver.name == "ROCm" else DLDeviceType.kDLCUDA
-        device = Device(kind, driver.current_device(call))
+        return Device(kind, driver.current_device(call))
     except InterchangeError:  # no driver, and none is needed
-        device = _CUDA
+        return _CUDA
+
+
+def _import_empty(
+    record: InterfaceRecord, spec: Spec, owner: Any, cls: type[T], call: str, told: Device | None
+) -> T:
+    """Return an array without elements, on the current device: its address is not used."""
+    if spec.layout.size:
+        raise ExchangeError(call, f"the address is 0 or None for shape {spec.shape}", "CAI-DATA-2")
+    device = _current_device(call) if told is None else told
     spec = Spec(spec.dtype, device, spec.layout)
     return _core.describe(0, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
 

@@ -222,14 +222,19 @@ def element_of(view: memoryview, x: Any, call: str) -> DType:
         raise error_for(call, error.what, error.rule, hint) from None
 
 
-def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:
+def import_array_interface(
+    x: Any, cls: type[T], call: str, *, copies: bool = False, raw: Any = None, owner: Any = None
+) -> T:
     """Import an object with ``__array_interface__``; one without whole strides may be copied.
+
+    `raw`: a record without an object, if `x` is None.
+    `owner`: kept alive with the memory, beside `x`; None if `x` is sufficient.
 
     Raises NoProtocolError: `x` has no such attribute (AI-1).
     Raises ExchangeError: the record is malformed, or describes memory that DLPack cannot describe
         (CAI-*, AI-MASK-1, AI-DESCR-1).
     """
-    raw = attribute(x, "__array_interface__")
+    raw = attribute(x, "__array_interface__") if raw is None else raw
     if raw is None:
         what = f"{type(x).__name__} has no __array_interface__"
         raise NoProtocolError(call, what, "AI-1", _way_to_share(x))
@@ -257,8 +262,8 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
     layout = _layout_of(record.shape, record.strides, dtype, call, copies=copies)
     memory: dict[str, Any] = {
         "readonly": record.readonly,
-        "owner": x,
-        "keep": keep,
+        "owner": x if owner is None else owner if x is None else (x, owner),
+        "keep": keep if owner is None else (keep, owner),
         "cls": cls,
         "call": call,
     }
