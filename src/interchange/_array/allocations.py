@@ -26,7 +26,7 @@ class Allocation:
     therefore refers to nothing that could refer back to it.
     """
 
-    __slots__ = ("_driver", "_pinned", "_process", "ordinal", "ptr")
+    __slots__ = ("__weakref__", "_driver", "_pinned", "_process", "ordinal", "ptr")
 
     ptr: int  # the first address; 0 after it was freed
     ordinal: int  # the device that the memory is on, or that allocated the page-locked memory

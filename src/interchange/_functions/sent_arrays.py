@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from interchange._array import Array
 from interchange._array.pickling import reduce_array
+from interchange._protocols.sharing.device_memory import open_device
 from interchange._protocols.sharing.exporter import current_exporter, exporter, report_taken
-from interchange._protocols.sharing.handles import IN_FILE, rebuild_handle
+from interchange._protocols.sharing.handles import IN_FILE, ON_DEVICE, rebuild_handle
 from interchange._protocols.sharing.host_memory import open_host
 from interchange._protocols.sharing.registry import registry
 from interchange._types.errors import ArgumentError, ExchangeError, show
@@ -71,8 +72,10 @@ def send(array: Array) -> tuple[bytes, str, bytes] | None:
 
     The memory is kept until the opener has reported.
     """
-    if not _is_on[0] or not array.device.is_host_accessible or not array.size:
+    if not _is_on[0] or not array.size:
         return None
+    if not array.device.is_host_accessible:
+        return _send_device(array)
     try:
         handle = share(array, copy=array.nbytes >= _LEAST_COPIED)
     except ExchangeError:  # other memory, another platform, no file can be made
@@ -82,16 +85,30 @@ def send(array: Array) -> tuple[bytes, str, bytes] | None:
     shared = known.find(place.device, place.inode)
     if place.kind != IN_FILE or shared is None:
         return None
-    known.hold(shared)
+    known.references.hold(shared)
     end = exporter()
-    token = end.keep_until_opened(lambda: known.release(shared))
+    token = end.keep_until_opened(lambda: known.references.release(shared))
     return handle._payload, end.name, token
+
+
+def _send_device(array: Array) -> tuple[bytes, str, bytes] | None:
+    """Return the same for device memory; None if its driver has no handle for it."""
+    try:
+        handle = share(array)
+    except ExchangeError:
+        return None
+    end = exporter()
+    held = [array]
+    return handle._payload, end.name, end.keep_until_opened(held.clear)
 
 
 def open_sent(payload: bytes, name: str, token: bytes) -> Array:
     """Return an Array that was sent as a handle, and tell its exporter."""
     handle = rebuild_handle(payload)
-    array = open_host(handle, Array, _LOADS)
+    if handle._place.kind == ON_DEVICE:
+        array = open_device(handle, Array, None, None, _LOADS)
+    else:
+        array = open_host(handle, Array, _LOADS)
     report_taken(name, handle.pid, token)
     return array
 

@@ -10,15 +10,16 @@ from interchange import _core
 from interchange._array import Array
 from interchange._array.host_copies import copy_elements
 from interchange._protocols.dlpack import check_copy
+from interchange._protocols.sharing.device_memory import open_device, share_device
 from interchange._protocols.sharing.files import new_file
-from interchange._protocols.sharing.handles import SharedHandle, make_handle
+from interchange._protocols.sharing.handles import ON_DEVICE, SharedHandle, make_handle
 from interchange._protocols.sharing.host_memory import open_host, place_in, share_host
 from interchange._protocols.sharing.processes import check_platform
 from interchange._protocols.sharing.registry import registry
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
-from interchange._types.errors import ArgumentError, ExchangeError, UnsupportedDeviceError, show
+from interchange._types.errors import ArgumentError, ExchangeError, show
 from interchange._types.layout import Layout, f_strides
 from interchange._types.spec import Spec
 from interchange.abi import buffer_address
@@ -28,6 +29,8 @@ from .importing import import_any
 if TYPE_CHECKING:
     from interchange._types.typing import AnyArray
 
+_COPIED = frozenset({"IX-SHARE-2", "IX-SHARE-7"})
+"""Rules for host memory that is shared as a copy."""
 _SHARE = "share()"
 _OPEN = "open_shared()"
 
@@ -42,11 +45,12 @@ def share(x: AnyArray, /, *, copy: bool | None = None, stream: Any = None) -> Sh
     x : object
         An array of any library, or a buffer: whatever `asarray` accepts.  Host memory has to be in
         a file that is mapped as shared memory: an ``mmap``, a ``numpy.memmap``, the buffer of a
-        ``multiprocessing.shared_memory.SharedMemory``, a memfd.
+        ``multiprocessing.shared_memory.SharedMemory``, a memfd.  Device memory of CUDA has to be an
+        allocation of ``cuMemAlloc`` (``cudaMalloc``), or a part of one.
     copy : bool, optional
         True: copy other host memory into a new shared file, once.  By default it is refused.
     stream : None, int or object with ``__cuda_stream__``, optional
-        As for `asarray`.
+        As for `asarray`.  What is pending on device memory now is waited for by openers.
 
     Returns
     -------
@@ -60,6 +64,9 @@ def share(x: AnyArray, /, *, copy: bool | None = None, stream: Any = None) -> Sh
     ExchangeError
         The platform is not Linux (IX-SHARE-1); the memory is not in a file that other processes
         can map (IX-SHARE-2), or the file is shorter than its mapping (IX-SHARE-6).
+    UnsupportedDeviceError
+        The driver has no handle for this memory: that of pools, page-locked and managed memory
+        (IX-SHARE-7).
     NoProtocolError
         `x` is not an array, as for `asarray`.
 
@@ -87,15 +94,15 @@ def share(x: AnyArray, /, *, copy: bool | None = None, stream: Any = None) -> Sh
     check_platform(_SHARE)
     check_copy(copy, _SHARE)
     array = import_any(x, stream=stream, call=_SHARE)
-    if not array.device.is_host_accessible:
-        what = f"the memory is on {array.device}"
-        raise UnsupportedDeviceError(_SHARE, what, "IX-SHARE-7")
-    wait_on_host(array, _SHARE)
+    is_on_host = array.device.is_host_accessible
     try:
+        if array.device is not CPU:
+            return share_device(array, x, _SHARE)
         return share_host(array, x, _SHARE)
     except ExchangeError as error:
-        if copy is not True or error.rule != "IX-SHARE-2":
+        if copy is not True or not is_on_host or error.rule not in _COPIED:
             raise
+    wait_on_host(array, _SHARE)
     return _share_copy(array)
 
 
@@ -129,7 +136,8 @@ def open_shared(handle: SharedHandle, /, *, stream: Any = None) -> Array:
     handle : SharedHandle
         The handle, received from a process of the same user on this host.
     stream : None, int or object with ``__cuda_stream__``, optional
-        The stream on which the memory will be used.  Host memory has no streams.
+        The stream on which device memory will be used: it waits for what was pending when the
+        memory was shared.  Host memory has no streams.
 
     Returns
     -------
@@ -144,7 +152,11 @@ def open_shared(handle: SharedHandle, /, *, stream: Any = None) -> Array:
     ExchangeError
         The handle is damaged or forged (IX-SHARE-3); its exporter has exited, or does not share the
         memory any more (IX-SHARE-4); it was made on another host or by another user (IX-SHARE-5);
-        the file was cut (IX-SHARE-6).
+        the file was cut (IX-SHARE-6), or its device is not visible (IX-SHARE-7).
+
+    Notes
+    -----
+    Device memory is given back when the last Array has gone, after the work on its device.
 
     Examples
     --------
@@ -159,5 +171,7 @@ def open_shared(handle: SharedHandle, /, *, stream: Any = None) -> Array:
     if not isinstance(handle, SharedHandle):
         hint = "pass the result of `interchange.share(x)`"
         raise ArgumentError(_OPEN, f"handle={show(handle)}", "IX-ARGUMENT-1", hint)
-    stream_handle(stream, _OPEN)
+    consumer = stream_handle(stream, _OPEN)
+    if handle._place.kind == ON_DEVICE:
+        return open_device(handle, Array, consumer, stream, _OPEN)
     return open_host(handle, Array, _OPEN)

@@ -122,10 +122,10 @@ def _registered(mapping: Mapping, objects: list[object], call: str) -> Shared:
 def objects_behind(array: Tensor, x: object) -> list[object]:
     """Return the objects that keep the memory of an array alive, and can die.
 
-    They are the array itself, its owner, and what is behind that: the bases of views, the objects
-    of memoryviews.
+    They are the object itself, what keeps its memory alive, the owner, and what is behind that: the
+    bases of views, the objects of memoryviews.
     """
-    found: list[object] = [x]
+    found: list[object] = [x, array._keepalive]
     last: Any = array._owner
     while last is not None and len(found) < _MOST_OBJECTS:
         found.append(last)
@@ -172,6 +172,7 @@ def open_host(handle: SharedHandle, cls: type[T], call: str) -> T:
         keep=None if block is None else memoryview(block),
         cls=cls,
         call=call,
+        device=handle.device if block is None else CPU,
     )
     if handle.readonly is None:
         found._flags = None

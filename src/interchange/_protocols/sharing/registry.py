@@ -11,12 +11,10 @@ import contextlib
 import os
 import secrets
 import struct
-import threading
-import weakref
-from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .files import open_file
+from .references import References, Referred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,46 +24,43 @@ ENTRY: Final = struct.Struct("<16sIIQ")
 TOKEN_BYTES: Final = 16
 
 
-class Shared:
+class Shared(Referred):
     """A file that this process shares.
 
+    `registry`: the registry that it belongs to.
     `descriptor`: kept as long as the file is shared; -1 afterwards.
-    `device`, `inode`: which file it is.
     `slot`: number of its entry in the registry.
     """
 
-    __slots__ = ("descriptor", "device", "holds", "inode", "references", "slot", "token")
+    __slots__ = ("_registry", "descriptor", "device", "inode", "slot", "token")
 
-    def __init__(self, descriptor: int, slot: int) -> None:
+    def __init__(self, registry: Registry, descriptor: int, slot: int) -> None:
+        super().__init__()
         found = os.fstat(descriptor)
+        self._registry = registry
         self.descriptor = descriptor
         self.device, self.inode = found.st_dev, found.st_ino
         self.slot = slot
         self.token = secrets.token_bytes(TOKEN_BYTES)
-        self.references: dict[int, _Reference] = {}  # by the id of their object
-        self.holds = 0  # pickles that were not loaded yet
 
     @property
     def entry(self) -> bytes:
         """The entry in the registry."""
         return ENTRY.pack(self.token, self.descriptor, 0, self.inode)
 
-
-class _Reference(weakref.ref[Any]):
-    """A weak reference to an object whose memory is in a shared file."""
-
-    __slots__ = ("ident", "shared")
-
-    shared: Shared
-    ident: int
+    def end(self) -> None:
+        """Close the descriptor."""
+        if self.descriptor >= 0:
+            self._registry.remove(self)
+            os.close(self.descriptor)
+            self.descriptor = -1
 
 
 class Registry:
     """The shared files of one process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._gone: deque[_Reference] = deque()  # of objects that died
+        self.references = References()
         self._shared: dict[tuple[int, int], Shared] = {}  # by device and inode
         self._free: list[int] = []  # slots
         self._file = -1
@@ -86,36 +81,24 @@ class Registry:
         If the file is shared already, the descriptor is closed.
         """
         found = os.fstat(descriptor)
-        with self._lock:
+        with self.references.lock:
             shared = self._shared.get((found.st_dev, found.st_ino))
             if shared is not None:
                 os.close(descriptor)
             else:
                 shared = self._new(descriptor)
-            self._refer(shared, objects)
-        self._sweep()
+            self.references.refer(shared, objects)
+        self.references.sweep()
         return shared
 
     def keep(self, device: int, inode: int, objects: Iterable[object]) -> Shared | None:
         """Keep a file that is shared already for more objects; return None if it is not shared."""
-        with self._lock:
+        with self.references.lock:
             shared = self._shared.get((device, inode))
             if shared is not None:
-                self._refer(shared, objects)
-        self._sweep()
+                self.references.refer(shared, objects)
+        self.references.sweep()
         return shared
-
-    def hold(self, shared: Shared) -> None:
-        """Keep a file until `release` is called as often as this method."""
-        with self._lock:
-            shared.holds += 1
-
-    def release(self, shared: Shared) -> None:
-        """End a `hold`."""
-        with self._lock:
-            shared.holds -= 1
-            self._drop_if_unused(shared)
-        self._sweep()
 
     def _new(self, descriptor: int) -> Shared:
         """Add an entry, under the lock."""
@@ -125,49 +108,16 @@ class Registry:
             found = os.fstat(self._file)
             self.device, self.inode = found.st_dev, found.st_ino
         slot = self._free.pop() if self._free else len(self._shared)
-        shared = Shared(descriptor, slot)
+        shared = Shared(self, descriptor, slot)
         self._shared[shared.device, shared.inode] = shared
         os.pwrite(self._file, shared.entry, slot * ENTRY.size)
         return shared
 
-    def _refer(self, shared: Shared, objects: Iterable[object]) -> None:
-        """Keep a file as long as one of some objects lives, under the lock."""
-        for each in objects:
-            known = shared.references.get(id(each))
-            if known is not None and known() is each:
-                continue
-            with contextlib.suppress(TypeError):  # of a type without weak references
-                made = _Reference(each, self._on_death)
-                made.shared, made.ident = shared, id(each)
-                shared.references[made.ident] = made
-
-    def _on_death(self, reference: _Reference) -> None:
-        """Note that an object died, in whatever code the collector ran."""
-        self._gone.append(reference)
-        self._sweep()
-
-    def _sweep(self) -> None:
-        """Close the files whose objects died; the thread that holds the lock does it later."""
-        while self._gone and self._lock.acquire(blocking=False):
-            try:
-                while self._gone:
-                    reference = self._gone.popleft()
-                    shared = reference.shared
-                    if shared.references.get(reference.ident) is reference:
-                        del shared.references[reference.ident]
-                    self._drop_if_unused(shared)
-            finally:
-                self._lock.release()
-
-    def _drop_if_unused(self, shared: Shared) -> None:
-        """Close a file that nothing keeps, under the lock."""
-        if shared.references or shared.holds or shared.descriptor < 0:
-            return
+    def remove(self, shared: Shared) -> None:
+        """Remove an entry, under the lock."""
         os.pwrite(self._file, bytes(ENTRY.size), shared.slot * ENTRY.size)
         del self._shared[shared.device, shared.inode]
         self._free.append(shared.slot)
-        os.close(shared.descriptor)
-        shared.descriptor = -1
 
     def abandon(self) -> None:
         """Close the descriptors in a forked child: the parent shares the files, and goes on."""

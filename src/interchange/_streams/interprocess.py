@@ -1,0 +1,171 @@
+"""Device memory and events of a driver for other processes.
+
+Source: CUDA driver API, ``cuIpcGetMemHandle`` and its like; HIP runtime API, the same functions.
+Events that other processes wait for are created with a flag of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._types.errors import ExchangeError, StreamError, UnsupportedDeviceError
+from interchange.abi._records import NamedTuple
+
+if TYPE_CHECKING:
+    from .device_driver import Driver
+
+HANDLE_BYTES: Final = 64  # CU_IPC_HANDLE_SIZE, HIP_IPC_HANDLE_SIZE
+_FOR_OTHERS: Final = 6  # of events: CU_EVENT_DISABLE_TIMING and CU_EVENT_INTERPROCESS
+_REACHED_BY_PEERS: Final = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+
+
+class Names(NamedTuple):
+    """Names of the functions of one API."""
+
+    get_memory: str
+    open_memory: str
+    close_memory: str
+    get_event: str
+    open_event: str
+    event_create: str
+    event_record: str
+    event_destroy: str
+
+
+_CUDA: Final = Names(
+    "cuIpcGetMemHandle",
+    "cuIpcOpenMemHandle",
+    "cuIpcCloseMemHandle",
+    "cuIpcGetEventHandle",
+    "cuIpcOpenEventHandle",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventDestroy",
+)
+_HIP: Final = Names(
+    "hipIpcGetMemHandle",
+    "hipIpcOpenMemHandle",
+    "hipIpcCloseMemHandle",
+    "hipIpcGetEventHandle",
+    "hipIpcOpenEventHandle",
+    "hipEventCreateWithFlags",
+    "hipEventRecord",
+    "hipEventDestroy",
+)
+_NAMES: Final = {"CUDA": _CUDA, "HIP": _HIP}
+
+
+class Interprocess:
+    """The functions of a driver that concern other processes.
+
+    `driver`: the driver.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._names = _NAMES[driver.name]
+
+    def _call(self, function: str, call: str, *arguments: Any) -> Any:
+        """Call a function of the driver, and return its result."""
+        error, *answer = getattr(self._driver.api, function)(*arguments)
+        self._driver.check(error, function, call)
+        return answer[0] if answer else None
+
+    def export_memory(self, start: int, ordinal: int, call: str) -> bytes:
+        """Return the driver's handle of an allocation.
+
+        Raises UnsupportedDeviceError: the driver has none for this kind of memory (IX-SHARE-7).
+        """
+        driver = self._driver
+        with driver.on_device(ordinal, call), driver.unnoticed():
+            error, handle = getattr(driver.api, self._names.get_memory)(start)
+        if error:
+            what = f"{self._names.get_memory} failed with {error.name} for {start:#x}"
+            raise UnsupportedDeviceError(call, what, "IX-SHARE-7")
+        return ctypes.string_at(handle.getPtr(), HANDLE_BYTES)
+
+    def import_memory(self, handle: bytes, home: int, call: str) -> int:
+        """Return the address of another process's allocation."""
+        with self._driver._in_home(home, call), self._driver.unnoticed():
+            made = self._handle(self._names.get_memory, handle)
+            return int(self._call(self._names.open_memory, call, made, _REACHED_BY_PEERS))
+
+    def close_memory(self, ptr: int, home: int, call: str) -> None:
+        """Give back another process's allocation, after the work on its device."""
+        with self._driver._in_home(home, call), self._driver.unnoticed():
+            self._call(self._driver._names.device_synchronize, call)
+            self._call(self._names.close_memory, call, ptr)
+
+    def home_of(self, stream: int, ordinal: int, call: str) -> int:
+        """Return the home of a stream."""
+        with self._driver.on_stream(stream, ordinal, call) as home:
+            return home
+
+    def destroy(self, event: int, home: int) -> None:
+        """Destroy an event.  Never raises: a finaliser calls it."""
+        with contextlib.suppress(Exception), self._driver.unnoticed():
+            self._driver.destroy_event(event, home)
+
+    def record(self, event: int | None, stream: int, ordinal: int, call: str) -> int:
+        """Record an event for other processes on a stream, and return it.
+
+        `event`: one that was created in the home of the stream; None for a new one.
+        """
+        driver = self._driver
+        with driver.on_stream(stream, ordinal, call):
+            if driver._capture_of(stream, call) is not None:
+                what = f"stream={stream} captures: other processes cannot wait for it"
+                raise StreamError(call, what, "DLP-STREAM-8")
+            if event is None:
+                event = int(self._call(self._names.event_create, call, _FOR_OTHERS))
+            self._call(self._names.event_record, call, event, stream)
+        return event
+
+    def export_event(self, event: int, home: int, call: str) -> bytes:
+        """Return the handle of an event."""
+        with self._driver._in_home(home, call):
+            handle = self._call(self._names.get_event, call, event)
+            return ctypes.string_at(handle.getPtr(), HANDLE_BYTES)
+
+    def wait_for(self, handle: bytes, stream: int, ordinal: int, call: str) -> None:
+        """Make a stream wait for an event of another process.
+
+        Raises ExchangeError: the event does not exist any more (IX-SHARE-4).
+        """
+        driver = self._driver
+        with driver.on_stream(stream, ordinal, call):
+            made = self._handle(self._names.get_event, handle)
+            error, event = getattr(driver.api, self._names.open_event)(made)
+            if error:
+                what = f"{self._names.open_event} failed with {error.name}"
+                raise ExchangeError(call, what, "IX-SHARE-4")
+            try:
+                driver.wait_for_event(int(event), stream, ordinal, call)
+            finally:
+                getattr(driver.api, self._names.event_destroy)(int(event))
+
+    def _handle(self, function: str, content: bytes) -> Any:
+        """Return a handle as the functions of the API take it."""
+        kind = "MemHandle" if "Mem" in function else "EventHandle"
+        made = getattr(self._driver.api, f"CUipc{kind}")()
+        ctypes.memmove(made.getPtr(), content, HANDLE_BYTES)
+        return made
+
+    def device_uuid(self, ordinal: int, call: str) -> bytes:
+        """Return the identity of a device, whose number may differ in other processes."""
+        found = self._call("cuDeviceGetUuid", call, self._call("cuDeviceGet", call, ordinal))
+        return bytes(found.bytes)
+
+    def ordinal_of(self, uuid: bytes, call: str) -> int:
+        """Return the number of a device in this process.
+
+        Raises UnsupportedDeviceError: it is not visible here (IX-SHARE-7).
+        """
+        for ordinal in range(self._driver.count_devices(call)):
+            if self.device_uuid(ordinal, call) == uuid:
+                return ordinal
+        what = "the device of the memory is not visible to this process"
+        hint = "set CUDA_VISIBLE_DEVICES so that both processes see it"
+        raise UnsupportedDeviceError(call, what, "IX-SHARE-7", hint)
