@@ -4,6 +4,7 @@
 # interchange.get_include() among the include_dirs.  Every function is called with the GIL; those of
 # the table return 0, or raise.
 
+from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
@@ -78,6 +79,29 @@ cdef extern from "interchange/interchange.h" nogil:
         const InterchangeDType *dtypes
         size_t dtype_count
 
+    uint32_t INTERCHANGE_MEMORY_VERSION
+    uint32_t INTERCHANGE_MEMORY_READ_ONLY
+    uint32_t INTERCHANGE_MEMORY_STATIC
+
+    ctypedef struct InterchangeMemory:
+        size_t struct_size  # [bytes]
+        uint32_t version
+        uint32_t flags
+        void *data
+        uint64_t byte_offset  # [bytes]
+        const int64_t *shape  # [elements]
+        const int64_t *strides  # [elements]
+        int32_t ndim
+        int32_t device_type
+        int32_t device_id
+        InterchangeDType dtype
+        InterchangeStream stream
+        void (*deleter)(void *) noexcept
+        void *context
+
+    struct DLManagedTensorVersioned:
+        pass
+
     # a `void *` of the header that is a `PyObject *` is an `object` here
     ctypedef struct InterchangeAPI:
         uint32_t abi_version
@@ -97,6 +121,12 @@ cdef extern from "interchange/interchange.h" nogil:
         int (*view_release)(InterchangeView *) except -1
         int (*view_with)(object, const InterchangeRequest *, InterchangeView *) except -1
         int (*view_done)(InterchangeView *, void *) except -1
+        int (*array_from_memory)(const InterchangeMemory *, void **) except -1
+        int (*array_to_dlpack)(object, const uint32_t *, const InterchangeStream *,
+                               const int32_t *, int, void **) except -1
+        int (*managed_tensor_from)(object, const InterchangeStream *,
+                                   DLManagedTensorVersioned **) except -1
+        int (*array_from_managed_tensor)(DLManagedTensorVersioned *, void **) except -1
 
 
 cdef extern from "interchange/interchange.h":
@@ -126,3 +156,34 @@ cdef inline void interchange_request_init(InterchangeRequest *request) noexcept:
     request.max_ndim = 64
     request.dtypes = NULL
     request.dtype_count = 0
+
+
+cdef inline void interchange_memory_init(InterchangeMemory *memory) noexcept:
+    """Set a description of memory up: what INTERCHANGE_MEMORY_INIT does in C."""
+    memory.struct_size = sizeof(InterchangeMemory)
+    memory.version = INTERCHANGE_MEMORY_VERSION
+    memory.flags = 0
+    memory.data = NULL
+    memory.byte_offset = 0
+    memory.shape = NULL
+    memory.strides = NULL
+    memory.ndim = 0
+    memory.device_type = 1
+    memory.device_id = 0
+    memory.dtype.code = 1
+    memory.dtype.bits = 8
+    memory.dtype.lanes = 1
+    memory.stream.kind = INTERCHANGE_STREAM_NONE
+    memory.stream.handle = NULL
+    memory.deleter = NULL
+    memory.context = NULL
+
+
+cdef inline object interchange_array(const InterchangeMemory *memory):
+    """Return an Array over memory of C."""
+    cdef const InterchangeAPI *api = interchange_import()
+    cdef void *found = NULL
+    api.array_from_memory(memory, &found)
+    array = <object>found  # which takes a reference of its own
+    Py_DECREF(array)
+    return array

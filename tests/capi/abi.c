@@ -30,6 +30,9 @@ int main(void)
     NUMBER(INTERCHANGE_REQUEST_COPY_ALLOWED);
     NUMBER(INTERCHANGE_REQUEST_NOT_NULL);
     NUMBER(INTERCHANGE_DEVICE_ANY);
+    NUMBER(INTERCHANGE_MEMORY_VERSION);
+    NUMBER(INTERCHANGE_MEMORY_READ_ONLY);
+    NUMBER(INTERCHANGE_MEMORY_STATIC);
     STRUCT(InterchangeArrayHandle);
     STRUCT(InterchangeView);
     FIELD(InterchangeView, struct_size);
@@ -72,6 +75,21 @@ int main(void)
     FIELD(InterchangeRequest, max_ndim);
     FIELD(InterchangeRequest, dtypes);
     FIELD(InterchangeRequest, dtype_count);
+    STRUCT(InterchangeMemory);
+    FIELD(InterchangeMemory, struct_size);
+    FIELD(InterchangeMemory, version);
+    FIELD(InterchangeMemory, flags);
+    FIELD(InterchangeMemory, data);
+    FIELD(InterchangeMemory, byte_offset);
+    FIELD(InterchangeMemory, shape);
+    FIELD(InterchangeMemory, strides);
+    FIELD(InterchangeMemory, ndim);
+    FIELD(InterchangeMemory, device_type);
+    FIELD(InterchangeMemory, device_id);
+    FIELD(InterchangeMemory, dtype);
+    FIELD(InterchangeMemory, stream);
+    FIELD(InterchangeMemory, deleter);
+    FIELD(InterchangeMemory, context);
     FIELD(InterchangeAPI, abi_version);
     FIELD(InterchangeAPI, struct_size);
     FIELD(InterchangeAPI, array_get_handle);
@@ -89,5 +107,9 @@ int main(void)
     FIELD(InterchangeAPI, view_release);
     FIELD(InterchangeAPI, view_with);
     FIELD(InterchangeAPI, view_done);
+    FIELD(InterchangeAPI, array_from_memory);
+    FIELD(InterchangeAPI, array_to_dlpack);
+    FIELD(InterchangeAPI, managed_tensor_from);
+    FIELD(InterchangeAPI, array_from_managed_tensor);
     return 0;
 }

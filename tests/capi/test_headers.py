@@ -137,12 +137,18 @@ def test_the_declarations_for_cython_are_those_of_the_header():
     functions = re.findall(r"\(\*(\w+)\)", table)
     fields = re.findall(r"(\w+)(?:\[.*?\])?;", view)
 
-    assert re.findall(r"\(\*(\w+)\)", declared) == functions
+    table_of_cython = declared.partition("ctypedef struct InterchangeAPI:")[2]
+    assert re.findall(r"\(\*(\w+)\)", table_of_cython) == functions
     assert [field for field in fields if not re.search(rf"\b{field}\b", declared)] == [
         "owner",
         "dims",
     ]
-    bits = re.findall(r"#define (INTERCHANGE_VIEW_\w+) \d", header)
+    for struct in ("DType", "Stream", "Request", "Memory"):
+        body = re.search(rf"typedef struct Interchange{struct} \{{(.*?)\n\}}", header, re.DOTALL)[1]
+        same = declared.partition(f"ctypedef struct Interchange{struct}:")[2].partition("\n\n")[0]
+        known = re.findall(r"(\w+)\)?(?:\(void \*context\))?;", body)
+        assert [field for field in known if not re.search(rf"\b{field}\b", same)] == []
+    bits = re.findall(r"#define (INTERCHANGE_(?:VIEW|REQUEST|STREAM|MEMORY)_\w+) \d", header)
     assert [bit for bit in bits if f" {bit}\n" not in declared] == []
 
 

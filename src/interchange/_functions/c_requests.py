@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from interchange._array import Array, transfers
 from interchange._array.contract import CheckedArgument, Contract
 from interchange._array.contract_errors import contract_error
+from interchange._protocols import dlpack
 from interchange._protocols.dlpack import IS_COPIED
 from interchange._protocols.published_work import ATTRIBUTE, names_stream
 from interchange._streams.ordering import order_streams, ordinal_for
-from interchange._streams.pending import pending_work_of
+from interchange._streams.pending import PendingWork, pending_work_of
 from interchange._streams.rules import NO_SYNC, STREAM_RULES, check_stream, streams_of
 from interchange._streams.write_back import order_users
 from interchange._types.devices import Device
@@ -203,6 +204,49 @@ def order(
         return
     then = None if by_host else check_stream(later, streams, call)
     order_streams(device, first, then, ordinal_for(device, first, call), call)
+
+
+# ---------------------------------------------------------------- arrays of C
+
+
+def describe(array: Array, kind: int, handle: int, call: str) -> None:
+    """Refuse handles as elements, and record the stream with pending work on memory of C."""
+    dlpack.refuse_handles(array, call)
+    device = array.device
+    streams = streams_of(device)
+    if kind in {_NONE, _UNORDERED} or streams is None:
+        return
+    stream = check_stream(_stream_of(array, kind, handle), streams, call)
+    if stream is not None:
+        array._pending_work = PendingWork(stream, ordinal_for(device, stream, call), None)
+
+
+def export(
+    array: Array,
+    max_version: tuple[int, int] | None,
+    stream_given: tuple[int, int],
+    device: tuple[int, int] | None,
+    copy: int,
+    call: str,
+) -> Any:
+    """Return a capsule of an Array, as ``__dlpack__`` makes it; errors name `call`.
+
+    `stream_given`: the kind and the handle of an InterchangeStream.
+    `copy`: 1, 0, or -1 for None.
+    """
+    kind, handle = stream_given
+    stream = None if kind == _NONE or streams_of(array.device) is None else kind
+    if stream is not None:
+        stream = _stream_of(array, kind, handle)
+    try:
+        return array.__dlpack__(
+            stream=stream,
+            max_version=max_version,
+            dl_device=device,
+            copy=None if copy < 0 else bool(copy),
+        )
+    except InterchangeError as error:
+        raise error._but(call, error.hint) from error.__cause__
 
 
 # ---------------------------------------------------------------- errors

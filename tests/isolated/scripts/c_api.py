@@ -92,7 +92,32 @@ class Request(Structure):
     )
 
 
+DELETER = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+class Memory(Structure):
+    """``InterchangeMemory``."""
+
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("version", c_uint32),
+        ("flags", c_uint32),
+        ("data", c_void_p),
+        ("byte_offset", c_uint64),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("ndim", c_int32),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("dtype", DType),
+        ("stream", Stream),
+        ("deleter", c_void_p),
+        ("context", c_void_p),
+    )
+
+
 _INT = POINTER(c_int)
+_OBJECT = POINTER(c_void_p)  # a new reference
 _INT64S = POINTER(POINTER(c_int64))
 FUNCTIONS = (
     ("array_get_handle", (py_object, POINTER(c_void_p))),
@@ -110,6 +135,13 @@ FUNCTIONS = (
     ("view_release", (POINTER(View),)),
     ("view_with", (py_object, POINTER(Request), POINTER(View))),
     ("view_done", (POINTER(View), c_void_p)),
+    ("array_from_memory", (POINTER(Memory), _OBJECT)),
+    (
+        "array_to_dlpack",
+        (py_object, POINTER(c_uint32), POINTER(Stream), POINTER(c_int32), c_int, _OBJECT),
+    ),
+    ("managed_tensor_from", (py_object, POINTER(Stream), POINTER(c_void_p))),
+    ("array_from_managed_tensor", (c_void_p, _OBJECT)),
 )
 """The order is that of the table."""
 
@@ -129,6 +161,7 @@ STRUCTS = {
     "InterchangeStream": Stream,
     "InterchangeDType": DType,
     "InterchangeRequest": Request,
+    "InterchangeMemory": Memory,
     "InterchangeAPI": Table,
 }
 """The order is that of the list of the ABI."""
@@ -236,3 +269,61 @@ def number(name, array, kind=c_int):
     out = kind()
     assert function(name)(handle(array), byref(out)) == 0
     return out.value
+
+
+def own(address):
+    """Return the object of a new reference."""
+    found = ctypes.cast(address, py_object).value
+    _decref(found)
+    return found
+
+
+_decref = ctypes.PYFUNCTYPE(None, py_object)(("Py_DecRef", ctypes.pythonapi))
+
+
+def memory(data, shape, dtype, *, strides=None, deleter=None, stream=None, device=(1, 0), **fields):
+    """Return a description of memory; without a deleter it is static."""
+    found = Memory(ctypes.sizeof(Memory), 1, 0 if deleter else 2, data, ndim=len(shape))
+    found.shape = (c_int64 * len(shape))(*shape)
+    found.strides = None if strides is None else (c_int64 * len(shape))(*strides)
+    found.device_type, found.device_id = device
+    found.dtype = DType(*dtype)
+    if stream is not None:
+        found.stream = Stream(1, stream)
+    if deleter is not None:
+        found.deleter = ctypes.cast(deleter, c_void_p)
+    for field, value in fields.items():
+        setattr(found, field, value)
+    return found
+
+
+def array_from(description):
+    """Return an Array over memory of C."""
+    out = c_void_p()
+    assert function("array_from_memory")(byref(description), byref(out)) == 0
+    return own(out)
+
+
+def export(x, *, max_version=(1, 3), stream=None, device=None, copy=-1):
+    """Return a capsule of any array; `stream` is a handle, or a name of ``STREAMS``."""
+    out = c_void_p()
+    version = None if max_version is None else (c_uint32 * 2)(*max_version)
+    where = None if device is None else (c_int32 * 2)(*device)
+    given = None if stream is None else request(stream=stream).stream
+    assert function("array_to_dlpack")(x, version, given, where, copy, byref(out)) == 0
+    return own(out)
+
+
+def tensor_of(x, stream=None):
+    """Return the address of a managed tensor of any array, which the caller deletes."""
+    out = c_void_p()
+    given = None if stream is None else request(stream=stream).stream
+    assert function("managed_tensor_from")(x, given, byref(out)) == 0
+    return out.value
+
+
+def array_from_tensor(address):
+    """Return an Array of a managed tensor."""
+    out = c_void_p()
+    assert function("array_from_managed_tensor")(address, byref(out)) == 0
+    return own(out)

@@ -4,6 +4,7 @@
  * handle is the Array itself, whose `dims` are set when the handle is requested. */
 #include "capi.h"
 
+#include "c_arrays.h"
 #include "elements.h"
 #include "errors.h"
 #include "requests.h"
@@ -199,6 +200,10 @@ static const InterchangeAPI functions = {
     .view_release = interchange_view_release,
     .view_with = interchange_view_with,
     .view_done = interchange_view_done,
+    .array_from_memory = interchange_array_from_memory,
+    .array_to_dlpack = interchange_array_to_dlpack,
+    .managed_tensor_from = interchange_managed_tensor_from,
+    .array_from_managed_tensor = interchange_array_from_managed_tensor,
 };
 
 int add_c_api(PyObject *module)

@@ -8,6 +8,8 @@
 #include "locking.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NEVER_INLINE __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 

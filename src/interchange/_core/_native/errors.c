@@ -61,3 +61,17 @@ int refuse_for_c(PyObject *object, const char *why)
     }
     return -1;
 }
+
+PyObject *call_for_c(const char *function, PyObject *args)
+{
+    PyObject *module = args == NULL
+                           ? NULL
+                           : PyImport_ImportModule("interchange._functions.c_requests");
+    PyObject *called = module == NULL ? NULL : PyObject_GetAttrString(module, function);
+    PyObject *found = called == NULL ? NULL : PyObject_CallObject(called, args);
+
+    Py_XDECREF(called);
+    Py_XDECREF(module);
+    Py_XDECREF(args);
+    return found;
+}

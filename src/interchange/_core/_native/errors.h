@@ -20,4 +20,8 @@ HIDDEN int refuse_null(const char *call, const char *argument);
 /* why an object is not exported by the exchange table: "type", "work", "readonly", "padded". */
 HIDDEN int refuse_for_c(PyObject *object, const char *why);
 
+/* Call a function of _functions/c_requests.py; steals the tuple `args`, which may be NULL with an
+ * exception. */
+HIDDEN PyObject *call_for_c(const char *function, PyObject *args);
+
 #endif

@@ -7,11 +7,13 @@
  * (_array/dlpack_export.py). */
 #include "export.h"
 
+#include "c_memory.h"
 #include "elements.h"
 #include "owners.h"
 #include "spec.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- deleters */
@@ -53,6 +55,23 @@ static void delete_legacy(DLManagedTensor *self)
 {
     if (self != NULL)
         free_block(self, self->manager_ctx);
+}
+
+/* Of memory of C, whose exports need no Python: on any thread, at any time. */
+static void delete_versioned_of_c(DLManagedTensorVersioned *self)
+{
+    if (self != NULL) {
+        drop_c_memory(self->manager_ctx);
+        free(self);
+    }
+}
+
+static void delete_legacy_of_c(DLManagedTensor *self)
+{
+    if (self != NULL) {
+        drop_c_memory(self->manager_ctx);
+        free(self);
+    }
 }
 
 static int is_named(PyObject *capsule, const char *wanted)
@@ -131,7 +150,7 @@ int describe_tensor(Array *self, DLTensor *out)
 }
 
 /* Copy shape and strides to the room behind the struct. */
-static void place_dims(DLTensor *tensor, int64_t *dims)
+static ALWAYS_INLINE void place_dims(DLTensor *tensor, int64_t *dims)
 {
     int32_t ndim = tensor->ndim;
 
@@ -145,7 +164,7 @@ static void place_dims(DLTensor *tensor, int64_t *dims)
 }
 
 /* A block for a struct of a size and its dims, and the reference that it will own. */
-static void *new_block(Array *self, size_t size, DLTensor *tensor, PyObject **keep)
+static ALWAYS_INLINE void *new_block(Array *self, size_t size, DLTensor *tensor, PyObject **keep)
 {
     char *block;
 
@@ -164,34 +183,111 @@ static void *new_block(Array *self, size_t size, DLTensor *tensor, PyObject **ke
     return block;
 }
 
+/* A block whose owner is memory of C; NULL with an exception, or where several Arrays share the
+ * memory, and an object owns it. */
+static NEVER_INLINE void *new_block_of_c(Array *self, size_t size, DLTensor *tensor, CMemory **memory)
+{
+    char *block = NULL;
+
+    if (describe_tensor(self, tensor) < 0)
+        return NULL;
+    BEGIN_LOCKED(self);
+    *memory = self->managed;
+    if (*memory != NULL)
+        hold_c_memory(*memory);
+    END_LOCKED();
+    if (*memory == NULL)
+        return NULL;
+    block = malloc(size + 2 * sizeof(int64_t) * (size_t)tensor->ndim);
+    if (block == NULL) {
+        drop_c_memory(*memory);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    place_dims(tensor, (int64_t *)(block + size));
+    return block;
+}
+
 static int is_padded(Array *self)
 {
     return self->element.bits % 8 ? int_attribute(self->dtype, core.n_padded) > 0 : 0;
 }
 
-DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
+static ALWAYS_INLINE void finish_versioned(Array *self, DLManagedTensorVersioned *managed,
+                                           const DLTensor *tensor, uint64_t flags)
 {
-    DLTensor tensor;
-    PyObject *keep;
-    DLManagedTensorVersioned *managed = new_block(self, sizeof *managed, &tensor, &keep);
-
-    if (managed == NULL)
-        return NULL;
     managed->version.major = DLPACK_MAJOR;
     managed->version.minor = DLPACK_MINOR;
-    managed->manager_ctx = keep;
-    managed->deleter = delete_versioned;
     managed->flags = flags | (is_padded(self) ? DLPACK_PADDED : 0);
-    managed->dl_tensor = tensor;
+    managed->dl_tensor = *tensor;
+}
+
+/* NULL without an exception: an object owns the memory. */
+static NEVER_INLINE DLManagedTensorVersioned *versioned_of_c(Array *self, uint64_t flags)
+{
+    DLTensor tensor;
+    CMemory *memory;
+    DLManagedTensorVersioned *managed = new_block_of_c(self, sizeof *managed, &tensor, &memory);
+
+    if (managed != NULL) {
+        managed->manager_ctx = memory;
+        managed->deleter = delete_versioned_of_c;
+        finish_versioned(self, managed, &tensor, flags);
+    }
     return managed;
 }
 
-static DLManagedTensor *export_legacy(Array *self)
+static NEVER_INLINE DLManagedTensor *legacy_of_c(Array *self)
 {
     DLTensor tensor;
-    PyObject *keep;
-    DLManagedTensor *managed = new_block(self, sizeof *managed, &tensor, &keep);
+    CMemory *memory;
+    DLManagedTensor *managed = new_block_of_c(self, sizeof *managed, &tensor, &memory);
 
+    if (managed != NULL) {
+        managed->manager_ctx = memory;
+        managed->deleter = delete_legacy_of_c;
+        managed->dl_tensor = tensor;
+    }
+    return managed;
+}
+
+static ALWAYS_INLINE DLManagedTensorVersioned *new_versioned(Array *self, uint64_t flags)
+{
+    DLManagedTensorVersioned *managed;
+    DLTensor tensor;
+    PyObject *keep;
+
+    if (UNLIKELY(self->owns == OWNS_C_MEMORY)) {
+        managed = versioned_of_c(self, flags);
+        if (managed != NULL || PyErr_Occurred())
+            return managed;
+    }
+    managed = new_block(self, sizeof *managed, &tensor, &keep);
+    if (managed == NULL)
+        return NULL;
+    managed->manager_ctx = keep;
+    managed->deleter = delete_versioned;
+    finish_versioned(self, managed, &tensor, flags);
+    return managed;
+}
+
+DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
+{
+    return new_versioned(self, flags);
+}
+
+static ALWAYS_INLINE DLManagedTensor *new_legacy(Array *self)
+{
+    DLManagedTensor *managed;
+    DLTensor tensor;
+    PyObject *keep;
+
+    if (UNLIKELY(self->owns == OWNS_C_MEMORY)) {
+        managed = legacy_of_c(self);
+        if (managed != NULL || PyErr_Occurred())
+            return managed;
+    }
+    managed = new_block(self, sizeof *managed, &tensor, &keep);
     if (managed == NULL)
         return NULL;
     managed->manager_ctx = keep;
@@ -202,27 +298,27 @@ static DLManagedTensor *export_legacy(Array *self)
 
 static PyObject *versioned_capsule(Array *self, uint64_t flags)
 {
-    DLManagedTensorVersioned *managed = export_versioned(self, flags);
+    DLManagedTensorVersioned *managed = new_versioned(self, flags);
     PyObject *capsule;
 
     if (managed == NULL)
         return NULL;
     capsule = PyCapsule_New(managed, DLPACK_VERSIONED, destroy_versioned);
     if (capsule == NULL)
-        delete_versioned(managed);
+        managed->deleter(managed);
     return capsule;
 }
 
 static PyObject *legacy_capsule(Array *self)
 {
-    DLManagedTensor *managed = export_legacy(self);
+    DLManagedTensor *managed = new_legacy(self);
     PyObject *capsule;
 
     if (managed == NULL)
         return NULL;
     capsule = PyCapsule_New(managed, DLPACK_LEGACY, destroy_legacy);
     if (capsule == NULL)
-        delete_legacy(managed);
+        managed->deleter(managed);
     return capsule;
 }
 
@@ -285,6 +381,18 @@ static int is_ordinary(Array *self)
     if (has_no_pending_work(self) <= 0)
         return 0;
     return self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
+}
+
+PyObject *plain_capsule(Array *self, int versioned)
+{
+    int64_t flags;
+
+    if (LOAD(core.logs_exchanges) || !is_ordinary(self))
+        return NULL;
+    flags = LOAD(self->flags); /* set by now, also of a computed array */
+    if (versioned)
+        return versioned_capsule(self, exported_flags(flags));
+    return flags == FLAGS_UNKNOWN || !(flags & DLPACK_READ_ONLY) ? legacy_capsule(self) : NULL;
 }
 
 /* Refuse unknown arguments with the error of a Python function. */

@@ -10,6 +10,8 @@ static inline uint64_t exported_flags(int64_t flags)
     return flags == FLAGS_UNKNOWN ? DLPACK_READ_ONLY : (uint64_t)flags & DLPACK_READ_ONLY;
 }
 HIDDEN DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags);
+/* A capsule for a consumer without demands; NULL without an exception: ask Python. */
+HIDDEN PyObject *plain_capsule(Array *self, int versioned);
 HIDDEN int describe_tensor(Array *self, DLTensor *out); /* dims are those of `self` */
 HIDDEN PyObject *array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *names);

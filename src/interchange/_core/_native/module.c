@@ -15,6 +15,7 @@
 #include "arrow_read.h"
 #include "arrow_stream.h"
 #include "asarray.h"
+#include "c_memory.h"
 #include "cai.h"
 #include "cai_parse.h"
 #include "capi.h"
@@ -95,6 +96,7 @@ static int execute(PyObject *module)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;
+    register_c_memory();
     return add_c_api(module);
 }
 

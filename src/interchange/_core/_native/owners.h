@@ -10,6 +10,7 @@ typedef enum {
     OWNS_LEGACY,    /* a DLManagedTensor */
     OWNS_ARROW,     /* a block of arrow.c */
     OWNS_TORCH,     /* a storage of torch */
+    OWNS_C_MEMORY,  /* memory of a producer in C */
     OWNERSHIPS
 } Ownership;
 

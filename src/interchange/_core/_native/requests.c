@@ -15,7 +15,6 @@
 
 static const char WITH[] = "interchange_view_with()";
 static const char DONE[] = "interchange_view_done()";
-static const char PYTHON[] = "interchange._functions.c_requests";
 
 #define LAST_DEFAULT_STREAM 2
 #define ALL_FLAGS                                                                                  \
@@ -152,18 +151,6 @@ static int view_is_unordered(const InterchangeView *view)
 
 /* ---------------------------------------------------------------- Python */
 
-static PyObject *call_python(const char *function, PyObject *args) /* steals `args` */
-{
-    PyObject *module = args == NULL ? NULL : PyImport_ImportModule(PYTHON);
-    PyObject *called = module == NULL ? NULL : PyObject_GetAttrString(module, function);
-    PyObject *found = called == NULL ? NULL : PyObject_CallObject(called, args);
-
-    Py_XDECREF(called);
-    Py_XDECREF(module);
-    Py_XDECREF(args);
-    return found;
-}
-
 static PyObject *text_of(const char *name)
 {
     if (name == NULL)
@@ -180,7 +167,7 @@ static int name_argument(const InterchangeRequest *request)
         return -1;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    found = call_python("named", Py_BuildValue("(ON)", value, text_of(request->name)));
+    found = call_for_c("named", Py_BuildValue("(ON)", value, text_of(request->name)));
     if (found != NULL)
         PyErr_SetObject((PyObject *)Py_TYPE(found), found);
     Py_XDECREF(found);
@@ -223,7 +210,7 @@ static int meet_in_python(PyObject *x, PyObject *array, const InterchangeRequest
                                          (unsigned long long)(uintptr_t)request->stream.handle,
                                          (request->flags & INTERCHANGE_REQUEST_COPY_ALLOWED) != 0,
                                          given);
-    PyObject *found = call_python("meet", args); /* (Array, function that hands it back or None) */
+    PyObject *found = call_for_c("meet", args); /* (Array, function that hands it back or None) */
     int failed;
 
     if (found == NULL)
@@ -276,7 +263,7 @@ static int order(const InterchangeView *view, void *earlier, void *later, int by
         return 0;
     if (PyErr_Occurred())
         return -1;
-    done = call_python("order", Py_BuildValue("(iiKKis)", view->device_type, view->device_id,
+    done = call_for_c("order", Py_BuildValue("(iiKKis)", view->device_type, view->device_id,
                                               (unsigned long long)(uintptr_t)earlier,
                                               (unsigned long long)(uintptr_t)later, by_host, call));
     Py_XDECREF(done);
@@ -381,7 +368,7 @@ int interchange_view_done(InterchangeView *view, void *stream)
         return -1;
     lent = view_lent_pair(view);
     if (lent != NULL) {
-        done = call_python("hand_back", Py_BuildValue("(OKs)", PyTuple_GetItem(lent, 1),
+        done = call_for_c("hand_back", Py_BuildValue("(OKs)", PyTuple_GetItem(lent, 1),
                                                       (unsigned long long)(uintptr_t)stream, DONE));
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;

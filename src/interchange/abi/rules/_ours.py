@@ -218,6 +218,15 @@ OURS: Final = (
         "SHOULD",
     ),
     Rule(
+        "IX-CAPI-4",
+        "memory of a C caller is described by a struct of a known size and version, with a "
+        "deleter unless it is static",
+        "initialize it with INTERCHANGE_MEMORY_INIT, and set `deleter`, or "
+        "INTERCHANGE_MEMORY_STATIC for memory that lives as long as the process",
+        "interchange",
+        "SHOULD",
+    ),
+    Rule(
         "IX-XP-1",
         "functions and operators take Arrays of interchange and Python scalars",
         "import arrays of other libraries first, with `asarray`",

@@ -252,6 +252,81 @@ INTERCHANGE_EXPORTED int interchange_view_with(void *object, const InterchangeRe
  * device's API, where 1 and 2 are the default streams of CUDA. */
 INTERCHANGE_EXPORTED int interchange_view_done(InterchangeView *view, void *stream);
 
+/* ---------------------------------------------------------------- arrays of C
+ *
+ * The results are new references of type `PyObject *`. */
+
+#define INTERCHANGE_MEMORY_VERSION 1u
+
+/* Bits of InterchangeMemory.flags. */
+#define INTERCHANGE_MEMORY_READ_ONLY 1u /* the memory is read-only */
+#define INTERCHANGE_MEMORY_STATIC 2u    /* it lives as long as the process, and has no deleter */
+
+/* Memory of a producer in C.  Declare it as `InterchangeMemory memory = INTERCHANGE_MEMORY_INIT;`,
+ * which describes one byte that is missing: set the fields. */
+typedef struct InterchangeMemory {
+    size_t struct_size;       /* [bytes]; sizeof(InterchangeMemory) */
+    uint32_t version;         /* INTERCHANGE_MEMORY_VERSION */
+    uint32_t flags;           /* INTERCHANGE_MEMORY_... */
+    void *data;               /* the first element, or a handle; ignored where there are none */
+    uint64_t byte_offset;     /* [bytes], from `data` */
+    const int64_t *shape;     /* [elements], `ndim` numbers, which are copied */
+    const int64_t *strides;   /* [elements], `ndim` numbers, which are copied; NULL: C order */
+    int32_t ndim;             /* 0 to 64 */
+    int32_t device_type;      /* DLPack's number: 1 is the host */
+    int32_t device_id;        /* 0 on the host */
+    InterchangeDType dtype;
+    InterchangeStream stream; /* on which work on the memory may be pending */
+    void (*deleter)(void *context);
+    void *context;            /* of `deleter` */
+} InterchangeMemory;
+
+/* clang-format off */
+#define INTERCHANGE_MEMORY_INIT                                                   \
+    { sizeof(InterchangeMemory), INTERCHANGE_MEMORY_VERSION, 0, NULL, 0, NULL,    \
+      NULL, 0, 1, 0, { 1, 8, 1 }, INTERCHANGE_STREAM_INIT, NULL, NULL }
+/* clang-format on */
+
+/* Make an interchange.Array over memory of C.
+ *
+ * The deleter is called once, when the last Array and the last export of the memory is released:
+ * on any thread, with or without the GIL, while an exception is being handled, while Python is
+ * finalizing, or after that.  A deleter that calls Python takes the GIL by PyGILState_Ensure(),
+ * unless Py_IsInitialized() is 0; an exception that it leaves is reported and cleared.
+ *
+ * Errors: `memory` is NULL, of another size or version, has neither a deleter nor
+ * INTERCHANGE_MEMORY_STATIC, or both; it is no valid description (DLP-*).  After an error the deleter
+ * was not called, and the memory is the caller's. */
+INTERCHANGE_EXPORTED int interchange_array_from_memory(const InterchangeMemory *memory,
+                                                       void **array);
+
+/* Export any array as a capsule of DLPack, as `__dlpack__()` of the array API standard does.
+ *
+ * max_version  the two numbers of the newest version that is accepted; NULL: a legacy capsule
+ * stream       the stream of the consumer; NULL: none, as INTERCHANGE_STREAM_NONE
+ * dl_device    type and id of the device; NULL: that of the array
+ * copy         1: always, 0: never, -1: if it is needed */
+INTERCHANGE_EXPORTED int interchange_array_to_dlpack(void *object, const uint32_t *max_version,
+                                                     const InterchangeStream *stream,
+                                                     const int32_t *dl_device, int copy,
+                                                     void **capsule);
+
+/* The structs of DLPack, for callers that have no dlpack.h: cast the pointer. */
+struct DLManagedTensorVersioned;
+
+/* Export any array without a capsule.  The caller calls the deleter of the struct once, on any
+ * thread, with or without the GIL.  With INTERCHANGE_STREAM_NONE (or NULL), an array with pending work
+ * is refused. */
+INTERCHANGE_EXPORTED int
+interchange_managed_tensor_from(void *object, const InterchangeStream *stream,
+                                struct DLManagedTensorVersioned **out);
+
+/* Make an interchange.Array of a managed tensor, whose deleter is called as that of
+ * interchange_array_from_memory() is; NULL is a deleter that does nothing.  After an error it was
+ * not called, and the struct is the caller's. */
+INTERCHANGE_EXPORTED int
+interchange_array_from_managed_tensor(struct DLManagedTensorVersioned *tensor, void **array);
+
 /* ---------------------------------------------------------------- the table of the functions
  *
  * For callers that do not link to the shared library: it hangs in the capsule INTERCHANGE_CAPSULE,
@@ -275,6 +350,13 @@ typedef struct InterchangeAPI {
     int (*view_release)(InterchangeView *view);
     int (*view_with)(void *object, const InterchangeRequest *request, InterchangeView *out);
     int (*view_done)(InterchangeView *view, void *stream);
+    int (*array_from_memory)(const InterchangeMemory *memory, void **array);
+    int (*array_to_dlpack)(void *object, const uint32_t *max_version,
+                           const InterchangeStream *stream, const int32_t *dl_device, int copy,
+                           void **capsule);
+    int (*managed_tensor_from)(void *object, const InterchangeStream *stream,
+                               struct DLManagedTensorVersioned **out);
+    int (*array_from_managed_tensor)(struct DLManagedTensorVersioned *tensor, void **array);
 } InterchangeAPI;
 
 #if defined(Py_PYTHON_H) && !defined(INTERCHANGE_NO_IMPORT)
