@@ -230,7 +230,7 @@ class Kernel:
 
     def _run(self, configuration: Configuration, arguments: tuple[Any, ...]) -> None:
         """Run the kernel with its arguments, and the defaults of those that are left out."""
-        left_out = len(self._source.parameters) - len(arguments)
+        left_out = self._source.code.co_argcount - len(arguments)
         defaults = self.py_func.__defaults__ or ()
         if 0 < left_out <= len(defaults):
             Launch(self, configuration)(*arguments, *defaults[-left_out:])
