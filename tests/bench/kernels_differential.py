@@ -54,11 +54,11 @@ FEATURES = {
     "`:=`": r":=",
     "`and`, `or`": r" (?:and|or) ",
     "chains of comparisons": r"[<>=] [^()]+ (?:<|<=|>|>=|==|!=) ",
-    "tuples": r"^ +t\d+ = |t8",
+    "tuples": r"^ +t\d+ = |\bt8\b",
     "unpacking": r"^ +\(?\w+, ",
     "`in`": r" (?:not )?in \(",
     "`None`": r"is (?:not )?None",
-    "records": r"m8|um",
+    "records": r"\b(?:m8|um)\b",
     "global constants": r"SIZE|WIDE|NARROW|HALF",
     "views": r"^ +[uw]\d+ = u\d\[",
     "slices with computed bounds": r"^ +[uw]\d+ = u\d\[.*\(.*:|^ +[uw]\d+ = u\d\[.*:.*\(",
@@ -148,7 +148,7 @@ def page(found: list[dict[str, Any]]) -> str:
         "|---|--:|--:|--:|--:|",
     ]
     total: Counter[str] = Counter()
-    for kind in COUNTS:
+    for kind in dict.fromkeys(each["kind"] for each in found):
         sums: Counter[str] = Counter()
         for each in found:
             if each["kind"] == kind:
@@ -176,10 +176,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", type=Path, required=True)
     parser.add_argument("--write", type=Path)
-    parser.add_argument("--quick", action="store_true", help="two programs of each kind")
+    parser.add_argument("--quick", action="store_true", help="one program of each kind")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    run(given.record, dict.fromkeys(COUNTS, 2) if given.quick else COUNTS)
+    run(given.record, dict.fromkeys(COUNTS, 1) if given.quick else COUNTS)
     text = page(pieces(given.record))
     print(text)
     if given.write:

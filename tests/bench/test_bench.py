@@ -95,6 +95,23 @@ def test_compiling_kernels_is_timed(need):
 
 
 @pytest.mark.slow
+def test_drawn_kernels_are_compared(need, tmp_path):
+    """There is one program of each kind without a difference, and what was found is not redone."""
+    for library in ("llvmlite", "ml_dtypes", "mpmath", "hypothesis"):
+        need(library)
+    options = ["--quick", "--record", str(tmp_path / "found.jsonl")]
+    command = [sys.executable, str(HERE / "kernels_differential.py"), *options]
+    done, again = (
+        subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2)
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    row = re.search(r"^\| all \| 3 \| (\d) \| (\d) \| 0 \|$", done.stdout, re.MULTILINE)
+    assert int(row[1]) + int(row[2]) == 3
+    assert again.stdout == done.stdout[done.stdout.index("Seen on") :]
+
+
+@pytest.mark.slow
 def test_the_guides_for_migrating_are_timed():
     """Each guide has a table, or the reason why it has none; NumPy's calls need nothing else."""
     command = [sys.executable, str(HERE / "migrating.py"), "--quick"]

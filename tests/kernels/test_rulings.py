@@ -272,6 +272,7 @@ REFUSED = {
     "an int to a negative power": ("r0 = a ** -1", "CPY-TYPE-5"),
     "an int literal to a negative power": ("r0 = 2 ** (1 - 128)", "CPY-TYPE-5"),
     "an int literal to a negative power, by pow": ("r0 = pow(2, -1)", "CPY-TYPE-5"),
+    "of two arguments the first is refused": ("r0 = math.ldexp(2j, True)", "CPY-TYPE-3"),
     "a common divisor of floats": ("r0 = math.gcd(a, 2.0)", "CPY-TYPE-2"),
     "a complex number that is cast to a real one": ("r0 = float(2j)", "CPY-TYPE-1"),
     "a minimum of nothing": ("r0 = min()", "CPY-CALL-1"),

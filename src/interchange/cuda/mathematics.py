@@ -86,9 +86,9 @@ def _modf(reader: Context, node: ast.Call) -> Values:
 def _ldexp(reader: Context, node: ast.Call) -> ir.Expression:
     """Return a number times a power of 2."""
     given, exponent = numbers.given(reader, node, "ldexp", 2)
+    value = _float(reader, node, given)
     if not exponent.type.is_integer:
         reader.refuse(node, f"ldexp() with an exponent of {exponent.type}", "CPY-TYPE-2")
-    value = _float(reader, node, given)
     count, type_ = exponent, exponent.type
     if type_ is not int32 and type_.bits >= int32.bits:
         for sign, bound in ((">", _FAR), ("<", -_FAR))[: 2 if type_.kind == "int" else 1]:
