@@ -28,7 +28,7 @@ import interchange
 LIST = Path(__file__).parent / "public_api.txt"
 MODULES = (
     *("interchange", "interchange.abi", "interchange.cuda", "interchange.testing.producers"),
-    *("interchange.cuda.random", "interchange.typing"),
+    *("interchange.cuda.random", "interchange.cuda.cupyx.jit", "interchange.typing"),
 )
 NATIVE_ONLY = ':skipif: core_name != "native"'
 PROTOCOL_METHODS = frozenset(  # methods that are called by other libraries under these names

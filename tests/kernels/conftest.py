@@ -20,6 +20,7 @@ _NEED_LLVM = (
     "test_arrays_made.py",
     "test_atomics.py",
     "test_cache.py",
+    "test_cupyx.py",
     "test_debugging.py",
     "test_differential.py",
     "test_fission.py",

@@ -78,7 +78,7 @@ def any_ptx(kernel, *types, architecture="sm_75", checks=False):
 
 
 class InterpretedKernel:
-    """Launches a kernel as PTX in the interpreter: ``kernel[grid, block](arguments)``.
+    """Launches a kernel as PTX in the interpreter, in numba-cuda's form and in CuPy's.
 
     ``programs`` has the typed programs that were launched.
     """
@@ -91,6 +91,10 @@ class InterpretedKernel:
         grid, block, *rest = configuration
         dynamic = rest[1] if len(rest) > 1 else 0
         return lambda *arguments: self._run(grid, block, dynamic, arguments)
+
+    def __call__(self, grid, block, arguments, shared_mem=0):
+        """Launch it in the form of CuPy."""
+        self._run(grid, block, shared_mem, arguments)
 
     def _run(self, grid, block, dynamic, arguments):
         bound = inspect.signature(self.kernel.py_func).bind(*arguments)

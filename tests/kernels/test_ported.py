@@ -1,8 +1,8 @@
-"""Programs in the form of numba-cuda give NumPy's results, on the CPU and on the device.
+"""Programs in the form of numba-cuda and CuPy give NumPy's results, on the CPU and on the device.
 
 The same programs are interpreted as PTX, and assembled by NVIDIA's assembler.
 
-Source: the manual of numba-cuda, for the form of the programs.
+Source: the manuals of numba-cuda and CuPy, for the form of the programs.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import pytest
 
 import interchange as ix
 from interchange import cuda
+from interchange.cuda.cupyx import jit
 
-from .ported import manual, numerics, scans, tables
+from .ported import manual, numerics, rawkernels, scans, tables
 from .ptx_kernels import ARCHITECTURES, InterpretedKernel, assert_assembled, find_ptxas
 
 pytestmark = pytest.mark.interop  # that extra installs LLVM
 
 PROGRAMS = {
     name: program
-    for module in (manual, scans, numerics, tables)
+    for module in (manual, scans, numerics, tables, rawkernels)
     for name, program in module.PROGRAMS.items()
 }
 
@@ -32,7 +33,8 @@ RACING = {"breadth-first search": "CPY-RACE-1"}  # several threads store the sam
 @functools.cache
 def checked(kernel):
     """Return a kernel that finds races and indices out of bounds."""
-    return cuda.jit(kernel.py_func, debug=True, races=True)
+    make = jit.rawkernel if isinstance(kernel, jit.RawKernel) else cuda.jit
+    return make(debug=True, races=True)(kernel.py_func)
 
 
 def assert_right(program, given, run):

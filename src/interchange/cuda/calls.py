@@ -20,6 +20,7 @@ from . import (
     memory,
     numbers,
     printing,
+    rawkernels,
     tuples,
     views,
     warps,
@@ -40,6 +41,7 @@ _WITH_KEYWORDS: Final = {
     intrinsics.shared.array: memory.shared_array,
     intrinsics.local.array: memory.local_array,
     intrinsics.const.array_like: memory.constant_array,
+    rawkernels.shared_memory: rawkernels.shared_array,
     **warps.FUNCTIONS,
 }
 """Intrinsic whose calls may have keywords -> its converter."""
@@ -208,6 +210,7 @@ class Calls(Expressions):
         **mathematics.FUNCTIONS,
         **atomics.FUNCTIONS,
         **cooperative.FUNCTIONS,
+        **rawkernels.FUNCTIONS,
         **bits.FUNCTIONS,
         print: printing.read_print,
     }

@@ -10,7 +10,7 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from . import choices, debugging, ir, parameters, tuples, views
+from . import choices, debugging, ir, parameters, rawkernels, tuples, views
 from .calls import Calls
 from .context import Object, Values
 from .errors import warn_at
@@ -386,8 +386,10 @@ class Statements(Calls):
 
     def _range(self, call: ast.Call) -> tuple[ir.Expression, ir.Expression, ir.Expression]:
         """Return the three numbers of range(), of one type."""
-        if not 1 <= len(call.args) <= _RANGE or call.keywords:
+        is_plain = not call.keywords or not _is_range(self.value(call.func), range)
+        if not 1 <= len(call.args) <= _RANGE or not is_plain:
             self.refuse(call, "range() takes one to three numbers", "CPY-NPM-3")
+        rawkernels.check_range(self, call)
         bounds = self.agreed(self.numbers(call.args))
         if len(bounds) == _RANGE and isinstance(bounds[2], ir.Constant) and bounds[2].value == 0:
             self.refuse(call, "the step of range() is 0", "CPY-NPM-3")
@@ -492,9 +494,10 @@ def _has_more(arguments: ast.arguments) -> bool:
     return any(part is not None for part in rest)
 
 
-def _is_range(value: Any) -> bool:
-    """Whether a value is the type ``range``."""
-    return isinstance(value, Object) and value.value is range
+def _is_range(value: Any, *functions: object) -> bool:
+    """Whether a value is the type ``range``, or CuPy's function; or one of given functions."""
+    known = functions or (range, rawkernels.range)
+    return isinstance(value, Object) and any(value.value is each for each in known)
 
 
 def _has_break(node: ast.stmt) -> bool:
