@@ -8,6 +8,8 @@ Source: the manuals of numba-cuda and CuPy, for the form of the programs.
 from __future__ import annotations
 
 import functools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +30,9 @@ PROGRAMS = {
 }
 
 RACING = {"breadth-first search": "CPY-RACE-1"}  # several threads store the same flag
+
+
+GUIDE = Path(__file__).parents[2] / "docs/guides/kernels-ported.md"
 
 
 @functools.cache
@@ -120,3 +125,17 @@ def test_the_assembler_takes_a_program(name, architecture, tmp_path):
     find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
 
     assert_assembled(interpreted(name)[1], tmp_path, [architecture])
+
+
+def test_the_guide_counts_the_programs_and_names_what_they_use():
+    """Each name in the column of interchange is in a program; the programs are as many."""
+    guide = GUIDE.read_text(encoding="utf-8")
+    rows = [line.split("|") for line in guide.splitlines() if line.startswith("|")]
+    names = [name for row in rows for name in re.findall(r"`([^`]+)`", row[2])]
+    folder = Path(__file__).parent
+    texts = [folder / "test_ported.py", *folder.glob("ported/*.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in texts)
+
+    assert f"`tests/kernels/ported` has {len(PROGRAMS)} programs" in guide
+    assert len(names) > 40
+    assert [name for name in names if not re.search(rf"(?<!\w){re.escape(name)}", text)] == []

@@ -303,6 +303,23 @@ def gelu(x, out):
         out[i] = np.float32(0.5) * x[i] * (1 + np.tanh(inner))
 
 
+@cuda.jit
+def rounded_to_halves(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        assert x[i] >= 0, "a negative number"
+        out[i, 0] = float32(cuda.bfloat16(x[i]))
+        out[i, 1] = float32(np.float16(x[i]))
+
+
+def expect_halves(x, out):
+    """Return numbers rounded to even, in 8 and in 11 bits."""
+    bits = x.view("u4").astype("u8")
+    short = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
+    wide = short.astype("u4").view("f4")
+    return {1: np.stack([wide, x.astype("f2").astype("f4")], 1)}
+
+
 # ---------------------------------------------------------------- random numbers
 
 
@@ -412,6 +429,11 @@ PROGRAMS = {
         },
         rtol=1e-4,
         atol=1e-5,
+    ),
+    "rounding to half precision": Ported(
+        lambda on, x, out: on(rounded_to_halves)[2, 32](x, out),
+        lambda: (numbers(50), np.zeros((50, 2), "f4")),
+        expect_halves,
     ),
     "pi by random points": Ported(
         run_pi,
