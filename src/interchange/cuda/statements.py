@@ -78,6 +78,7 @@ class Statements(Calls):
     names: dict[str, Meaning]
     lost: dict[str, str]
     loops: int
+    before_loop: frozenset[str]
     in_entry_block: bool
 
     def block(self, body: Sequence[ast.stmt]) -> bool:
