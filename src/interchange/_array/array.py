@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._protocols import dlpack
+from interchange._types.devices import Device
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
@@ -167,7 +168,7 @@ class Array(ScalarMethods, Operators, Protocols):
 
     # ------------------------------------------------------------ copies
 
-    def copy(self, *, order: str = "C", stream: Any = None) -> Array:
+    def copy(self, *, order: str = "C", stream: Any = None, out: Array | None = None) -> Array:
         """Return a copy: on the host if the host can access the memory, else on the same device.
 
         Parameters
@@ -177,6 +178,9 @@ class Array(ScalarMethods, Operators, Protocols):
         stream : None, int or stream object, optional
             The stream that device memory is copied on, after the work that is pending on it; by
             default the stream of that work.  The host does not wait.
+        out : Array, optional
+            Filled and returned, instead of a new Array: on any device, of any strides; `order` is
+            not used.  The copy is made as by `interchange.copyto`.
 
         Raises
         ------
@@ -184,6 +188,10 @@ class Array(ScalarMethods, Operators, Protocols):
             The host cannot access the memory (DLP-DEV-6).
         DriverUnavailableError
             The driver of the device is not installed (IX-DRIVER-1).
+        ArgumentError
+            `out` has another shape or element type, or elements that overlap (IX-OUT-1).
+        ReadOnlyError
+            `out` is read-only (DLP-RO-3).
 
         Notes
         -----
@@ -195,6 +203,12 @@ class Array(ScalarMethods, Operators, Protocols):
         wait for the copy, or name the writer's stream as `stream`.
         """
         call = "Array.copy()"
+        if out is not None:
+            check_order(order, call)
+            from .copyto import fill_out  # rarely needed
+
+            fill_out(self, out, None, stream, call)
+            return out
         return transfers.copy(self, check_order(order, call), call, stream)
 
     def astype(self, dtype: Any, /, *, copy: bool = True) -> Array:
@@ -228,7 +242,9 @@ class Array(ScalarMethods, Operators, Protocols):
         """
         return self if self.is_contiguous(order) else self.copy(order=order)
 
-    def to_device(self, device: AnyDevice, /, *, stream: Any = None) -> Array:
+    def to_device(
+        self, device: AnyDevice, /, *, stream: Any = None, out: Array | None = None
+    ) -> Array:
         """Return the array on `device`: the array itself if already there, else mostly a copy.
 
         Parameters
@@ -239,9 +255,17 @@ class Array(ScalarMethods, Operators, Protocols):
             The stream that the copy is made on, after the work that is pending; by default the
             stream of that work.  The host waits if the copy is on the host, or is made from
             page-locked or managed memory.
+        out : Array, optional
+            Memory on `device` that is filled and returned, also if the array is there already.  The
+            copy is made as by `interchange.copyto`.
 
         Raises
         ------
+        ArgumentError
+            `out` is on another device, has another shape or element type, or elements that overlap
+            (IX-OUT-1).
+        ReadOnlyError
+            `out` is read-only (DLP-RO-3).
         UnsupportedDeviceError
             No driver copies between these devices (DLP-DEV-6).
         DriverUnavailableError
@@ -257,7 +281,13 @@ class Array(ScalarMethods, Operators, Protocols):
         stream waits: before the memory is written again, let the writer's stream wait for the copy,
         or name the writer's stream as `stream`.
         """
-        return transfers.move(self, device, stream, "Array.to_device()")
+        call = "Array.to_device()"
+        if out is not None:
+            from .copyto import fill_out  # rarely needed
+
+            fill_out(self, out, Device.of(device, call), stream, call)
+            return out
+        return transfers.move(self, device, stream, call)
 
     def copy_to_host(self, ary: Any = None, stream: Any = None) -> Any:
         """Return the elements in an ndarray, as arrays of Numba do; the copy is complete.

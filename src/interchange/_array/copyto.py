@@ -13,10 +13,11 @@ from interchange._types.errors import ArgumentError, ReadOnlyError, ViewError, s
 
 from .copies import COPIED_BY_DRIVERS, copy_array
 from .copy_into import copy_into
-from .host_copies import check_named, copy_elements
-from .indexing import _may_overlap
+from .host_copies import check_named, copy_elements, may_overlap
+from .operands import array_of
 
 if TYPE_CHECKING:
+    from interchange._types.devices import Device
     from interchange._types.dtypes import DType
 
     from .array_base import ArrayBase
@@ -60,7 +61,7 @@ def copy_to(target: ArrayBase, source: ArrayBase, casting: str, stream: Any, cal
             check_named(stream, target.device, call)
         copy_elements(target, source, call)
     else:
-        if _may_overlap(target, source):  # with strides that drivers cannot copy in order
+        if may_overlap(target, source):  # with strides that drivers cannot copy in order
             source = copy_array(source, type(source), "C", call, stream)
         copy_into(target, source, stream, call)
 
@@ -88,14 +89,25 @@ def check_target(target: ArrayBase, call: str) -> None:
         raise ArgumentError(call, what, "IX-COPY-3")
 
 
-def check_out(array: ArrayBase, out: ArrayBase, call: str) -> None:
-    """Refuse memory for a result that has another shape or element type (IX-OUT-1)."""
-    if out.shape != array.shape or out.dtype is not array.dtype:
-        what = (
-            f"out has shape {out.shape} and dtype {out.dtype}, the result {array.shape} and"
-            f" {array.dtype}"
-        )
+def fill_out(array: ArrayBase, out: Any, device: Device | None, stream: Any, call: str) -> None:
+    """Copy an array into memory for a result.
+
+    `device`: where that memory has to be; None for any device.
+
+    Raises ArgumentError: it is no Array (IX-XP-1), is on another device, has another shape or
+        element type, or elements that overlap (IX-OUT-1).
+    Raises ReadOnlyError: it is read-only, or not known to be writable (DLP-RO-3).
+    """
+    array_of(out, type(array), call)
+    found, wanted = (out.shape, out.dtype), (array.shape, array.dtype)
+    if found != wanted or device not in {None, out.device}:
+        what = f"out is of {found[1]} and shape {found[0]} on {out.device}"
+        wish = f"{wanted[1]} and shape {wanted[0]} on {device or 'any device'}"
+        raise ArgumentError(call, f"{what}, the result of {wish}", "IX-OUT-1")
+    if out._spec.layout.may_overlap and out.readonly is False:
+        what = f"elements of out may overlap: shape {out.shape}, strides {out.strides}"
         raise ArgumentError(call, what, "IX-OUT-1")
+    copy_to(out, array, "no", stream, call)
 
 
 def _is_on_host(array: ArrayBase) -> bool:
@@ -166,7 +178,7 @@ def _cast(target: ArrayBase, source: ArrayBase, call: str) -> None:
     """Copy elements of another type on the host; NumPy casts them without warnings."""
     import numpy as np
 
-    if _may_overlap(target, source):
+    if may_overlap(target, source):
         source = copy_array(source, type(source), "C", call)
     elements = host.as_ndarray(source, call)
     with np.errstate(all="ignore"):

@@ -79,6 +79,15 @@ def copy_elements(target: Tensor, source: Tensor, call: str) -> None:
     _core.copy_strided((spec.nbytes,), 1, target.ptr, (1,), source.ptr, (1,))
 
 
+def may_overlap(one: Tensor, other: Tensor) -> bool:
+    """Whether two arrays may share memory, by the addresses of their first and last bytes."""
+    (low, high), (start, end) = (
+        tuple(x.ptr + bound for bound in x._spec.layout.byte_bounds(x._spec.dtype.itemsize))
+        for x in (one, other)
+    )
+    return bool(low < end and start < high)
+
+
 def check_alike(spec: Spec, target: Layout, call: str) -> None:
     """Refuse to rearrange packed elements, which are copied as contiguous bytes only."""
     layout = spec.layout

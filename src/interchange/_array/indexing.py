@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.host import import_array_interface
-from interchange._types.errors import ArgumentError, show
+from interchange._streams.pending import pending_work_of
+from interchange._types.errors import ArgumentError, BackendUnavailableError, show
 
+from .copies import COPIED_BY_DRIVERS
+from .host_copies import may_overlap
 from .index_keys import is_basic, is_ndarray, pick, put, read_part
 from .native_arrays import backend_of_array, computing_with, ndarray_of, sharing_with, wrap
 from .operands import SCALARS, as_scalar, operand
@@ -76,13 +79,22 @@ def _check_kind(array: ArrayBase, value: Any) -> None:
         raise ArgumentError(_SET, what, "IX-XP-4", hint)
 
 
-def _may_overlap(array: ArrayBase, other: ArrayBase) -> bool:
-    """Whether two arrays may share memory."""
-    (low, high), (start, end) = (
-        tuple(x.ptr + bound for bound in x._spec.layout.byte_bounds(x.itemsize))
-        for x in (array, other)
-    )
-    return bool(low < end and start < high)
+def _assign_by_driver(array: ArrayBase, key: Any, value: ArrayBase) -> bool:
+    """Copy an Array of the same device and type by the driver; False if that takes a library."""
+    from .copyto import copy_to  # rarely needed
+
+    is_plain = all(map(is_basic, key if type(key) is tuple else (key,)))
+    is_alike = value.dtype is array.dtype and value.device is array.device
+    if not is_plain or not is_alike or array.device.type not in COPIED_BY_DRIVERS:
+        return False
+    check_writable(array, _SET)
+    layout, offset = array._spec.layout.index(key)
+    part = array._view(layout, offset, _SET)
+    copy_to(part, value, "no", None, _SET)
+    work = pending_work_of(part)
+    if work is not None:
+        array._pending_work = work
+    return True
 
 
 def _shares(
@@ -91,7 +103,7 @@ def _shares(
     """Whether the library's arrays may share memory; NumPy finds that in less time."""
     if backend.keeps_readonly:
         return bool(backend.may_share(native, elements))
-    return _may_overlap(array, other)
+    return may_overlap(array, other)
 
 
 def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:
@@ -119,7 +131,13 @@ def assign(array: ArrayBase, key: Any, value: Any) -> None:
     Raises ExchangeError: `value` has masked elements (AI-MASK-1), or elements of a type that no
         Array has (DLP-DTYPE-3).
     """
-    (backend, native), cls = sharing_with(array), type(array)
+    cls = type(array)
+    try:
+        backend, native = sharing_with(array)
+    except BackendUnavailableError:
+        if type(value) is cls and _assign_by_driver(array, key, value):
+            return
+        raise
     if not backend.is_mutable:
         raise ArgumentError(_SET, f"{backend.name} computes on {array.device}", "IX-XP-5")
     check_writable(array, _SET)

@@ -32,7 +32,8 @@ SIGNATURES: Final = {
 """Defaults of the standard where array-api-strict uses its own sentinel for "not given"."""
 
 BESIDE: Final = {
-    "from_dlpack": {"stream", "assume_writable"}  # as of interchange.from_dlpack
+    "array.to_device": {"out"},
+    "from_dlpack": {"stream", "assume_writable"},  # as of interchange.from_dlpack
 }
 """Parameters beside those of the standard: optional, and only by keyword."""
 
