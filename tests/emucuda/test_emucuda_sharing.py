@@ -16,6 +16,9 @@ import interchange as ix
 from interchange._protocols.sharing import device_memory, exporter, handles
 from interchange._types.layout import Layout
 
+from .peers import descriptors
+from .test_emucuda_virtual import GRAIN, mapped, new_pool, properties, unmap
+
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
@@ -194,8 +197,55 @@ def test_multiprocessing_sends_device_memory_without_a_copy(peer):
     peer("del y; gc.collect()")
 
 
+def virtual_memory(cuda):
+    """Return an address of virtual memory that other processes may open, and what frees it."""
+    handle = cuda.cuMemCreate(GRAIN, properties(cuda), 0)
+    address = mapped(cuda, handle)
+    cuda.cuMemRelease(handle)
+    return address, lambda: unmap(cuda, address)
+
+
+def pooled_memory(cuda):
+    """Return an address of memory of a pool that other processes may open, and what frees it."""
+    pool = new_pool(cuda)
+    stream = cuda.stream()
+    address = int(cuda.cuMemAllocFromPoolAsync(GRAIN, pool, stream))
+
+    def free():
+        cuda.cuMemFreeAsync(address, stream)
+        cuda.cuStreamSynchronize(stream)
+        cuda.cuMemPoolDestroy(pool)
+
+    return address, free
+
+
+@pytest.mark.parametrize("make", [virtual_memory, pooled_memory])
+def test_virtual_memory_and_pools_are_shared_by_descriptors(cuda, peer, make):
+    """The descriptor is sent to each opener, and none is left on either side."""
+    ix.share(b"first", copy=True)
+    exporter.exporter()
+    before = descriptors()
+    address, free = make(cuda)
+    cuda.cuCtxSynchronize()
+    cuda.cuMemsetD8(address, 7, SIZE)
+    cuda.cuCtxSynchronize()
+    x = ix.from_pointer(address + 100, 50, "uint8", device="cuda:0", owner=Owner())
+    handle = ix.share(x)
+    assert ix.share(x[3:])._place.token == handle._place.token
+    opened(peer, handle)
+    assert peer("z = ix.open_shared(pickle.loads(h)); assert z.ptr == y.ptr; del z") is None
+    assert peer("y.to_device('cpu').tolist()") == [7] * 50
+    peer("cu.cuMemsetD8(y.ptr, 9, 1); cu.cuCtxSynchronize(); del y; gc.collect()")
+    assert cuda.emulator.read(address + 99, 3) == b"\7\x09\7"
+    del x, handle
+    gc.collect()
+    assert soon(lambda: not device_memory._exported)
+    free()
+    assert soon(lambda: descriptors() == before)
+
+
 def test_other_kinds_of_memory_are_refused_or_copied(cuda):
-    """Managed and page-locked memory, and memory of pools, have no handle of this kind."""
+    """Managed and page-locked memory, and memory of the default pool, have no handle."""
     managed = ix.from_pointer(int(cuda.cuMemAllocManaged(64, 1)), 64, "uint8", device=(13, 0))
     pinned = ix.from_pointer(cuda.host_buffer(64), 64, "uint8", device=(3, 0))
     for x in (managed, pinned):

@@ -46,7 +46,8 @@ def share(x: AnyArray, /, *, copy: bool | None = None, stream: Any = None) -> Sh
         An array of any library, or a buffer: whatever `asarray` accepts.  Host memory has to be in
         a file that is mapped as shared memory: an ``mmap``, a ``numpy.memmap``, the buffer of a
         ``multiprocessing.shared_memory.SharedMemory``, a memfd.  Device memory of CUDA has to be an
-        allocation of ``cuMemAlloc`` (``cudaMalloc``), or a part of one.
+        allocation of ``cuMemAlloc`` (``cudaMalloc``), or of a pool or virtual memory whose handles
+        are file descriptors; or a part of one.
     copy : bool, optional
         True: copy other host memory into a new shared file, once.  By default it is refused.
     stream : None, int or object with ``__cuda_stream__``, optional
@@ -65,8 +66,8 @@ def share(x: AnyArray, /, *, copy: bool | None = None, stream: Any = None) -> Sh
         The platform is not Linux (IX-SHARE-1); the memory is not in a file that other processes
         can map (IX-SHARE-2), or the file is shorter than its mapping (IX-SHARE-6).
     UnsupportedDeviceError
-        The driver has no handle for this memory: that of pools, page-locked and managed memory
-        (IX-SHARE-7).
+        The driver has no handle for this memory: page-locked and managed memory, and that of the
+        default pools (IX-SHARE-7).
     NoProtocolError
         `x` is not an array, as for `asarray`.
 

@@ -330,7 +330,7 @@ class CudaDriver(Driver):
 
     def _note_allocation(self, ptr: int) -> None:
         """Record the context of an allocation, and its buffer id."""
-        self._made[ptr] = _Made(int(self.api.cuCtxGetCurrent()[1]), self._number_of(ptr))
+        self._made[ptr] = _Made(int(self.api.cuCtxGetCurrent()[1]), self.number_of_allocation(ptr))
 
     def _home_of_allocation(self, ptr: int, ordinal: int) -> int | None:
         """Return the context of an allocation of interchange, None if it is not known."""
@@ -346,11 +346,11 @@ class CudaDriver(Driver):
         made = self._made.pop(ptr, None)
         if made is None:
             return contextlib.nullcontext()
-        if made.number != self._number_of(ptr):
+        if made.number != self.number_of_allocation(ptr):
             return None
         return self._in_context(made.context, "free()")
 
-    def _number_of(self, ptr: int) -> int:
+    def number_of_allocation(self, ptr: int) -> int:
         """Return the buffer id of an allocation, which is never reused; -1 if there is none."""
         attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_BUFFER_ID
         error, number = self.api.cuPointerGetAttribute(attribute, ptr)

@@ -168,6 +168,10 @@ class Driver:
         """Return the home of an allocation of interchange, None if it is not known."""
         raise NotImplementedError
 
+    def number_of_allocation(self, ptr: int) -> int:  # noqa: ARG002 - drivers without numbers
+        """Return a number of an allocation that is never used again; -1 if there is none."""
+        return -1
+
     def _note_allocation(self, ptr: int) -> None:
         """Record a new allocation."""
 

@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._types.errors import ExchangeError, StreamError, UnsupportedDeviceError
 from interchange.abi._records import NamedTuple
 
+from .shareable import (
+    BY_IPC,
+    Exported,
+    Opened,
+    close_by_descriptor,
+    export_by_descriptor,
+    import_by_descriptor,
+)
+
 if TYPE_CHECKING:
     from .device_driver import Driver
 
@@ -73,30 +82,50 @@ class Interprocess:
         self._driver.check(error, function, call)
         return answer[0] if answer else None
 
-    def export_memory(self, start: int, ordinal: int, call: str) -> bytes:
-        """Return the driver's handle of an allocation.
+    def export_memory(self, start: int, ordinal: int, call: str) -> Exported:
+        """Return what another process needs to open an allocation.
 
         Raises UnsupportedDeviceError: the driver has none for this kind of memory (IX-SHARE-7).
         """
         driver = self._driver
         with driver.on_device(ordinal, call), driver.unnoticed():
             error, handle = getattr(driver.api, self._names.get_memory)(start)
+            found = export_by_descriptor(driver.api, start) if error else None
+        if found is not None:
+            return found
         if error:
             what = f"{self._names.get_memory} failed with {error.name} for {start:#x}"
             raise UnsupportedDeviceError(call, what, "IX-SHARE-7")
-        return ctypes.string_at(handle.getPtr(), HANDLE_BYTES)
+        return Exported(BY_IPC, ctypes.string_at(handle.getPtr(), HANDLE_BYTES))
 
-    def import_memory(self, handle: bytes, home: int, call: str) -> int:
-        """Return the address of another process's allocation."""
-        with self._driver._in_home(home, call), self._driver.unnoticed():
-            made = self._handle(self._names.get_memory, handle)
-            return int(self._call(self._names.open_memory, call, made, _REACHED_BY_PEERS))
+    def number_of(self, start: int) -> int:
+        """Return a number of an allocation that is never used again."""
+        return self._driver.number_of_allocation(start)
 
-    def close_memory(self, ptr: int, home: int, call: str) -> None:
+    def import_memory(
+        self, exported: Exported, size: int, home: int, ordinal: int, call: str
+    ) -> Opened:
+        """Open another process's allocation of `size` bytes."""
+        driver = self._driver
+        with driver._in_home(home, call), driver.unnoticed():
+            if exported.kind != BY_IPC:
+
+                def run(function: str, *arguments: Any) -> Any:
+                    return self._call(function, call, *arguments)
+
+                return import_by_descriptor(driver.api, run, exported, size, ordinal)
+            made = self._handle(self._names.get_memory, exported.data)
+            ptr = self._call(self._names.open_memory, call, made, _REACHED_BY_PEERS)
+            return Opened(BY_IPC, int(ptr), size)
+
+    def close_memory(self, opened: Opened, home: int, call: str) -> None:
         """Give back another process's allocation, after the work on its device."""
         with self._driver._in_home(home, call), self._driver.unnoticed():
             self._call(self._driver._names.device_synchronize, call)
-            self._call(self._names.close_memory, call, ptr)
+            if opened.kind == BY_IPC:
+                self._call(self._names.close_memory, call, opened.ptr)
+            else:
+                close_by_descriptor(self._driver.api, opened)
 
     def home_of(self, stream: int, ordinal: int, call: str) -> int:
         """Return the home of a stream."""

@@ -22,6 +22,7 @@ from interchange._streams.interprocess import HANDLE_BYTES, Interprocess
 from interchange._streams.ordering import make_ready, ordinal_for, stream_to_publish
 from interchange._streams.pending import WorkOnConsumer, pending_work_of
 from interchange._streams.rules import NO_SYNC, check_stream
+from interchange._streams.shareable import POOLED, Exported
 from interchange._types.devices import Device
 from interchange._types.errors import ExchangeError, UnsupportedDeviceError
 from interchange._types.layout import Layout, byte_bounds
@@ -40,14 +41,16 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
     from interchange._streams.device_driver import Driver
+    from interchange._streams.shareable import Opened
 
     from .handles import SharedHandle
 
     T = TypeVar("T", bound="Tensor")
 
 _SHARED_TYPES: Final = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
-_MORE: Final = struct.Struct(f"<44s16s{HANDLE_BYTES}sQ")
-"""What a handle adds: the socket of the exporter, the device, the driver's handle, the size."""
+_MORE: Final = struct.Struct(f"<44s16sB{HANDLE_BYTES}sQ")
+"""What a handle adds: the exporter's socket, the device, kind and handle, the size."""
+_Key = tuple[str, int, int, int]  # driver, device, address, and number of an allocation
 
 
 # ---------------------------------------------------------------- export
@@ -58,9 +61,7 @@ class _Exported(Referred):
 
     __slots__ = ("_interprocess", "events", "handle", "key", "start", "token")
 
-    def __init__(
-        self, key: tuple[str, int, int], interprocess: Interprocess, start: int, handle: bytes
-    ) -> None:
+    def __init__(self, key: _Key, interprocess: Interprocess, start: int, handle: Exported) -> None:
         super().__init__()
         self.key = key
         self.start = start
@@ -76,8 +77,8 @@ class _Exported(Referred):
         known = self.events.get(home)
         self.events[home] = interprocess.record(known, stream, ordinal, call)
 
-    def answer(self) -> tuple[object, bytes] | None:
-        """Return what keeps the memory alive, and the events; None if nothing does."""
+    def answer(self) -> tuple[object, bytes, list[int]] | None:
+        """Return what keeps the memory alive, the events, and descriptors; None if nothing does."""
         keep = _references.living(self)
         if not keep:
             return None
@@ -85,7 +86,8 @@ class _Exported(Referred):
             self._interprocess.export_event(event, home, "share()")
             for home, event in self.events.items()
         ]
-        return keep, b"".join(events)
+        descriptor = self.handle.descriptor
+        return keep, b"".join(events), [] if descriptor < 0 else [descriptor]
 
     def end(self) -> None:
         """Refuse openers from now on."""
@@ -93,16 +95,21 @@ class _Exported(Referred):
         exporter().withdraw(self.token)
         for home, event in self.events.items():
             self._interprocess.destroy(event, home)
+        if self.handle.descriptor >= 0:
+            os.close(self.handle.descriptor)
 
 
 _references = References()
-_exported: dict[tuple[str, int, int], _Exported] = {}  # by driver, device and address
+_exported: dict[_Key, _Exported] = {}
 
 
 def _forget() -> None:
     """Share nothing in a forked child, which cannot use the driver."""
     global _references  # noqa: PLW0603 - another thread of the parent may hold its lock
     _references = References()
+    for each in _exported.values():
+        if each.handle.descriptor >= 0:
+            os.close(each.handle.descriptor)
     _exported.clear()
 
 
@@ -137,7 +144,7 @@ def share_device(array: Tensor, x: object, call: str) -> SharedHandle:
     end = exporter()
     uuid = Interprocess(driver).device_uuid(where.ordinal, call)
     size = where.end - where.start
-    more = _MORE.pack(end.name.encode(), uuid, exported.handle, size)
+    more = _MORE.pack(end.name.encode(), uuid, *exported.handle[:2], size)
     ids = host_id(call), os.geteuid(), os.getpid()
     start = array.ptr - where.start
     place = Place(ON_DEVICE, *ids, token=exported.token, start=start, more=more)
@@ -150,16 +157,18 @@ def share_device(array: Tensor, x: object, call: str) -> SharedHandle:
 
 def _find_or_export(driver: Driver, ordinal: int, start: int, call: str) -> _Exported:
     """Return the record of an allocation, which answers openers."""
-    key = driver.name, ordinal, start
     interprocess = Interprocess(driver)
-    handle = interprocess.export_memory(start, ordinal, call)
-    with _references.lock:
-        found = _exported.get(key)
-        if found is not None and found.handle == handle:
-            return found
-        made = _exported[key] = _Exported(key, interprocess, start, handle)
-    exporter().offer(made.token, made.answer)
-    return made
+    key = driver.name, ordinal, start, interprocess.number_of(start)
+    found = _exported.get(key)
+    if found is not None:
+        return found
+    made = _Exported(key, interprocess, start, interprocess.export_memory(start, ordinal, call))
+    found = _exported.setdefault(key, made)
+    if found is made:
+        exporter().offer(made.token, made.answer)
+    elif made.handle.descriptor >= 0:  # another thread was faster
+        os.close(made.handle.descriptor)
+    return found
 
 
 # ---------------------------------------------------------------- import
@@ -171,22 +180,26 @@ class _Imported:
     `peer`: the connection for which the exporter keeps the memory.
     """
 
-    __slots__ = ("__weakref__", "_home", "_interprocess", "_peer", "_process", "ptr")
+    __slots__ = ("__weakref__", "_home", "_interprocess", "_opened", "_peer", "_process")
 
     def __init__(
-        self, interprocess: Interprocess, handle: bytes, home: int, peer: socket.socket, call: str
+        self, interprocess: Interprocess, opened: Opened, home: int, peer: socket.socket
     ) -> None:
-        self._process = -1
         self._peer = peer
         self._interprocess = interprocess
         self._home = home
-        self.ptr = interprocess.import_memory(handle, home, call)
+        self._opened = opened
         self._process = os.getpid()  # a forked child must not close its parent's memory
+
+    @property
+    def ptr(self) -> int:
+        """The first address."""
+        return self._opened.ptr
 
     def __del__(self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress) -> None:
         if self._process == _process():
             with _suppress(Exception):  # at exit the driver's own globals may be gone
-                self._interprocess.close_memory(self.ptr, self._home, "close()")
+                self._interprocess.close_memory(self._opened, self._home, "close()")
             self._peer.close()
 
 
@@ -206,16 +219,18 @@ def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: An
     """
     place = handle._place
     check_origin(place.host, place.uid, place.pid, call)
-    name, uuid, memory, size = _MORE.unpack(_checked(handle, call))
+    name, uuid, kind, memory, size = _MORE.unpack(_checked(handle, call))
     driver = driver_of(handle.device, call)
     interprocess = Interprocess(driver)
     ordinal = interprocess.ordinal_of(uuid, call)
     device = Device(handle.device.type, ordinal)
     _check_bounds(handle, size, call)
+    if kind > POOLED:
+        raise ExchangeError(call, f"memory of kind {kind}", "IX-SHARE-3")
     consumer = check_stream(stream, device, call)
     if place.pid == os.getpid():
         return _own(handle, cls, stream, keep, call)
-    peer, events = _request(name.rstrip(b"\0").decode("ascii", "replace"), place, call)
+    peer, events, descriptors = _request(name.rstrip(b"\0").decode("ascii", "replace"), place, call)
     try:
         waiting = check_stream(None, device, call) if consumer == NO_SYNC else consumer
         home = interprocess.home_of(waiting or 0, ordinal, call)
@@ -225,12 +240,16 @@ def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: An
         with _lock:
             known = _imported.get((place.token, home))
             if known is None:
-                known = _Imported(interprocess, memory, home, peer, call)
+                sent = Exported(kind, memory, *descriptors)
+                opened = interprocess.import_memory(sent, size, home, ordinal, call)
+                known = _Imported(interprocess, opened, home, peer)
                 _imported[place.token, home] = known
                 peer = None
     finally:
         if peer is not None:
             peer.close()
+        for each in descriptors:
+            os.close(each)
     found = _described(handle, device, known.ptr, known, cls, call)
     if consumer != NO_SYNC:
         where = ordinal_for(device, consumer, call)
@@ -238,8 +257,8 @@ def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: An
     return found
 
 
-def _request(name: str, place: Place, call: str) -> tuple[Any, bytes]:
-    """Ask the exporter to keep the memory: return a connection, and handles of events."""
+def _request(name: str, place: Place, call: str) -> tuple[Any, bytes, list[int]]:
+    """Ask the exporter to keep the memory: return what `request_memory` does."""
     try:
         found = request_memory(name, place.pid, place.token)
     except OSError as error:

@@ -22,7 +22,7 @@ from .registry import TOKEN_BYTES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Offer = Callable[[], "tuple[object, bytes] | None"]
+    Offer = Callable[[], "tuple[object, bytes, list[int]] | None"]
 
 TAKEN: Final = b"T"
 OPEN: Final = b"O"
@@ -68,7 +68,10 @@ class Exporter:
             return self._opened.wait_for(lambda: not self._sent, seconds)
 
     def offer(self, token: bytes, offer: Offer) -> None:
-        """Answer requests for device memory: `offer` returns what to keep and the answer."""
+        """Answer requests for device memory.
+
+        `offer` returns what to keep, the answer, and descriptors that are sent with it.
+        """
         self._offers[token] = offer
 
     def withdraw(self, token: bytes) -> None:
@@ -119,7 +122,7 @@ class Exporter:
                     peer.send(_GONE)
                 else:
                     self._kept[peer] = answer[0]
-                    peer.send(_GRANTED + answer[1])
+                    socket.send_fds(peer, [_GRANTED + answer[1]], answer[2])
         if answer is None:
             self._selector.unregister(peer)
             self._kept.pop(peer)
@@ -196,8 +199,10 @@ def report_taken(name: str, pid: int, token: bytes) -> None:
         peer.send(TAKEN + token)
 
 
-def request_memory(name: str, pid: int, token: bytes) -> tuple[socket.socket, bytes] | None:
-    """Return a connection for which an exporter keeps device memory, and its answer.
+def request_memory(
+    name: str, pid: int, token: bytes
+) -> tuple[socket.socket, bytes, list[int]] | None:
+    """Return a connection for which an exporter keeps device memory, its answer, and descriptors.
 
     Returns None if it does not share the memory any more.
 
@@ -206,11 +211,11 @@ def request_memory(name: str, pid: int, token: bytes) -> tuple[socket.socket, by
     peer = connect(name, pid)
     try:
         peer.send(OPEN + token)
-        answer = peer.recv(_MOST)
+        answer, descriptors, _, _ = socket.recv_fds(peer, _MOST, 1, socket.MSG_CMSG_CLOEXEC)
     except BaseException:
         peer.close()
         raise
     if answer[:1] == _GRANTED:
-        return peer, answer[1:]
+        return peer, answer[1:], descriptors
     peer.close()
     return None
