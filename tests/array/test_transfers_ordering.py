@@ -209,7 +209,7 @@ def test_default_streams_of_two_devices_are_distinct(machine, emulator, pending,
 @both
 def test_the_next_consumer_waits_for_the_copy(machine, emulator, busy, copy):
     """The result has its stream, and keeps it alive."""
-    stream, consumer = machine.stream(), machine.stream()
+    stream, consumer = machine.stream(), machine.stream(int(copy is copy_to_another))
     copied = copy(busy.array, stream)
 
     taken = ix.from_dlpack(copied, stream=consumer)
@@ -221,7 +221,7 @@ def test_the_next_consumer_waits_for_the_copy(machine, emulator, busy, copy):
 @both
 def test_a_consumer_that_does_not_ask_races_with_the_copy(machine, emulator, busy, copy):
     """The race detector reports a consumer that does not wait for the copy."""
-    stream, consumer = machine.stream(), machine.stream()
+    stream, consumer = machine.stream(), machine.stream(int(copy is copy_to_another))
     copied = copy(busy.array, stream)
 
     emulator.annotate(consumer, copied.ptr, SIZE, write=False)

@@ -30,13 +30,13 @@ def refusal(kind, function, *args):
 
 
 def write_and_read(rocm, producer, consumer, ordinal=0):
-    """Write on one stream, order another after it, and read there, for the race detector."""
-    memory = rocm.memory(ordinal)
+    """Write on one stream, order another after it, and copy there, for the race detector."""
+    memory, target = rocm.memory(ordinal), rocm.memory(ordinal)
     rocm.emulator.fill(producer, memory, SIZE, 7)
     rocm.driver.order(producer, consumer, ordinal, CALL)
-    rocm.emulator.annotate(consumer, memory, SIZE, write=False)
+    rocm.driver.copy(target, memory, SIZE, consumer, ordinal, CALL)
     rocm.driver.synchronize(consumer, ordinal, CALL)
-    return rocm.emulator.read(memory, SIZE)
+    return rocm.emulator.read(target, SIZE)
 
 
 def test_nothing_else_keeps_the_order(rocm):
