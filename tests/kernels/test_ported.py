@@ -8,6 +8,7 @@ Source: the manuals of numba-cuda and CuPy, for the form of the programs.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from pathlib import Path
 
@@ -32,6 +33,7 @@ PROGRAMS = {
 RACING = {"breadth-first search": "CPY-RACE-1"}  # several threads store the same flag
 
 
+TURNS = list(zip(PROGRAMS, itertools.cycle(ARCHITECTURES), strict=False))
 GUIDE = Path(__file__).parents[2] / "docs/guides/kernels-ported.md"
 
 
@@ -118,10 +120,9 @@ def test_a_program_is_right_in_ptx(name):
     assert_right(program, program.make(), lambda _: interpreted(name)[0])
 
 
-@pytest.mark.parametrize("architecture", [ARCHITECTURES[0], ARCHITECTURES[-1]])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "architecture"), TURNS)
 def test_the_assembler_takes_a_program(name, architecture, tmp_path):
-    """There is no warning, for the types of its launches."""
+    """There is no warning, for the types of its launches; the architectures take turns."""
     find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
 
     assert_assembled(interpreted(name)[1], tmp_path, [architecture])

@@ -16,6 +16,7 @@ from .types import int32
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .atomics import Atomic
     from .context import Context
 
 laneid: Final = Intrinsic(
@@ -34,11 +35,17 @@ shared_memory: Final = Intrinsic(
     ("dtype", "size"),
 )
 
-atomic_add, atomic_sub = atomic.add, atomic.sub
-atomic_min, atomic_max = atomic.min, atomic.max
-atomic_inc, atomic_dec = atomic.inc, atomic.dec
-atomic_and, atomic_or, atomic_xor = atomic.and_, atomic.or_, atomic.xor
-atomic_exch, atomic_cas = atomic.exch, atomic.cas
+atomic_add: Atomic = atomic.add
+atomic_sub: Atomic = atomic.sub
+atomic_min: Atomic = atomic.min
+atomic_max: Atomic = atomic.max
+atomic_inc: Atomic = atomic.inc
+atomic_dec: Atomic = atomic.dec
+atomic_and: Atomic = atomic.and_
+atomic_or: Atomic = atomic.or_
+atomic_xor: Atomic = atomic.xor
+atomic_exch: Atomic = atomic.exch
+atomic_cas: Atomic = atomic.cas
 
 
 def _laneid(reader: Any, node: ast.Call) -> ir.Expression:

@@ -109,9 +109,12 @@ class RecordArray:
         Extent of each axis [records].
     """
 
+    bytes: Array
+    dtype: Any
+    shape: tuple[int, ...]
+
     def __init__(self, array: Array, dtype: Any) -> None:
-        self.bytes, self.dtype = array, dtype
-        self.shape: tuple[int, ...] = array.shape[:-1]
+        self.bytes, self.dtype, self.shape = array, dtype, array.shape[:-1]
 
     def __repr__(self) -> str:
         return f"<{self.shape} records of {self.dtype} on {self.bytes.device}>"

@@ -2,7 +2,8 @@
 
 Source: numba-cuda's manual (local and constant memory, random numbers); Cooley and Tukey, "An
 algorithm for the machine calculation of complex Fourier series"; Ba et al., "Layer Normalization";
-Milakov and Gimelshein, "Online normalizer calculation for softmax".
+Milakov and Gimelshein, "Online normalizer calculation for softmax"; Blackman and Vigna, "Scrambled
+Linear Pseudorandom Number Generators".
 """
 
 from __future__ import annotations
@@ -344,6 +345,56 @@ def random_walk(rng_states, steps, out):
     out[i] = place / math.sqrt(float32(steps))
 
 
+MASK = 2**64 - 1
+
+
+def advanced(s0, s1):
+    """Return the next state of a generator: xoroshiro128+ of 2016, by Blackman and Vigna."""
+    s1 ^= s0
+    first = (s0 << 55 | s0 >> 9) & MASK
+    return first ^ s1 ^ (s1 << 14 & MASK), (s1 << 36 | s1 >> 28) & MASK
+
+
+def jumped(s0, s1):
+    """Return the state after 2**64 numbers."""
+    found = 0, 0
+    for bit in range(128):
+        if (0xD86B048B86AA9922 << 64 | 0xBEAC0467EBA5FACB) >> bit & 1:
+            found = found[0] ^ s0, found[1] ^ s1
+        s0, s1 = advanced(s0, s1)
+    return found
+
+
+def uniform_numbers(seed, generators, count):
+    """Return the numbers from 0 to 1 that each of several generators draws."""
+    z = seed + 0x9E3779B97F4A7C15 & MASK
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+    state = z ^ z >> 31, z ^ z >> 31
+    drawn = np.empty((generators, count))
+    for row in drawn:
+        s0, s1 = state
+        for k in range(count):
+            row[k] = ((s0 + s1 & MASK) >> 11) / 2**53
+            s0, s1 = advanced(s0, s1)
+        state = jumped(*state)
+    return drawn.astype("f4")
+
+
+def expect_pi(iterations, out):
+    """Return four times the share of points in a circle."""
+    x, y = np.moveaxis(uniform_numbers(1, len(out), 2 * iterations).reshape(len(out), -1, 2), 2, 0)
+    return {1: (4.0 * (x**2 + y**2 <= 1).sum(axis=1) / iterations).astype("f4")}
+
+
+def expect_walks(steps, out):
+    """Return sums of normal numbers, by the method of Box and Muller."""
+    drawn = uniform_numbers(2, len(out), 2 * steps).astype("f8")
+    u, v = drawn[:, ::2], drawn[:, 1::2]
+    normal = np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+    return {1: (normal.sum(axis=1) / np.sqrt(steps)).astype("f4")}
+
+
 def run_pi(on, iterations, out):
     """Estimate pi, by states of this program."""
     states = create_xoroshiro128p_states(out.shape[0], seed=1)
@@ -438,13 +489,14 @@ PROGRAMS = {
     "pi by random points": Ported(
         run_pi,
         lambda: (200, np.zeros(16, "f4")),
-        lambda iterations, out: {1: np.full(16, math.pi, "f4")},
-        atol=0.5,
+        expect_pi,
+        rtol=1e-6,
     ),
     "random walks": Ported(
         run_walks,
         lambda: (50, np.zeros(32, "f4")),
-        lambda steps, out: {1: np.zeros(32, "f4")},
-        atol=4.5,
+        expect_walks,
+        rtol=1e-4,
+        atol=1e-5,
     ),
 }
