@@ -6,7 +6,7 @@ and the pytest plugin ``interchange_conformance.emucuda.plugin`` provides the fi
 It does not import interchange, so that it can test interchange as well.
 """
 
-from .building import BrokenSourcesError, CannotBuildError, build
+from .building import BrokenSourcesError, CannotBuildError, build, build_runtime
 from .calls import Call, Trace
 from .control import EVERY_STREAM, AnotherDriverError, Emulator, Live, load
 from .gates import Gate, GateError
@@ -26,6 +26,7 @@ __all__ = [
     "Settings",
     "Trace",
     "build",
+    "build_runtime",
     "handle_of",
     "load",
 ]

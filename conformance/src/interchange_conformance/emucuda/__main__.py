@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .building import CannotBuildError, build
+from .building import CannotBuildError, build, build_runtime
 from .settings import RACES, Settings
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options, command = _parse(sys.argv[1:] if argv is None else list(argv))
     try:
-        library = build()
+        library, runtime = build(), build_runtime() if options.cudart else None
     except CannotBuildError as error:
         return _say(str(error), _USAGE_CODE)
     with tempfile.TemporaryDirectory(prefix="emucuda-") as folder:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             report=report,
         )
         try:
-            code = _run(command, settings.environment(library))
+            code = _run(command, settings.environment(library, runtime=runtime))
         except FileNotFoundError:
             return _say(f"command not found: {command[0]}", _NOT_FOUND)
         except OSError as error:
@@ -75,6 +75,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--devices", type=_up_to(_MOST_DEVICES), metavar="N", help="how many devices (2)"
+    )
+    made.add_argument(
+        "--cudart", action="store_true", help="programs get the emulated runtime library as well"
     )
     made.add_argument("--races", choices=RACES, help="what to do about a report (collect)")
     made.add_argument(

@@ -26,9 +26,11 @@ LIBRARY: Final = "libcuda.so.1"
 """File name of the driver, which is also its SONAME: programs load it by that name."""
 SOURCES: Final = Path(__file__).parent
 """Folder of the C sources."""
+RUNTIME_SOURCES: Final = SOURCES / "runtime"
+"""Folder of the C sources of the runtime library."""
 _OPTIONS: Final = (
     *("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra"),
-    *("-shared", "-fPIC", "-fvisibility=hidden", "-pthread", f"-Wl,-soname,{LIBRARY}"),
+    *("-shared", "-fPIC", "-fvisibility=hidden", "-pthread"),
 )
 _FORMAT: Final = 2
 """Version of the folders: since 2, no umask lets other users write there."""
@@ -65,6 +67,36 @@ def build() -> Path:
     return get_or_build(library, lambda made: _compile(compiler, header, made))
 
 
+def build_runtime() -> Path:
+    """Build the emulated CUDA runtime library, unless it is in the cache.
+
+    It implements the common calls of the runtime API (memory, copies, streams, events, pools, IPC)
+    on the emulated driver, which it loads if the process has not.
+
+    Returns
+    -------
+    Path
+        The file ``libcudart.so.N``, where N is the major version of ``cuda.h``, alone in its
+        folder, which can be added to ``LD_LIBRARY_PATH``.
+
+    Raises
+    ------
+    CannotBuildError
+        As `build`.
+    """
+    driver, compiler, header = build(), find_compiler(), find_header()
+    name = f"libcudart.so.{_version(header).partition('.')[0]}"
+    library = driver.parent.with_name(f"{driver.parent.name}-runtime") / name
+    library.parent.mkdir(mode=0o700, exist_ok=True)
+    options = (str(driver), f"-Wl,-rpath,{driver.parent}")
+
+    def make(made: Path) -> None:
+        words = command(compiler, header, made, RUNTIME_SOURCES, name)
+        _run(compiler, header, [*words, *options])
+
+    return get_or_build(library, make)
+
+
 def find_compiler() -> list[str]:
     """Return the command of a C compiler: what ``CC`` names, else gcc, else cc."""
     asked = shlex.split(os.environ.get("CC", ""))
@@ -90,16 +122,23 @@ def find_header() -> Path:
     )
 
 
-def command(compiler: Sequence[str], header: Path, library: Path) -> list[str]:
-    """Return the one command that compiles all sources to `library`."""
-    sources = sorted(map(str, SOURCES.glob("*.c")))
+def command(
+    compiler: Sequence[str],
+    header: Path,
+    library: Path,
+    folder: Path | None = None,
+    soname: str = LIBRARY,
+) -> list[str]:
+    """Return the one command that compiles all sources of a folder to `library`."""
+    folder = SOURCES if folder is None else folder
+    sources = sorted(map(str, folder.glob("*.c")))
     if not sources:
         raise CannotBuildError(
-            f"the emulated driver cannot be built: {SOURCES} holds no C sources; install "
+            f"the emulated driver cannot be built: {folder} holds no C sources; install "
             "the conformance kit again, from a clone or a source distribution"
         )
-    include = f"-I{header.parent}"
-    return [*compiler, *_OPTIONS, include, "-o", str(library), *sources, "-ldl"]
+    options = (*_OPTIONS, f"-Wl,-soname,{soname}", f"-I{header.parent}")
+    return [*compiler, *options, "-o", str(library), *sources, "-ldl"]
 
 
 def cache_folder() -> Path:
@@ -235,7 +274,8 @@ def _key(compiler: Sequence[str], header: Path) -> str:
     digest = hashlib.sha256()
     version = run_compiler([*compiler, "--version"]).stdout
     digest.update(repr((_FORMAT, compiler, version, _OPTIONS)).encode())
-    files = (path for path in SOURCES.iterdir() if path.suffix in {".c", ".h"})
+    found = (*SOURCES.iterdir(), *RUNTIME_SOURCES.glob("*"))
+    files = (path for path in found if path.suffix in {".c", ".h"})
     for path in (header, *sorted(files)):
         digest.update(f"{path.name} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
@@ -243,8 +283,13 @@ def _key(compiler: Sequence[str], header: Path) -> str:
 
 
 def _compile(compiler: Sequence[str], header: Path, made: Path) -> None:
-    """Compile all sources."""
-    done = run_compiler(command(compiler, header, made))
+    """Compile all sources of the driver."""
+    _run(compiler, header, command(compiler, header, made))
+
+
+def _run(compiler: Sequence[str], header: Path, words: Sequence[str]) -> None:
+    """Run a command of the compiler, or raise its errors."""
+    done = run_compiler(words)
     if done.returncode:
         raise BrokenSourcesError(
             f"the emulated driver cannot be built: {compiler[0]} with {header} (CUDA "

@@ -61,7 +61,12 @@ class Settings:
         }
         return {name: str(value) for name, value in values.items() if value is not None}
 
-    def environment(self, library: Path, base: Mapping[str, str] = os.environ) -> dict[str, str]:
+    def environment(
+        self,
+        library: Path,
+        base: Mapping[str, str] = os.environ,
+        runtime: Path | None = None,
+    ) -> dict[str, str]:
         """Return an environment in which a program loads the emulated driver.
 
         Parameters
@@ -70,6 +75,10 @@ class Settings:
             Result of `build`.
         base : Mapping[str, str], optional
             The environment to extend; by default, that of this process.
+        runtime : Path, optional
+            Result of `build_runtime`: the program loads this runtime library, too.
         """
-        folders = [str(library.parent), *filter(None, [base.get("LD_LIBRARY_PATH")])]
+        libraries = [library] if runtime is None else [library, runtime]
+        folders = [str(path.parent) for path in libraries]
+        folders += filter(None, [base.get("LD_LIBRARY_PATH")])
         return {**base, **self.variables(), "LD_LIBRARY_PATH": os.pathsep.join(folders)}
