@@ -79,6 +79,11 @@ cdef extern from "interchange/interchange.h" nogil:
         const InterchangeDType *dtypes
         size_t dtype_count
 
+    uint8_t INTERCHANGE_DTYPE_LONG_DOUBLE
+    uint8_t INTERCHANGE_DTYPE_COMPLEX_LONG_DOUBLE
+    uint8_t INTERCHANGE_LONG_DOUBLE_BITS
+    int INTERCHANGE_FORMAT_SIZE  # [bytes]
+
     uint32_t INTERCHANGE_MEMORY_VERSION
     uint32_t INTERCHANGE_MEMORY_READ_ONLY
     uint32_t INTERCHANGE_MEMORY_STATIC
@@ -127,6 +132,8 @@ cdef extern from "interchange/interchange.h" nogil:
         int (*managed_tensor_from)(object, const InterchangeStream *,
                                    DLManagedTensorVersioned **) except -1
         int (*array_from_managed_tensor)(DLManagedTensorVersioned *, void **) except -1
+        int (*view_format)(const InterchangeView *, char *, size_t) except -1
+        int (*view_typestr)(const InterchangeView *, char *, size_t) except -1
 
 
 cdef extern from "interchange/interchange.h":

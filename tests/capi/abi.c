@@ -30,6 +30,9 @@ int main(void)
     NUMBER(INTERCHANGE_REQUEST_COPY_ALLOWED);
     NUMBER(INTERCHANGE_REQUEST_NOT_NULL);
     NUMBER(INTERCHANGE_DEVICE_ANY);
+    NUMBER(INTERCHANGE_DTYPE_LONG_DOUBLE);
+    NUMBER(INTERCHANGE_DTYPE_COMPLEX_LONG_DOUBLE);
+    NUMBER(INTERCHANGE_FORMAT_SIZE);
     NUMBER(INTERCHANGE_MEMORY_VERSION);
     NUMBER(INTERCHANGE_MEMORY_READ_ONLY);
     NUMBER(INTERCHANGE_MEMORY_STATIC);
@@ -111,5 +114,7 @@ int main(void)
     FIELD(InterchangeAPI, array_to_dlpack);
     FIELD(InterchangeAPI, managed_tensor_from);
     FIELD(InterchangeAPI, array_from_managed_tensor);
+    FIELD(InterchangeAPI, view_format);
+    FIELD(InterchangeAPI, view_typestr);
     return 0;
 }

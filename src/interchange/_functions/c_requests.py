@@ -23,7 +23,7 @@ from interchange._streams.rules import NO_SYNC, STREAM_RULES, check_stream, stre
 from interchange._streams.write_back import order_users
 from interchange._types.devices import Device
 from interchange._types.dtypes import DType
-from interchange._types.errors import InterchangeError
+from interchange._types.errors import ContractError, InterchangeError
 from interchange.abi.dlpack import DLDeviceType
 
 from .borrow import import_published, order_use
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _CALL: Final = "interchange_view_with()"
 _UNNAMED: Final = "object"  # the argument of a request without a name
 _NONE, _HANDLE, _UNORDERED, _LEGACY, _PER_THREAD, _DEFAULT = range(6)  # INTERCHANGE_STREAM_*
+_LONG_DOUBLES: Final = frozenset({0xE0, 0xE1})  # INTERCHANGE_DTYPE_*, which DLPack does not have
 _COPYABLE: Final = frozenset({"order", "device", "align"})  # differences that a copy removes
 _MOST_AXES: Final = 64
 _MOST_WORDS: Final = 8  # numbers of axes that an error lists
@@ -65,6 +66,9 @@ def meet(
     stream = None if kind == _NONE else _stream_of(x, kind, handle)
     taken = _import(x, stream) if array is None else array
     try:
+        if given[1] and not contract._dtypes:
+            what = f"argument {name!r} has dtype {taken.dtype}, wanted long double"
+            raise ContractError(_CALL, what, "IX-REQUIRE-1")
         if may_copy:
             copied = _copy_to_meet(taken, contract, given, stream)
             if copied is not taken:
@@ -83,8 +87,9 @@ def contract_of(given: Given) -> Contract:
     """Return the contract that a request describes."""
     _, types, least, most, order, device_type, device_id, writable, align = given
     words: dict[str, Any] = {}
-    if types:
-        words["dtype"] = tuple(DType(*one) for one in types)
+    known = tuple(DType(*one) for one in types if one[0] not in _LONG_DOUBLES)
+    if known:
+        words["dtype"] = known
     if most < _MOST_AXES or most - least < _MOST_WORDS:
         words["ndim"] = tuple(range(least, most + 1))
     elif least:

@@ -142,6 +142,8 @@ FUNCTIONS = (
     ),
     ("managed_tensor_from", (py_object, POINTER(Stream), POINTER(c_void_p))),
     ("array_from_managed_tensor", (c_void_p, _OBJECT)),
+    ("view_format", (POINTER(View), c_char_p, c_size_t)),
+    ("view_typestr", (POINTER(View), c_char_p, c_size_t)),
 )
 """The order is that of the table."""
 
@@ -269,6 +271,13 @@ def number(name, array, kind=c_int):
     out = kind()
     assert function(name)(handle(array), byref(out)) == 0
     return out.value
+
+
+def text(name, view, room=16):
+    """Return the format or the typestr of a view."""
+    out = ctypes.create_string_buffer(room)
+    assert function(f"view_{name}")(byref(view), out, room) == 0
+    return out.value.decode()
 
 
 def own(address):

@@ -7,6 +7,7 @@
 #include "c_arrays.h"
 #include "elements.h"
 #include "errors.h"
+#include "formats.h"
 #include "requests.h"
 #include "spec.h"
 #include "view.h"
@@ -204,6 +205,8 @@ static const InterchangeAPI functions = {
     .array_to_dlpack = interchange_array_to_dlpack,
     .managed_tensor_from = interchange_managed_tensor_from,
     .array_from_managed_tensor = interchange_array_from_managed_tensor,
+    .view_format = interchange_view_format,
+    .view_typestr = interchange_view_typestr,
 };
 
 int add_c_api(PyObject *module)

@@ -9,6 +9,7 @@
 #include "cai.h"
 #include "errors.h"
 #include "exchange.h"
+#include "formats.h"
 #include "known_types.h"
 
 #include <string.h>
@@ -341,6 +342,47 @@ static int view_on_stream(PyObject *x, const InterchangeRequest *request, Interc
     return meet_in_python(x, NULL, request, out);
 }
 
+/* ---------------------------------------------------------------- long doubles */
+
+static int accepts_long_doubles(const InterchangeRequest *request)
+{
+    for (size_t i = 0; i < request->dtype_count; i++)
+        if (request->dtypes[i].code == INTERCHANGE_DTYPE_LONG_DOUBLE ||
+            request->dtypes[i].code == INTERCHANGE_DTYPE_COMPLEX_LONG_DOUBLE)
+            return 1;
+    return 0;
+}
+
+/* After an import that was refused: view long doubles if the request accepts them; returns -1 with
+ * the exception otherwise. */
+static int view_refused(PyObject *x, const InterchangeRequest *request, InterchangeView *out)
+{
+    PyObject *type, *value, *traceback;
+    int found;
+
+    if (!accepts_long_doubles(request) || !PyErr_ExceptionMatches(PyExc_Exception))
+        return name_argument(request);
+    PyErr_Fetch(&type, &value, &traceback);
+    found = view_long_doubles(x, out);
+    if (found == 0) {
+        PyErr_Restore(type, value, traceback);
+        return name_argument(request);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    if (found > 0 && meets(request, out))
+        return finish(request, out);
+    if (found > 0) {
+        interchange_view_release(out);
+        raise_by_rule("ContractError", WITH,
+                      "long doubles do not meet the demands on axes, order, alignment, device or "
+                      "writability",
+                      "IX-REQUIRE-1");
+    }
+    return -1;
+}
+
 /* ---------------------------------------------------------------- the functions */
 
 int interchange_view_with(void *object, const InterchangeRequest *request, InterchangeView *out)
@@ -352,9 +394,9 @@ int interchange_view_with(void *object, const InterchangeRequest *request, Inter
     if (UNLIKELY(out->self == out))
         return refuse_caller(WITH, "the view is already filled; release it first");
     if (request->stream.kind != INTERCHANGE_STREAM_NONE)
-        return view_on_stream(object, request, out) < 0 ? name_argument(request) : 0;
+        return view_on_stream(object, request, out) < 0 ? view_refused(object, request, out) : 0;
     if (UNLIKELY(interchange_view(object, out) < 0))
-        return name_argument(request);
+        return view_refused(object, request, out);
     if (LIKELY(meets(request, out)))
         return finish(request, out);
     return refill(object, request, out) < 0 ? name_argument(request) : 0;

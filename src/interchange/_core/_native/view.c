@@ -16,6 +16,8 @@
 #include "spec.h"
 #include "torch_fields.h"
 
+#include <string.h>
+
 static const char VIEW[] = "interchange_view()";
 static const char RELEASE[] = "interchange_view_release()";
 
@@ -342,6 +344,20 @@ int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeView *ou
     if (UNLIKELY(found <= 0))
         drop_owner(owner);
     return found;
+}
+
+int view_described(PyObject *owner, DLTensor *tensor, const int64_t *dims, int32_t itemsize,
+                   uint32_t flags, InterchangeView *out)
+{
+    int64_t *room = reserve(out, tensor->ndim);
+
+    if (room == NULL)
+        return -1;
+    memcpy(room, dims, 2 * sizeof(int64_t) * (size_t)tensor->ndim);
+    tensor->shape = room;
+    tensor->strides = room + tensor->ndim;
+    fill(out, Py_NewRef(owner), tensor, itemsize, flags | alignment_flag(tensor));
+    return 1;
 }
 
 /* ---------------------------------------------------------------- any object */

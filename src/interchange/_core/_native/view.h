@@ -15,6 +15,10 @@ HIDDEN int check_filled(const InterchangeView *view, const char *call); /* and w
 HIDDEN int view_array(Array *self, InterchangeView *out);
 HIDDEN int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeView *out);
 HIDDEN int view_lent(PyObject *pair, InterchangeView *out);
+/* Of a description, whose shape and strides are copied from `dims`; keeps `owner`, which is no Array.
+ * Returns 1, or -1 with an exception. */
+HIDDEN int view_described(PyObject *owner, DLTensor *tensor, const int64_t *dims, int32_t itemsize,
+                          uint32_t flags, InterchangeView *out);
 
 /* The Array that owns the memory of a view, and the pair; borrowed, or NULL for another owner. */
 HIDDEN PyObject *view_owner_array(const InterchangeView *view);

@@ -252,6 +252,27 @@ INTERCHANGE_EXPORTED int interchange_view_with(void *object, const InterchangeRe
  * device's API, where 1 and 2 are the default streams of CUDA. */
 INTERCHANGE_EXPORTED int interchange_view_done(InterchangeView *view, void *stream);
 
+/* ---------------------------------------------------------------- element types as text */
+
+/* Type codes that DLPack does not have: of `long double` and of its complex type, with the bits of
+ * one number, in memory (the rest is padding).  Only interchange_view_with() gives them, to a request
+ * whose `dtypes` have them; they are never exported. */
+#define INTERCHANGE_DTYPE_LONG_DOUBLE 0xE0u
+#define INTERCHANGE_DTYPE_COMPLEX_LONG_DOUBLE 0xE1u
+#define INTERCHANGE_LONG_DOUBLE_BITS ((uint8_t)(8 * sizeof(long double)))
+
+#define INTERCHANGE_FORMAT_SIZE 16 /* [bytes] that suffice for either text */
+
+/* Write the element type of a view as a format of PEP 3118 (`d`, `Zd`, `?`), or as a typestr of NumPy
+ * (`<f8`, `<c16`, `|b1`), which ends with a NUL, to `room` bytes.
+ *
+ * Errors: an argument is NULL; the view is not filled; `room` is too small; there is no such text:
+ * bfloat16, float8, short vectors, elements that share bytes. */
+INTERCHANGE_EXPORTED int interchange_view_format(const InterchangeView *view, char *out,
+                                                 size_t room);
+INTERCHANGE_EXPORTED int interchange_view_typestr(const InterchangeView *view, char *out,
+                                                  size_t room);
+
 /* ---------------------------------------------------------------- arrays of C
  *
  * The results are new references of type `PyObject *`. */
@@ -357,6 +378,8 @@ typedef struct InterchangeAPI {
     int (*managed_tensor_from)(void *object, const InterchangeStream *stream,
                                struct DLManagedTensorVersioned **out);
     int (*array_from_managed_tensor)(struct DLManagedTensorVersioned *tensor, void **array);
+    int (*view_format)(const InterchangeView *view, char *out, size_t room);
+    int (*view_typestr)(const InterchangeView *view, char *out, size_t room);
 } InterchangeAPI;
 
 #if defined(Py_PYTHON_H) && !defined(INTERCHANGE_NO_IMPORT)
