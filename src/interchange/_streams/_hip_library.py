@@ -85,6 +85,22 @@ class Copy3D(Structure):
     )
 
 
+class IpcHandle(Structure):
+    """``hipIpcMemHandle_t`` and ``hipIpcEventHandle_t``."""
+
+    _fields_ = (("reserved", ctypes.c_ubyte * 64),)
+
+    def getPtr(self) -> int:  # noqa: N802 - as the handles of cuda.bindings
+        """Return the address of the content."""
+        return ctypes.addressof(self)
+
+
+class Uuid(Structure):
+    """``hipUUID``."""
+
+    _fields_ = (("bytes", ctypes.c_ubyte * 16),)
+
+
 class _Answer(NamedTuple):
     """An output parameter of a function."""
 
@@ -127,6 +143,15 @@ _FUNCTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "hipThreadExchangeStreamCaptureMode": (_Answer(c_int, is_read=True),),
 }
 """Function that returns an error -> its parameters."""
+_OPTIONAL: Final[dict[str, tuple[Any, ...]]] = {
+    "hipDeviceGetUuid": (_Answer(Uuid), c_int),
+    "hipIpcCloseMemHandle": (_ADDRESS,),
+    "hipIpcGetEventHandle": (_Answer(IpcHandle), _EVENT),
+    "hipIpcGetMemHandle": (_Answer(IpcHandle), _ADDRESS),
+    "hipIpcOpenEventHandle": (_Answer(c_void_p), IpcHandle),
+    "hipIpcOpenMemHandle": (_Answer(c_void_p), IpcHandle, c_uint),
+}
+"""Likewise, for functions that a runtime need not have."""
 _OTHERS: Final[dict[str, tuple[tuple[Any, ...], Any]]] = {
     "hipGetErrorName": ((c_int,), c_char_p),
     "hipGetLastError": ((), c_int),
@@ -150,9 +175,11 @@ class Runtime:
     `library`: the runtime.
     """
 
+    IpcHandle = IpcHandle
+
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
-        for name, parameters in _FUNCTIONS.items():
+        for name, parameters in _known_to(library).items():
             setattr(self, name, self._wrap(getattr(library, name), parameters))
 
     def _wrap(self, function: Any, parameters: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
@@ -184,6 +211,12 @@ class Runtime:
         return error
 
 
+def _known_to(library: ctypes.CDLL) -> dict[str, tuple[Any, ...]]:
+    """Return the functions of a runtime that return an error, and their parameters."""
+    found = {name: kinds for name, kinds in _OPTIONAL.items() if hasattr(library, name)}
+    return {**_FUNCTIONS, **found}
+
+
 def _value_of(answer: Any) -> Any:
     """Return a number, or a struct unchanged."""
     return answer if isinstance(answer, Structure) else answer.value or 0
@@ -198,7 +231,7 @@ def open_library(call: str) -> Any:
     for name in (*_FUNCTIONS, *_OTHERS):
         if not hasattr(library, name):
             raise _missing(call, f"{library._name} has no function {name}")
-    for name, parameters in _FUNCTIONS.items():
+    for name, parameters in _known_to(library).items():
         getattr(library, name).argtypes = [
             POINTER(kind.type) if isinstance(kind, _Answer) else kind for kind in parameters
         ]

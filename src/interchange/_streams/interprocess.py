@@ -41,6 +41,10 @@ class Names(NamedTuple):
     event_create: str
     event_record: str
     event_destroy: str
+    uuid: str
+    # memory_handle, event_handle: types of the handles
+    memory_handle: str
+    event_handle: str
 
 
 _CUDA: Final = Names(
@@ -52,6 +56,9 @@ _CUDA: Final = Names(
     "cuEventCreate",
     "cuEventRecord",
     "cuEventDestroy",
+    "cuDeviceGetUuid",
+    "CUipcMemHandle",
+    "CUipcEventHandle",
 )
 _HIP: Final = Names(
     "hipIpcGetMemHandle",
@@ -62,8 +69,11 @@ _HIP: Final = Names(
     "hipEventCreateWithFlags",
     "hipEventRecord",
     "hipEventDestroy",
+    "hipDeviceGetUuid",
+    "IpcHandle",
+    "IpcHandle",
 )
-_NAMES: Final = {"CUDA": _CUDA, "HIP": _HIP}
+_NAMES: Final = {"CUDA": _CUDA, "ROCm": _HIP}
 
 
 class Interprocess:
@@ -78,9 +88,20 @@ class Interprocess:
 
     def _call(self, function: str, call: str, *arguments: Any) -> Any:
         """Call a function of the driver, and return its result."""
-        error, *answer = getattr(self._driver.api, function)(*arguments)
+        error, *answer = self._function(function, call)(*arguments)
         self._driver.check(error, function, call)
         return answer[0] if answer else None
+
+    def _function(self, name: str, call: str) -> Any:
+        """Return a function of the driver.
+
+        Raises UnsupportedDeviceError: this release of the driver has none (IX-SHARE-7).
+        """
+        found = getattr(self._driver.api, name, None)
+        if found is None:
+            what = f"the driver has no function {name}"
+            raise UnsupportedDeviceError(call, what, "IX-SHARE-7")
+        return found
 
     def export_memory(self, start: int, ordinal: int, call: str) -> Exported:
         """Return what another process needs to open an allocation.
@@ -89,8 +110,9 @@ class Interprocess:
         """
         driver = self._driver
         with driver.on_device(ordinal, call), driver.unnoticed():
-            error, handle = getattr(driver.api, self._names.get_memory)(start)
-            found = export_by_descriptor(driver.api, start) if error else None
+            error, handle = self._function(self._names.get_memory, call)(start)
+            by_descriptor = error and driver.name == "CUDA"
+            found = export_by_descriptor(driver.api, start) if by_descriptor else None
         if found is not None:
             return found
         if error:
@@ -114,7 +136,7 @@ class Interprocess:
                     return self._call(function, call, *arguments)
 
                 return import_by_descriptor(driver.api, run, exported, size, ordinal)
-            made = self._handle(self._names.get_memory, exported.data)
+            made = self._handle(self._names.memory_handle, exported.data)
             ptr = self._call(self._names.open_memory, call, made, _REACHED_BY_PEERS)
             return Opened(BY_IPC, int(ptr), size)
 
@@ -165,8 +187,8 @@ class Interprocess:
         """
         driver = self._driver
         with driver.on_stream(stream, ordinal, call):
-            made = self._handle(self._names.get_event, handle)
-            error, event = getattr(driver.api, self._names.open_event)(made)
+            made = self._handle(self._names.event_handle, handle)
+            error, event = self._function(self._names.open_event, call)(made)
             if error:
                 what = f"{self._names.open_event} failed with {error.name}"
                 raise ExchangeError(call, what, "IX-SHARE-4")
@@ -175,17 +197,15 @@ class Interprocess:
             finally:
                 getattr(driver.api, self._names.event_destroy)(int(event))
 
-    def _handle(self, function: str, content: bytes) -> Any:
+    def _handle(self, kind: str, content: bytes) -> Any:
         """Return a handle as the functions of the API take it."""
-        kind = "MemHandle" if "Mem" in function else "EventHandle"
-        made = getattr(self._driver.api, f"CUipc{kind}")()
+        made = getattr(self._driver.api, kind)()
         ctypes.memmove(made.getPtr(), content, HANDLE_BYTES)
         return made
 
     def device_uuid(self, ordinal: int, call: str) -> bytes:
         """Return the identity of a device, whose number may differ in other processes."""
-        found = self._call("cuDeviceGetUuid", call, self._call("cuDeviceGet", call, ordinal))
-        return bytes(found.bytes)
+        return bytes(self._call(self._names.uuid, call, ordinal).bytes)
 
     def ordinal_of(self, uuid: bytes, call: str) -> int:
         """Return the number of a device in this process.
@@ -196,5 +216,5 @@ class Interprocess:
             if self.device_uuid(ordinal, call) == uuid:
                 return ordinal
         what = "the device of the memory is not visible to this process"
-        hint = "set CUDA_VISIBLE_DEVICES so that both processes see it"
+        hint = "let both processes see it, such as by CUDA_VISIBLE_DEVICES"
         raise UnsupportedDeviceError(call, what, "IX-SHARE-7", hint)

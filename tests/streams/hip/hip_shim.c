@@ -235,6 +235,17 @@ CURRENT(hipEventQuery, (hipEvent_t event), cuEventQuery(event))
 CURRENT(hipEventSynchronize, (hipEvent_t event), cuEventSynchronize(event))
 CURRENT(hipEventDestroy, (hipEvent_t event), cuEventDestroy_v2(event))
 
+/* ---- other processes: the handles have the size and the class of HIP's ---- */
+
+CURRENT(hipIpcGetMemHandle, (CUipcMemHandle *handle, void *ptr), cuIpcGetMemHandle(handle, (Address)ptr))
+CURRENT(hipIpcOpenMemHandle, (void **ptr, CUipcMemHandle handle, unsigned flags),
+        cuIpcOpenMemHandle_v2((Address *)ptr, handle, flags))
+CURRENT(hipIpcCloseMemHandle, (void *ptr), cuIpcCloseMemHandle((Address)ptr))
+CURRENT(hipIpcGetEventHandle, (CUipcEventHandle *handle, hipEvent_t event), cuIpcGetEventHandle(handle, event))
+CURRENT(hipIpcOpenEventHandle, (hipEvent_t *event, CUipcEventHandle handle),
+        cuIpcOpenEventHandle(event, handle))
+CURRENT(hipDeviceGetUuid, (CUuuid *uuid, int device), cuDeviceGetUuid(uuid, device))
+
 /* ---- memory ---- */
 
 CURRENT(hipMalloc, (void **ptr, size_t size), cuMemAlloc_v2((Address *)ptr, size))

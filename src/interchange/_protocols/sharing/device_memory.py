@@ -91,7 +91,8 @@ class _Exported(Referred):
 
     def end(self) -> None:
         """Refuse openers from now on."""
-        _exported.pop(self.key, None)
+        if _exported.get(self.key) is self:
+            del _exported[self.key]
         exporter().withdraw(self.token)
         for home, event in self.events.items():
             self._interprocess.destroy(event, home)
@@ -160,10 +161,16 @@ def _find_or_export(driver: Driver, ordinal: int, start: int, call: str) -> _Exp
     interprocess = Interprocess(driver)
     key = driver.name, ordinal, start, interprocess.number_of(start)
     found = _exported.get(key)
-    if found is not None:
+    if found is not None and key[-1] >= 0:
         return found
-    made = _Exported(key, interprocess, start, interprocess.export_memory(start, ordinal, call))
-    found = _exported.setdefault(key, made)
+    handle = interprocess.export_memory(start, ordinal, call)
+    if found is not None and found.handle == handle:
+        return found
+    made = _Exported(key, interprocess, start, handle)
+    if found is None:
+        found = _exported.setdefault(key, made)
+    else:  # another allocation at this address
+        found = _exported[key] = made
     if found is made:
         exporter().offer(made.token, made.answer)
     elif made.handle.descriptor >= 0:  # another thread was faster
