@@ -72,6 +72,7 @@ WITHOUT_ARRAYS = {
     *("cuda.external_stream", "cuda.managed_array_like", "cuda.mapped", "cuda.mem_info"),
     *("cuda.managed_array", "cuda.mapped_array", "cuda.mapped_array_like", "cuda.pinned"),
     *("cuda.pinned_array", "cuda.pinned_array_like", "cuda.select_device", "copyto"),
+    *("empty", "set_allocator"),
 }
 """Functions that take no array, as `batches`, or return none of its memory, as `inspect`."""
 MEMORY = {

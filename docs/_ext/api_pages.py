@@ -68,6 +68,7 @@ RELATED: Final = {
         "asarray from_dlpack from_cai from_arrow from_buffer from_array_interface from_pointer",
         "borrow asarray convert",
         "copyto borrow Array",
+        "empty set_allocator copyto",
         "convert to_capsule to_cai to_arrow like",
         "TARGETS Target convert",
         "to_arrow ArrowExport from_arrow",

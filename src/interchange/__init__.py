@@ -51,6 +51,7 @@ if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from . import compat as compat, typing as typing, xp as xp
     from ._array.contract import Contract
     from ._functions.accepts_arrays import accepts_arrays, viewable
+    from ._functions.allocating import empty, set_allocator
     from ._functions.arrow_batches import Batches, batches
     from ._functions.arrow_in import from_arrow
     from ._functions.arrow_out import ArrowExport, to_arrow
@@ -122,6 +123,7 @@ __all__ = [
     "convert",
     "copyto",
     "core_name",
+    "empty",
     "from_array_interface",
     "from_arrow",
     "from_buffer",
@@ -133,6 +135,7 @@ __all__ = [
     "inspect",
     "like",
     "open_shared",
+    "set_allocator",
     "set_backend",
     "share",
     "shared_by_default",
@@ -146,6 +149,7 @@ __all__ = [
 _LATER = {
     "_array.contract": ("Contract",),
     "_functions.accepts_arrays": ("accepts_arrays", "viewable"),
+    "_functions.allocating": ("empty", "set_allocator"),
     "_functions.arrow_batches": ("Batches", "batches"),
     "_functions.arrow_in": ("from_arrow",),
     "_functions.arrow_out": ("ArrowExport", "to_arrow"),

@@ -10,7 +10,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from interchange._streams.completion import poll
+from interchange._streams.rules import STREAM_RULES
+from interchange._types.devices import Device
 from interchange.abi.capsules import hide_from_collector
+
+from .allocators import chosen, take_buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +30,11 @@ class Allocation:
     therefore refers to nothing that could refer back to it.
     """
 
-    __slots__ = ("__weakref__", "_driver", "_pinned", "_process", "ordinal", "ptr")
+    __slots__ = ("__weakref__", "_buffer", "_driver", "_pinned", "_process", "ordinal", "ptr")
 
     ptr: int  # the first address; 0 after it was freed
     ordinal: int  # the device that the memory is on, or that allocated the page-locked memory
+    _buffer: Any  # the owner of the memory, if an allocator made it
     _driver: Driver
     _pinned: bool
     _process: int  # a forked child must not free its parent's memory
@@ -40,8 +45,12 @@ class Allocation:
         ptr = self.ptr
         if ptr and self._process == _process():
             self.ptr = 0
+            buffer, self._buffer = self._buffer, None
             with _suppress(Exception):  # the driver's own globals may be gone at exit
-                self._driver.free(ptr, self.ordinal, self._pinned)
+                if buffer is None:
+                    self._driver.free(ptr, self.ordinal, self._pinned)
+                else:
+                    self._driver.give_back(buffer, self.ordinal)
 
     release = __del__
 
@@ -60,6 +69,7 @@ def _own(
     allocation = object.__new__(Allocation)
     allocation.ptr = 0
     allocation.ordinal = ordinal
+    allocation._buffer = None
     allocation._driver = driver
     allocation._pinned = pinned
     allocation._process = os.getpid()
@@ -68,12 +78,30 @@ def _own(
     return allocation
 
 
-def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
-    """Return new memory of a device.
+def allocate(
+    driver: Driver,
+    nbytes: int,
+    ordinal: int,
+    call: str,
+    stream: int | None = None,
+    allocator: Any = None,
+) -> Allocation:
+    """Return new memory of a device, of its allocator if one is set.
 
     `nbytes`: size, at least 1 [bytes].
+    `stream`: the stream on which the memory is used first; by default that of the standard.
+    `allocator`: the allocator for this memory; by default that of the device.
     """
-    return _own(driver, driver.allocate, nbytes, ordinal, call)
+    if allocator is None:
+        allocator = chosen.get((driver.device_type, ordinal)) if chosen else None
+    if allocator is None:
+        return _own(driver, driver.allocate, nbytes, ordinal, call)
+    device = Device(driver.device_type, ordinal)
+    handle = STREAM_RULES[driver.device_type].default if stream is None else stream
+    allocation = _own(driver, lambda *_: 0, nbytes, ordinal, call)
+    ptr, allocation._buffer = take_buffer(allocator, driver, nbytes, device, handle, call)
+    allocation.ptr = ptr
+    return allocation
 
 
 def allocate_pinned(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:

@@ -189,7 +189,7 @@ class Copy(NamedTuple):
             return
         steps = dense._spec.strides, layout.strides
         plan = plan_copies(spec.shape, *steps, spec.dtype.itemsize, is_limited=False)
-        staged = allocate(driver, spec.nbytes, stream.ordinal, call)
+        staged = allocate(driver, spec.nbytes, stream.ordinal, call, stream.handle)
         with giving_back(staged), draining(driver, stream, call):
             _enqueue(driver, plan_whole(spec), staged.ptr, dense.ptr, stream, call)
             _enqueue(driver, plan or [], target.ptr, staged.ptr, stream, call)

@@ -143,8 +143,10 @@ def _filled(
     driver, source, _, chosen, _ = copy
     on_stream = chosen.handle, chosen.ordinal
     is_on_device = spec.device.type in LOCKED_OF
-    make = allocate if is_on_device else allocate_pinned
-    allocation = make(driver, spec.nbytes, chosen.ordinal, call)
+    if is_on_device:
+        allocation = allocate(driver, spec.nbytes, chosen.ordinal, call, chosen.handle)
+    else:
+        allocation = allocate_pinned(driver, spec.nbytes, chosen.ordinal, call)
     held = source._keepalive if is_on_device and is_copied_here(source) else None
     ours = allocation_of(held)
     is_foreign = held is not None and ours is None

@@ -27,23 +27,38 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="Tensor")
 
 
-def empty_array(shape: tuple[int, ...], dtype: DType, device: Device, cls: type[T], call: str) -> T:
+def empty_array(
+    shape: tuple[int, ...],
+    dtype: DType,
+    device: Device,
+    cls: type[T],
+    call: str,
+    *,
+    allocator: Any = None,
+    stream: int | None = None,
+) -> T:
     """Return a writable array in C order whose elements are not set.
+
+    `allocator`, `stream`: as for `allocate`, of memory of a device.
 
     Raises DriverUnavailableError, OutOfDeviceMemoryError: as the driver of the device.
     """
     spec = Spec(dtype, device, Layout(shape, c_strides(shape)))
-    ptr, owner = _memory(spec, device, call) if spec.layout.size else (0, None)
+    if not spec.layout.size:
+        return _core.describe(0, spec, 0, None, None, cls)
+    ptr, owner = _memory(spec, device, call, allocator, stream)
     return _core.describe(ptr, spec, 0, owner, owner, cls)
 
 
-def _memory(spec: Spec, device: Device, call: str) -> tuple[int, Any]:
+def _memory(
+    spec: Spec, device: Device, call: str, allocator: Any, stream: int | None
+) -> tuple[int, Any]:
     """Return the address of new memory on a device, and its owner."""
     if device is CPU:
         return fresh_memory(spec.nbytes)
     driver = driver_of(device, call)
     if device.type in LOCKED_OF:
-        found = allocate(driver, spec.nbytes, device.id, call)
+        found = allocate(driver, spec.nbytes, device.id, call, stream, allocator)
     elif device.type in LOCKED_OF.values():
         found = allocate_pinned(driver, spec.nbytes, device.id, call)
     else:

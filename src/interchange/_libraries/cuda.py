@@ -5,6 +5,7 @@ Source: cuda.core, ``Device``, ``StridedMemoryView``.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.rules import NO_SYNC, check_stream
@@ -123,6 +124,11 @@ def _make_view(module: Any) -> Any:
     return module.StridedMemoryView.from_dlpack(load_numpy().zeros(3, "f4"), stream_ptr=-1)
 
 
+def _wrap_stream(handle: int) -> Any:
+    """Return a stream of cuda.core."""
+    return sys.modules["cuda.core"].Stream.from_handle(handle)
+
+
 LIBRARY: Final = Library(
     "cuda",
     deviations=_DEVIATIONS,
@@ -131,6 +137,7 @@ LIBRARY: Final = Library(
     may_mask_records=False,
     device_types=frozenset({"Device"}),
     read_device=_read_device,
+    wrap_stream=_wrap_stream,
     targets={
         "cuda.core": Target(
             "cuda.core.utils", _take, keeps_readonly=True, take_on_stream=_take_on_stream

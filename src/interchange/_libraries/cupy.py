@@ -141,6 +141,19 @@ def _make_backend(device: Device) -> CuPyBackend:
     return CuPyBackend(device, cupy, namespace)
 
 
+class _Pool:
+    """CuPy's current memory pool: pointers that return their memory when they are destroyed."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def allocate(self, size: int, *, stream: Any) -> Any:
+        """Return a ``MemoryPointer``, allocated in the order of a stream."""
+        cuda = importlib.import_module("cupy").cuda
+        with cuda.Device(self._device.id), cuda.ExternalStream(stream.handle):
+            return cuda.alloc(size)
+
+
 LIBRARY: Final = Library(
     "cupy",
     is_array_library=True,
@@ -148,6 +161,7 @@ LIBRARY: Final = Library(
     current_stream=_current_stream,
     device_types=frozenset({"Device"}),
     read_device=_read_device,
+    allocator=_Pool,
     array_api=ArrayAPI(
         "cupy",
         "cupy",

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from interchange._streams.handles import stream_handle
-from interchange._streams.rules import check_stream
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM, check_stream
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import BackendUnavailableError, UnsupportedDeviceError, show
 from interchange._types.library import Deviation, Example, Library
@@ -303,6 +303,36 @@ _DEVIATIONS: Final = (
     ),
 )
 
+
+class _Block:
+    """Memory of PyTorch's caching allocator."""
+
+    __slots__ = ("handle", "size")
+
+    def __init__(self, handle: int, size: int) -> None:
+        self.handle = handle
+        self.size = size
+
+    def close(self) -> None:
+        """Return the memory to the allocator, once."""
+        handle, self.handle = self.handle, 0
+        if handle:
+            sys.modules["torch"].cuda.caching_allocator_delete(handle)
+
+
+class _Pool:
+    """PyTorch's caching allocator."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def allocate(self, size: int, *, stream: Any) -> _Block:
+        """Return memory that is used on a stream first."""
+        cuda = importlib.import_module("torch").cuda
+        handle = 0 if stream.handle == LEGACY_DEFAULT_STREAM else stream.handle
+        return _Block(cuda.caching_allocator_alloc(size, self._device.id, handle), size)
+
+
 LIBRARY: Final = Library(
     "torch",
     deviations=_DEVIATIONS,
@@ -317,6 +347,7 @@ LIBRARY: Final = Library(
     may_mask_records=False,
     device_types=frozenset({"device"}),
     read_device=_read_device,
+    allocator=_Pool,
     array_api=ArrayAPI(
         "torch",
         "torch",

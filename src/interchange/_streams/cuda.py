@@ -95,6 +95,7 @@ class CudaDriver(Driver):
     """
 
     name = "CUDA"
+    device_type = DLDeviceType.kDLCUDA
 
     def __init__(self, api: Any) -> None:
         super().__init__(api, _API, api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)

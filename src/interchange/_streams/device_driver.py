@@ -119,10 +119,12 @@ class Driver:
         self._count = 0  # the number of devices, once it was queried
         self._deferring = 0  # blocks of `deferring`
         self._deferred: list[tuple[int, int, bool]] = []  # arguments of `free`
+        self._deferred_buffers: list[tuple[Any, int]] = []  # arguments of `give_back`
 
     # ------------------------------------------------------------ differences between the APIs
 
     name: str
+    device_type: DLDeviceType
 
     def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
         """Return the location of an address, or None if the driver does not know it."""
@@ -492,6 +494,23 @@ class Driver:
             with home:
                 getattr(self.api, self._names.free_host if pinned else self._names.free)(ptr)
 
+    def give_back(self, buffer: Any, ordinal: int) -> None:
+        """Return memory to its allocator when the work on the device is done.  Never raises.
+
+        `buffer`: the owner of the memory: closed if it can be, and dropped.
+        """
+        if self._deferring:
+            self._deferred_buffers.append((buffer, ordinal))
+            return
+        with contextlib.suppress(Exception), self.on_device(ordinal, "free()"), self.unnoticed():
+            follower = self._followers.get(ordinal)
+            if follower is not None:
+                getattr(self.api, self._names.stream_synchronize)(follower)
+            getattr(self.api, self._names.device_synchronize)()
+            close = getattr(buffer, "close", None)
+            if callable(close):
+                close()
+
     @contextlib.contextmanager
     def deferring(self) -> Iterator[None]:
         """Free no memory while the block runs, but afterwards."""
@@ -503,6 +522,9 @@ class Driver:
             while self._deferred and not self._deferring:
                 with contextlib.suppress(IndexError):  # another thread was faster
                     self.free(*self._deferred.pop())
+            while self._deferred_buffers and not self._deferring:
+                with contextlib.suppress(IndexError):
+                    self.give_back(*self._deferred_buffers.pop())
 
     def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
         """Let memory of the device `where` be freed only after the work on `stream`.

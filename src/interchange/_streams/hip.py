@@ -63,6 +63,7 @@ class HipDriver(Driver):
     """
 
     name = "ROCm"
+    device_type = DLDeviceType.kDLROCM
 
     def __init__(self, api: Any) -> None:
         super().__init__(api, _API, hip.CAPTURE_RELAXED)

@@ -99,6 +99,10 @@ class Library(NamedTuple):
     device_types: frozenset[str] = frozenset()  # names of the types of its devices
     # ``read_device(device, call)``: DLPack's device type and number, or None if it has none.
     read_device: Callable[[Any, str], Pair | None] | None = None
+    # ``wrap_stream(handle)``: the stream that its allocators take.
+    wrap_stream: Callable[[int], Any] | None = None
+    # ``allocator(device)``: its memory pool, with ``allocate(size, *, stream)``.
+    allocator: Callable[[Any], Any] | None = None
     array_api: Any = None  # its array-API namespace, its arrays and how it names devices
     # How `convert` makes its arrays, by the name that `convert` takes.
     targets: Mapping[str, Any] = {}

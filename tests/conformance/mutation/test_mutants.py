@@ -69,6 +69,9 @@ def test_a_check_can_fail(name):
 
 
 TESTED = {
+    "array/test_allocators.py": {
+        "IX-ALLOCATOR-1": "test_errors_of_the_allocator_come_through_and_nothing_leaks",
+    },
     "array/test_array_copies.py": {
         "IX-DRIVER-1": "test_without_a_driver_nothing_is_moved",
     },

@@ -151,6 +151,13 @@ OURS: Final = (
         "CUDA driver API, Memory Management",
     ),
     Rule(
+        "IX-ALLOCATOR-1",
+        "an allocator returns memory of its device, of the requested size or more, with its address"
+        " as `handle` or `ptr`",
+        "set an allocator of that device, or none",
+        "cuda.core, MemoryResource.allocate",
+    ),
+    Rule(
         "IX-BORROW-1",
         "borrow() needs the stream on which the memory is used",
         "pass the stream, as a handle or as an object",
