@@ -137,9 +137,52 @@ def over_a_tuple(a, b, c, n):
         x[2] += 9
 
 
+def add(x, i, v):
+    x[i] += v
+
+
+def add_pair(pair, i):
+    pair[0][i] += pair[1]
+
+
+def in_many_calls(a, b, c, n):
+    x = a if n > 1 else b
+    add(x, 0, 1.0)
+    add(x, 1, 2.0)
+    add(c, 2, 3.0)
+    add(x, 3, 4.0)
+    add(x, 4, 5.0)
+    add_pair((x, 2.0), 1)
+    add_pair((c, 3.0), 2)
+    add_pair((x, 4.0), 3)
+    add_pair((x, 5.0), 4)
+
+
+def with_known_tests(a, b, c, n):
+    x = a if n > 1 else b
+    if x is not None and x.ndim == 1:
+        x[0] = 1
+    y = x
+    for _ in range(3):
+        for j in range(2):
+            if j == 1:
+                continue
+            y = c if y[0] > 2 else a
+            y[j] += 1
+    while n > 0:
+        n -= 1
+        x, y = y, x
+        x[2] += n
+        if n == 1:
+            break
+    else:
+        y[3] = 9
+
+
 FUNCTIONS = [
     swapped_in_a_loop, rotated, in_nested_loops, on_two_paths, with_a_copy, parts, of_a_tuple,
     in_functions, assigned_twice, left_early, over_a_tuple,
+    in_many_calls, with_known_tests,
 ]  # fmt: skip
 
 
