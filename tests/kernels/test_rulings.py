@@ -91,8 +91,9 @@ RULINGS = {
         "int32 5, int64 -2, int64 2, bool True, float64 5, int32 1"),
     "operators of int literals that are written as functions": (
         ("r0 = round(9223372036854775808) & 1; r1 = divmod(65535, 128)[1]; r2 = divmod(-7, 2)[0];"
-         " r3 = pow(2, 7 - 4) * u[1]; r4 = np.floor_divide(7, 2) + u[1]"),
-        "int64 0, int64 127, int64 -4, int32 8, int32 4"),
+         " r3 = pow(2, 7 - 4) * u[1]; r4 = np.floor_divide(7, 2) + u[1];"
+         " r5 = np.square(4294967295)"),
+        "int64 0, int64 127, int64 -4, int32 8, int32 4, int64 -8589934591"),
     "classes of NumPy cast": ("r0 = np.float32(2.5); r1 = np.int16(40000); r2 = np.bool_(a)",
                               "float32 2.5, int16 -25536, bool True"),
     "functions of NumPy": (

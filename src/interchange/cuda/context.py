@@ -132,9 +132,10 @@ class Context:
         return self.cast(value, target)
 
     def settled(self, value: ir.Expression) -> ir.Expression:
-        """Return a number as a variable holds it: an int literal is an int64."""
-        is_narrow = is_literal(value) and value.type is int32
-        return ir.Constant(int64, value.value) if is_narrow else value  # type: ignore[union-attr]
+        """Return a number as a variable holds it: an int literal is an int64, or as wide."""
+        if not isinstance(value, ir.Constant) or not value.is_literal:
+            return value
+        return ir.Constant(int64 if value.type is int32 else value.type, value.value)
 
     def agreed(self, values: Sequence[ir.Expression]) -> list[ir.Expression]:
         """Return numbers that are used together: literals are int64 if there are no others."""
