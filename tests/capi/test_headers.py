@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 import interchange as ix
+from interchange import cli
+from interchange._functions import headers
+from interchange.cli import main
 
 INCLUDE = Path(ix.get_include())
 ROOT = Path(__file__).parents[2]
@@ -160,3 +163,26 @@ def test_every_function_of_the_table_is_declared_by_its_own_name():
     declared = dict(re.findall(r"INTERCHANGE_EXPORTED int interchange_(\w+)\((.*?)\);", flat))
 
     assert dict(table) == declared
+
+
+@pytest.mark.parametrize("option", ["--includes", "--cflags"])
+def test_the_command_prints_the_option_of_the_folder(capsys, option):
+    """``python -m interchange --cflags``, for build systems without Python."""
+    assert main([option]) == 0
+    assert capsys.readouterr().out == f"-I{INCLUDE}\n"
+
+
+@pytest.mark.parametrize("option", ["--includes", "--cflags"])
+def test_the_command_says_what_is_missing(capsys, monkeypatch, option):
+    """Without the native core the command fails with the rule, and prints no folder."""
+    monkeypatch.setattr(cli, "get_include", headers.get_include)
+    monkeypatch.setattr(headers, "check_native", refuse_native)
+
+    assert main([option]) != 0
+    said = capsys.readouterr()
+    assert (said.out, "IX-CAPI-2" in said.err) == ("", True)
+
+
+def refuse_native(call):
+    """Refuse as where the native core is not built."""
+    raise ix.BackendUnavailableError(call, "the native core is not built here", "IX-CAPI-2")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from interchange._functions.headers import get_include
 
 from . import completion, inspecting, kit, output, versions
 
@@ -39,6 +42,12 @@ def parser() -> argparse.ArgumentParser:
         "--no-import", action="store_true", help="look for libraries without importing any"
     )
     top.add_argument(
+        "--includes", action="store_true", help="print the option of the folder of the C header"
+    )
+    top.add_argument(
+        "--cflags", action="store_true", help="print the same, for compilers of C and C++"
+    )
+    top.add_argument(
         "--print-completion",
         choices=completion.SHELLS,
         help="print the script that completes this command in a shell (needs shtab)",
@@ -61,6 +70,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     options = parser().parse_args(arguments)
     if options.print_completion:
         print(completion.script(parser(), options.print_completion, kit.names()))
+        return output.FINE
+    if options.includes or options.cflags:
+        print(f"-I{shlex.quote(get_include())}")
         return output.FINE
     _refuse_json_before_a_command(options)
     if options.command == "inspect":
