@@ -115,6 +115,7 @@ def take_and_answer(queue, answers):
 
 
 @pytest.mark.isolated
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # from CPython 3.12 on
 def test_queues_of_forked_processes():
     """An array crosses two queues as one memory, and outlives the process that sent it."""
     context = get_context("fork")
