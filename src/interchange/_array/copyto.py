@@ -42,12 +42,12 @@ _PROMOTED: Final = {
 def copy_to(target: ArrayBase, source: ArrayBase, casting: str, stream: Any, call: str) -> None:
     """Copy the elements of an array into another, as if the source were copied first.
 
-    Raises ReadOnlyError: the target is read-only, or not known to be writable (DLP-RO-3).
-    Raises ArgumentError: `casting` does not allow the types (IX-COPY-1), the shape of the source
-        does not broadcast (IX-COPY-2), or elements of the target overlap (IX-COPY-3).
+    `target`: as `check_target` accepts.
+
+    Raises ArgumentError: `casting` does not allow the types (IX-COPY-1), or the shape of the source
+        does not broadcast (IX-COPY-2).
     Raises StreamError, UnsupportedDeviceError, UnsupportedDTypeError: as `copy_into`.
     """
-    check_target(target, call)
     is_cast = source.dtype is not target.dtype
     if is_cast:
         _check_cast(source, target, casting, call)
@@ -107,6 +107,7 @@ def fill_out(array: ArrayBase, out: Any, device: Device | None, stream: Any, cal
     if out._spec.layout.may_overlap and out.readonly is False:
         what = f"elements of out may overlap: shape {out.shape}, strides {out.strides}"
         raise ArgumentError(call, what, "IX-OUT-1")
+    check_target(out, call)
     copy_to(out, array, "no", stream, call)
 
 

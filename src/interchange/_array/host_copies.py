@@ -69,11 +69,13 @@ def copy_elements(target: Tensor, source: Tensor, call: str) -> None:
     if not spec.layout.size:
         return
     for tensor in (source, target):
-        host.check_host(tensor, call)
-        wait_on_host(tensor, call)
-    if not spec.dtype.is_packed:
-        steps, itemsize = (goal.strides, source.ptr, spec.strides), spec.dtype.itemsize
-        _core.copy_strided(spec.shape, itemsize, target.ptr, *steps)
+        if tensor._spec.device is not CPU:
+            host.check_host(tensor, call)
+            wait_on_host(tensor, call)
+    dtype = spec.dtype
+    if not dtype.is_packed:
+        steps = goal.strides, source.ptr, spec.strides
+        _core.copy_strided(spec.shape, dtype.itemsize, target.ptr, *steps)
         return
     check_alike(spec, goal.layout, call)
     _core.copy_strided((spec.nbytes,), 1, target.ptr, (1,), source.ptr, (1,))

@@ -81,7 +81,7 @@ def _check_kind(array: ArrayBase, value: Any) -> None:
 
 def _assign_by_driver(array: ArrayBase, key: Any, value: ArrayBase) -> bool:
     """Copy an Array of the same device and type by the driver; False if that takes a library."""
-    from .copyto import copy_to  # rarely needed
+    from .copyto import check_target, copy_to  # rarely needed
 
     is_plain = all(map(is_basic, key if type(key) is tuple else (key,)))
     is_alike = value.dtype is array.dtype and value.device is array.device
@@ -90,6 +90,7 @@ def _assign_by_driver(array: ArrayBase, key: Any, value: ArrayBase) -> bool:
     check_writable(array, _SET)
     layout, offset = array._spec.layout.index(key)
     part = array._view(layout, offset, _SET)
+    check_target(part, _SET)
     copy_to(part, value, "no", None, _SET)
     work = pending_work_of(part)
     if work is not None:
