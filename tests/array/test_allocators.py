@@ -95,6 +95,9 @@ def test_cuda_without_a_number_is_the_current_device(machine):
     """And a number that is not there is refused with those that are."""
     with machine.current(1):
         assert ix.empty(3, "int8", device="cuda").device == "cuda:1"
+        assert ix.asarray(b"abc").to_device("cuda").device == "cuda:1"
+        assert ix.asarray(b"abc", device="cuda").device == "cuda:1"
+        assert ix.asarray(b"abc").to_device("cuda:0").device == "cuda:0"
     assert ix.empty(3, "int8", device="cuda").device == "cuda:0"
     for call in (
         lambda: ix.empty(3, "int8", device="cuda:7"),

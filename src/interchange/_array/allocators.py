@@ -52,7 +52,7 @@ def check_allocator(allocator: Any, device: Device, call: str) -> Any:
         make = library_named(allocator).allocator
         return make(device) if make is not None else None
     if isinstance(allocator, type) or not callable(getattr(allocator, "allocate", None)):
-        hint = "pass an object with `allocate(size, *, stream)`"
+        hint = "pass an object with a method `allocate`, such as a memory resource of cuda.core"
         raise ArgumentError(call, f"allocator={show(allocator)}", "IX-ARGUMENT-1", hint)
     return allocator
 

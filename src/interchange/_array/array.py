@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._protocols import dlpack
-from interchange._types.devices import Device
+from interchange._streams.driver import device_named
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
@@ -250,7 +250,8 @@ class Array(ScalarMethods, Operators, Protocols):
         Parameters
         ----------
         device : Device, str, tuple[int, int] or a library's device
-            The device.  Page-locked and managed memory counts as CPU memory, too, and is shared.
+            The device; ``"cuda"`` and ``"rocm"`` are the current one.  Page-locked and managed
+            memory counts as CPU memory, too, and is shared.
         stream : None, int or stream object, optional
             The stream that the copy is made on, after the work that is pending; by default the
             stream of that work.  The host waits if the copy is on the host, or is made from
@@ -285,7 +286,7 @@ class Array(ScalarMethods, Operators, Protocols):
         if out is not None:
             from .copyto import fill_out  # rarely needed
 
-            fill_out(self, out, Device.of(device, call), stream, call)
+            fill_out(self, out, device_named(device, call), stream, call)
             return out
         return transfers.move(self, device, stream, call)
 

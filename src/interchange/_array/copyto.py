@@ -143,14 +143,14 @@ def _check_cast(source: ArrayBase, target: ArrayBase, casting: str, call: str) -
         raise ArgumentError(call, what, "IX-COPY-1", hint)
     if any(one.type in COPIED_BY_DRIVERS or not one.is_host_accessible for one in devices):
         what = f"{what}, from {source.device} to {target.device}: only the host casts"
-        hint = f"cast first, `src.astype('{wanted}')`"
+        hint = "cast the source first, with the library that computes on its device"
         raise ArgumentError(call, what, "IX-COPY-1", hint)
     if given.category == "complex floating" and wanted.category not in {given.category, "bool"}:
-        hint = "copy `interchange.xp.real(src)`, or view the real numbers"
+        hint = "copy its real part, or view it as real numbers"
         raise ArgumentError(call, f"{what}, without imaginary parts", "IX-COPY-1", hint)
     needed = next(one for one in CASTINGS[1:] if _allows(one, given, wanted))
     if CASTINGS.index(needed) > CASTINGS.index(casting):
-        hint = f"pass `casting={needed!r}`, which casts them"
+        hint = f"pass {needed!r} as casting, which casts them"
         raise ArgumentError(call, f"{what}, and casting={casting!r}", "IX-COPY-1", hint)
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._libraries.selection import backend_of
+from interchange._streams.driver import device_named
 from interchange._streams.rules import STREAM_RULES
-from interchange._types.devices import CPU, Device
+from interchange._types.devices import CPU
 from interchange._types.errors import (
     BackendUnavailableError,
     DriverUnavailableError,
@@ -23,6 +24,8 @@ from .native_arrays import computing_with, wrap
 
 if TYPE_CHECKING:
     from typing import TypeVar
+
+    from interchange._types.devices import Device
 
     from .array_base import ArrayBase
 
@@ -37,7 +40,7 @@ def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = N
     Raises UnsupportedDeviceError: neither a driver nor a library moves memory between these devices
         (DLP-DEV-6).
     """
-    target = Device.of(device, call)
+    target = device_named(device, call)
     try:
         return copies.move_array(array, target, stream, call, copy=copy)
     except (UnsupportedDeviceError, DriverUnavailableError):

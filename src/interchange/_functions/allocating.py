@@ -14,7 +14,7 @@ from interchange._array.copies import COPIED_BY_DRIVERS, HOST_KINDS
 from interchange._array.copy_into import check_copy_stream
 from interchange._array.empty_arrays import empty_array
 from interchange._array.host_copies import check_named
-from interchange._streams.driver import driver_of
+from interchange._streams.driver import device_named
 from interchange._streams.pending import PendingWork
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _EMPTY = "empty()"
 _SET = "set_allocator()"
-_CURRENT = {"cuda", "rocm"}
 
 
 def empty(
@@ -92,8 +91,7 @@ def empty(
     found = problem(sizes, None, elements.itemsize)
     if found is not None:
         raise error_for(_EMPTY, *found)
-    is_type = isinstance(device, str) and device in _CURRENT
-    place = _current(device) if is_type else Device.of(device, _EMPTY)
+    place = device_named(device, _EMPTY)
     is_device = place.type in COPIED_BY_DRIVERS
     if place is not CPU and not is_device and place.type not in HOST_KINDS:
         raise UnsupportedDeviceError(_EMPTY, f"memory on {place}", "DLP-DEV-6")
@@ -157,9 +155,3 @@ def set_allocator(device: AnyDevice, allocator: Any, /) -> Any:
     checked, before = check_allocator(allocator, place, _SET), chosen.get(key)
     chosen[key] = checked
     return before
-
-
-def _current(device: Any) -> Device:
-    """Return the current device of a type, by its name."""
-    first = Device.of(device, _EMPTY)
-    return Device(first.type, driver_of(first, _EMPTY).current_device(_EMPTY))

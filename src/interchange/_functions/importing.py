@@ -15,6 +15,7 @@ from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path
 from interchange._protocols.export_guards import is_column, prefers_array_method
 from interchange._protocols.protocol_attributes import has_on_type, is_read_once, supports_arrow
+from interchange._streams.driver import device_named
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -109,7 +110,7 @@ def from_dlpack(
     ((2, 3), (3, 1), 'float64', False)
     """
     dlpack.check_copy(copy, _DLPACK)
-    target = None if device is None else Device.of(device, _DLPACK)
+    target = None if device is None else device_named(device, _DLPACK)
     array = _negotiate(x, target, copy, stream, assume_writable=assume_writable, call=_DLPACK)
     if array._spec.dtype.code is HANDLES and type(x) is not Array:
         _refuse_handles(x, array, _DLPACK)
@@ -287,7 +288,7 @@ def import_any(
     True.
     """
     dlpack.check_copy(copy, call)
-    target = None if device is None else Device.of(device, call)
+    target = None if device is None else device_named(device, call)
     wanted = None if dtype is None else DType.of(dtype, call)
     handle = stream_handle(stream, call)
     may_copy = copy is True if copies is None else copies

@@ -6,19 +6,19 @@ describing memory and exporting it to the stream that it is ready on need none.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._types.errors import DriverUnavailableError, ExchangeError
+from interchange._types.devices import Device
+from interchange._types.errors import DriverUnavailableError, ExchangeError, InterchangeError
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-
-    from interchange._types.devices import Device
 
     from .device_driver import Driver
 
@@ -31,6 +31,9 @@ _MODULES: Final = {
     DLDeviceType.kDLROCMHost: "hip",
 }
 """Device type -> the module here whose ``open_driver(call)`` opens its driver."""
+
+_WITH_CURRENT: Final = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
+"""Types of devices of which one is current in a thread."""
 
 drivers: Final[dict[str, Driver]] = {}
 """Module -> its driver, after first use."""
@@ -75,6 +78,23 @@ def _open(name: str | None, device: Device, call: str) -> Driver:
         _missing[name] = signs, error._for_call(call)  # without a traceback, which keeps arrays
         raise
     return drivers.setdefault(name, driver)
+
+
+def device_named(value: object, call: str) -> Device:
+    """Return the device that a value names; a type without an ordinal is the current device.
+
+    Without a driver, that is the first one, as for `Device.of`.
+    """
+    found = Device.of(value, call)
+    if (
+        isinstance(value, str)
+        and found.id == 0
+        and found.type in _WITH_CURRENT
+        and ":" not in value
+    ):
+        with contextlib.suppress(InterchangeError):
+            return Device(found.type, driver_of(found, call).current_device(call))
+    return found
 
 
 def make_current(driver: Driver, ordinal: int, call: str) -> AbstractContextManager[None] | None:
