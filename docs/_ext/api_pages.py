@@ -220,7 +220,7 @@ def _remove_stale_pages(_app: Sphinx) -> None:
 
 NAMES: Final = {
     f"interchange.{one}": f"interchange.{one}-function"
-    for one in ("batches", "cuda.event", "cuda.stream")
+    for one in ("batches", "cuda.event", "cuda.stream", "cuda.cupyx.jit.rawkernel")
 }
 """Object -> its page, if it would differ from another one in case only."""
 
