@@ -185,7 +185,7 @@ def _new_records(shape: tuple[int, ...], dtype: Any, order: str, stream: Any, de
     call = "cuda.device_array()"
     records.check_copied(dtype, call)
     if order != "C":
-        raise ArgumentError(call, "records in order 'F'", "IX-ARGUMENT-1", "pass order='C'")
+        raise ArgumentError(call, "records in order 'F'", "IX-ARGUMENT-1", 'pass "C"')
     memory = device_array((*shape, dtype.itemsize), "uint8", "C", stream, device)
     return records.RecordArray(memory, dtype)
 
