@@ -102,7 +102,11 @@ def has_functions(statement: str, loops: object) -> bool:
     """Whether the functions of interchange's C API that a statement loops over are there."""
     import interchange
 
-    called = [name for name in ("getters", "views", "views_with") if f"loops.{name}(" in statement]
+    called = [
+        name
+        for name in ("getters", "views", "views_with", "c_memory")
+        if f"loops.{name}(" in statement
+    ]
     is_there = hasattr(interchange, "_C_API")
     return all(is_there and hasattr(loops, name) for name in called)
 

@@ -194,6 +194,49 @@ static PyObject *views_with(PyObject *module, PyObject *args)
             return NULL;
     Py_RETURN_NONE;
 }
+
+/* c_memory(capsules, count): exports of an Array over memory of C: capsules, or structs without. */
+static PyObject *c_memory(PyObject *module, PyObject *args)
+{
+    static float block[6];
+    static const int64_t shape[2] = {2, 3};
+    static const uint32_t version[2] = {1, 3};
+    typedef struct Head {
+        uint32_t version[2];
+        void *manager_ctx;
+        void (*deleter)(struct Head *self);
+    } Head;
+    struct DLManagedTensorVersioned *tensor;
+    InterchangeMemory memory = INTERCHANGE_MEMORY_INIT;
+    const InterchangeAPI *api = interchange_import();
+    void *array = NULL, *capsule;
+    Py_ssize_t count;
+    int capsules, failed = 0;
+
+    (void)module;
+    memory.flags = INTERCHANGE_MEMORY_STATIC;
+    memory.data = block;
+    memory.shape = shape;
+    memory.ndim = 2;
+    memory.dtype.code = 2;
+    memory.dtype.bits = 32;
+    if (api == NULL || !PyArg_ParseTuple(args, "pn", &capsules, &count) ||
+        api->array_from_memory(&memory, &array) != 0)
+        return NULL;
+    for (; count > 0 && !failed; count--) {
+        if (capsules) {
+            failed = api->array_to_dlpack(array, version, NULL, NULL, -1, &capsule);
+            if (!failed)
+                Py_DECREF((PyObject *)capsule);
+        } else {
+            failed = api->managed_tensor_from(array, NULL, &tensor);
+            if (!failed)
+                ((Head *)(void *)tensor)->deleter((Head *)(void *)tensor);
+        }
+    }
+    Py_DECREF((PyObject *)array);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
 #endif
 
 #if HAS_VALGRIND
@@ -229,6 +272,7 @@ static PyMethodDef functions[] = {
     {"getters", getters, METH_VARARGS, NULL},
     {"views", views, METH_VARARGS, NULL},
     {"views_with", views_with, METH_VARARGS, NULL},
+    {"c_memory", c_memory, METH_VARARGS, NULL},
 #endif
 #if HAS_VALGRIND
     {"start_counting", start_counting, METH_NOARGS, NULL},
