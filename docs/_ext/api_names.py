@@ -27,8 +27,9 @@ def described() -> set[str]:
     for path in sorted((DOCS / "api").glob("*.md")):
         module = ""
         for kind, name, more in ENTRY.findall(path.read_text(encoding="utf-8")):
-            module = name if kind == "py:module" else module
-            full = name if kind in {"py:module", "autoclass"} else f"{module}.{name}"
+            is_module = kind in {"py:module", "py:currentmodule"}
+            module = name if is_module else module
+            full = name if is_module or kind == "autoclass" else f"{module}.{name}"
             found |= {full, *(f"{module}.{one}" for one in more.split())}
     return found
 

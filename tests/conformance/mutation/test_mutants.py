@@ -140,6 +140,17 @@ TESTED = {
     "functions/test_producer_mixin.py": {
         "IX-PRODUCER-1": "test_an_answer_that_is_no_array_is_refused",
     },
+    "functions/test_sharing.py": {
+        "IX-SHARE-1": "test_another_platform_is_refused",
+        "IX-SHARE-2": "test_other_memory_is_refused_or_copied_once",
+        "IX-SHARE-3": "test_damaged_bytes_are_refused",
+        "IX-SHARE-4": "test_memory_that_was_let_go_is_refused",
+        "IX-SHARE-5": "test_another_user_is_refused",
+        "IX-SHARE-6": "test_a_file_that_was_cut_is_refused",
+    },
+    "emucuda/test_emucuda_sharing.py": {
+        "IX-SHARE-7": "test_other_kinds_of_memory_are_refused_or_copied",
+    },
     "functions/test_to_arrow_options.py": {
         "ARROW-OUT-4": "test_masks_are_refused_by_their_rule",
         "ARROW-OUT-5": "test_nulls_need_a_nullable_field",
