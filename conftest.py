@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # their examples need LLVM, and so does their import
-collect_ignore = [] if importlib.util.find_spec("llvmlite") else ["src/interchange/cuda/llvm"]
-LAUNCHING = ("kernel.Kernel.forall", "xoroshiro.create_xoroshiro128p_states")
+NEED_LLVM = ["src/interchange/cuda/llvm", "tests/bench/kernels_differential.py"]
+collect_ignore = [] if importlib.util.find_spec("llvmlite") else NEED_LLVM
+LAUNCHING = (
+    "host_arrays.mapped",
+    "kernel.Kernel.forall",
+    "rawkernel.rawkernel",
+    "xoroshiro.create_xoroshiro128p_states",
+)
 """Examples that launch kernels, which LLVM compiles: they run beside other libraries."""
 COLLECTED = pytest.StashKey["list[pytest.Item]"]()
 
