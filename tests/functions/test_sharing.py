@@ -78,6 +78,21 @@ def test_views_travel(block, key):
     assert y.tolist() == x.tolist()
 
 
+@pytest.mark.interop
+def test_a_tensor_in_shared_memory_is_shared_as_it_is(need):
+    """PyTorch's own shared memory, without torch.multiprocessing; other tensors are copied once."""
+    need("torch")
+    import torch
+
+    x = torch.arange(6.0).share_memory_().reshape(2, 3)[:, 1:]
+    y = torch.from_dlpack(ix.open_shared(sent(ix.share(x))))
+    x[0, 0] = 7.0
+    assert y.tolist() == [[7.0, 2.0], [4.0, 5.0]]
+    assert refusal(ix.share, torch.ones(3)) == "IX-SHARE-2"
+    handle = ix.share(torch.ones(3), copy=True)
+    assert torch.from_dlpack(ix.open_shared(sent(handle))).tolist() == [1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize("readonly", [True, False, None])
 def test_the_read_only_flag_travels(block, readonly):
     """Also when it is unknown; a read-only array is mapped read-only."""
