@@ -143,8 +143,8 @@ if not TYPE_CHECKING:  # type checkers see the imports above
             raise AttributeError(message)
         from . import _arrow, _bits, _strided
 
-        home = next((one for one in (_strided, _bits) if hasattr(one, name)), _arrow)
-        return getattr(home, name)
+        home = _strided if hasattr(_strided, name) else _bits
+        return getattr(home if hasattr(home, name) else _arrow, name)
 
 
 # ---------------------------------------------------------------- import of capsules
