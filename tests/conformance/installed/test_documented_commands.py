@@ -67,6 +67,9 @@ def project(installed, tmp_path):
     (tmp_path / "tests" / "test_mylib.py").write_text("def test_one(): pass", encoding="utf-8")
     (tmp_path / ".venv-old").symlink_to(installed.bin.parent)
     (tmp_path / "program.py").write_text("print('it ran')", encoding="utf-8")
+    compiled = tmp_path / "program"  # stands for a program that is linked with libcudart
+    compiled.write_text("#!/bin/sh\necho it ran\n", encoding="utf-8")
+    compiled.chmod(0o755)
     return tmp_path
 
 

@@ -296,7 +296,7 @@ static ALWAYS_INLINE DLManagedTensor *new_legacy(Array *self)
     return managed;
 }
 
-static PyObject *versioned_capsule(Array *self, uint64_t flags)
+static ALWAYS_INLINE PyObject *versioned_capsule(Array *self, uint64_t flags)
 {
     DLManagedTensorVersioned *managed = new_versioned(self, flags);
     PyObject *capsule;
@@ -309,7 +309,7 @@ static PyObject *versioned_capsule(Array *self, uint64_t flags)
     return capsule;
 }
 
-static PyObject *legacy_capsule(Array *self)
+static ALWAYS_INLINE PyObject *legacy_capsule(Array *self)
 {
     DLManagedTensor *managed = new_legacy(self);
     PyObject *capsule;
