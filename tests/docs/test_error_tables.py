@@ -34,6 +34,9 @@ OUT_OF_REACH = {
     ("_streams/events.py", "ARROW-DEVICE-2"): "no driver for an event: test_from_arrow_devices.py",
     ("_protocols/host.py", "BUF-SUBOFFSETS-1"): "a buffer that C makes: test_uneven_layouts.py",
     ("_functions/like.py", "IX-CONVERT-2"): "an array of Numba, whose driver must be there",
+    ("_protocols/sharing/device_memory.py", "IX-SHARE-7"): "a driver: test_emucuda_sharing.py",
+    ("_protocols/sharing/host_memory.py", "IX-SHARE-2"): "also a lost file: test_sharing.py",
+    ("_streams/interprocess.py", "IX-SHARE-7"): "an older driver: test_emucuda_sharing.py",
 }
 """Place and rule -> why no case here makes this error."""
 

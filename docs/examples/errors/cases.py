@@ -625,6 +625,9 @@ CONTRACTS = (
 )  # fmt: skip
 
 WRITING = (
+    Case("sharing memory of one process", "x = np.ones(3)", "ix.share(x)", "IX-SHARE-2"),
+    Case("opening what is no handle", 'x = b"abc"', "ix.open_shared(x)", "IX-ARGUMENT-1",
+         "IX-SHARE-2"),
     Case("a target of another element type", GRID, "ix.copyto(np.zeros((2, 3), 'f4'), x)",
          "IX-COPY-1"),
     Case("a source whose shape does not broadcast", GRID, "ix.copyto(np.zeros((2, 2)), x)",
