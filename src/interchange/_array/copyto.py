@@ -74,19 +74,24 @@ def check_casting(casting: object, call: str) -> str:
     raise ArgumentError(call, f"casting={show(casting)}", "IX-ARGUMENT-1", hint)
 
 
-def check_target(target: ArrayBase, call: str) -> None:
-    """Refuse to copy into memory that is read-only, or whose elements share memory.
+def check_target(
+    target: ArrayBase, call: str, name: str = "the target", rule: str = "IX-COPY-3"
+) -> None:
+    """Refuse to write into memory that is read-only, or whose elements share memory.
+
+    `name`: what errors call the memory.
+    `rule`: the rule for elements that share memory.
 
     Raises ReadOnlyError: it is read-only, or not known to be writable (DLP-RO-3).
-    Raises ArgumentError: elements overlap (IX-COPY-3).
+    Raises ArgumentError: elements overlap (`rule`).
     """
     if target.readonly is not False:
         kind = "read-only" if target.readonly else "not known to be writable"
-        raise ReadOnlyError(call, f"the target is {kind}", "DLP-RO-3", "pass writable memory")
+        raise ReadOnlyError(call, f"{name} is {kind}", "DLP-RO-3", "pass writable memory")
     layout = target._spec.layout
     if layout.may_overlap:
-        what = f"elements of the target may overlap: shape {layout.shape}, strides {layout.strides}"
-        raise ArgumentError(call, what, "IX-COPY-3")
+        what = f"elements of {name} may overlap: shape {layout.shape}, strides {layout.strides}"
+        raise ArgumentError(call, what, rule)
 
 
 def fill_out(array: ArrayBase, out: Any, device: Device | None, stream: Any, call: str) -> None:
@@ -104,10 +109,7 @@ def fill_out(array: ArrayBase, out: Any, device: Device | None, stream: Any, cal
         what = f"out is of {found[1]} and shape {found[0]} on {out.device}"
         wish = f"{wanted[1]} and shape {wanted[0]} on {device or 'any device'}"
         raise ArgumentError(call, f"{what}, the result of {wish}", "IX-OUT-1")
-    if out._spec.layout.may_overlap and out.readonly is False:
-        what = f"elements of out may overlap: shape {out.shape}, strides {out.strides}"
-        raise ArgumentError(call, what, "IX-OUT-1")
-    check_target(out, call)
+    check_target(out, call, "out", "IX-OUT-1")
     copy_to(out, array, "no", stream, call)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from interchange import _core
-from interchange._types.errors import ArgumentError, ReadOnlyError
+from interchange._array.copyto import check_target
+from interchange._types.errors import ArgumentError
 
 from . import arrow_asarray  # noqa: F401 - it provides what the core calls
 from .arrow_importing import import_arrow
@@ -258,10 +259,5 @@ def read_out(out: Any, stream: Any, call: str) -> tuple[Array, bool]:
     Raises ArgumentError: several of its elements may share memory (IX-OUT-1).
     """
     found = import_published(out, stream, call)
-    if found.readonly is not False:
-        what = "out is read-only" if found.readonly else "out is not known to be writable"
-        raise ReadOnlyError(call, what, "DLP-RO-3", "pass writable memory")
-    if found._spec.layout.may_overlap:
-        what = f"elements of out may overlap: shape {found.shape}, strides {found.strides}"
-        raise ArgumentError(call, what, "IX-OUT-1")
+    check_target(found, call, "out", "IX-OUT-1")
     return found, found is out
