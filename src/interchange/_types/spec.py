@@ -39,6 +39,19 @@ class Spec:
         """Size of the elements, without gaps between them [bytes]."""
         return self.dtype.nbytes(self.layout.size)
 
+    def byte_bounds(self) -> tuple[int, int]:
+        """Return where the bytes begin and end, from the first element, also if packed [bytes].
+
+        Examples
+        --------
+        >>> from interchange import from_buffer
+        >>> from_buffer(memoryview(bytes(12)).cast("B", (3, 4)))[::-1]._spec.byte_bounds()
+        (-8, 4)
+        """
+        if self.dtype.is_packed:
+            return 0, self.nbytes
+        return self.layout.byte_bounds(self.dtype.itemsize)
+
     def has_element_at(self, offset: int) -> bool:
         """Whether the byte at this distance from the first one is part of an element [bytes].
 

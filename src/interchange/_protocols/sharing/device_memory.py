@@ -15,8 +15,6 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols import host
-from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.driver import driver_of
 from interchange._streams.interprocess import HANDLE_BYTES, Interprocess
 from interchange._streams.ordering import make_ready, ordinal_for, stream_to_publish
@@ -25,12 +23,11 @@ from interchange._streams.rules import NO_SYNC, check_stream
 from interchange._streams.shareable import POOLED, Exported
 from interchange._types.devices import Device
 from interchange._types.errors import ExchangeError, UnsupportedDeviceError
-from interchange._types.layout import Layout, byte_bounds
 from interchange.abi.dlpack import DLDeviceType
 
 from .exporter import exporter, request_memory
 from .handles import ON_DEVICE, Place, make_handle
-from .host_memory import objects_behind, span_of
+from .host_memory import describe_opened, objects_behind, readonly_of, refuse_gone, span_of
 from .processes import check_origin, host_id
 from .references import References, Referred
 from .registry import TOKEN_BYTES
@@ -127,8 +124,7 @@ def share_device(array: Tensor, x: object, call: str) -> SharedHandle:
     Raises UnsupportedDeviceError: the driver has no handles for it (IX-SHARE-7).
     Raises StreamError: the stream of its pending work captures (DLP-STREAM-8).
     """
-    spec, device = array._spec, array._spec.device
-    readonly = None if array._flags is None else bool(array._flags & READ_ONLY)
+    spec, device, readonly = array._spec, array._spec.device, readonly_of(array)
     if device.type not in _SHARED_TYPES:
         raise UnsupportedDeviceError(call, f"the memory is on {device}", "IX-SHARE-7")
     if not spec.layout.size:
@@ -257,7 +253,7 @@ def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: An
             peer.close()
         for each in descriptors:
             os.close(each)
-    found = _described(handle, device, known.ptr, known, cls, call)
+    found = describe_opened(handle, device, known.ptr, cls, call, owner=known, keep=known)
     if consumer != NO_SYNC:
         where = ordinal_for(device, consumer, call)
         found._pending_work = WorkOnConsumer(consumer, where, keep)
@@ -272,8 +268,7 @@ def _request(name: str, place: Place, call: str) -> tuple[Any, bytes, list[int]]
         gone = f"process {place.pid} does not answer ({error})"
         raise ExchangeError(call, gone, "IX-SHARE-4") from error
     if found is None:
-        what = f"process {place.pid} does not share this memory any more"
-        raise ExchangeError(call, what, "IX-SHARE-4")
+        raise refuse_gone(place, call)
     return found
 
 
@@ -285,31 +280,11 @@ def _own(handle: SharedHandle, cls: type[T], stream: int | None, keep: Any, call
     if found is None or not living:
         raise ExchangeError(call, "this process does not share the memory any more", "IX-SHARE-4")
     work = next(filter(None, map(pending_work_of, living)), None)
-    made = _described(handle, handle.device, found.start, living, cls, call)
+    made = describe_opened(handle, handle.device, found.start, cls, call, owner=living, keep=living)
     if work is not None:
         made._pending_work = work
     if keep is not None:
         make_ready(made, stream, keep, call)
-    return made
-
-
-def _described(
-    handle: SharedHandle, device: Device, start: int, keep: object, cls: type[T], call: str
-) -> T:
-    """Return a tensor that starts where a handle says in an allocation."""
-    made = host.describe_memory(
-        start + handle._place.start,
-        handle.dtype,
-        Layout(handle.shape, handle.strides),
-        readonly=bool(handle.readonly),
-        owner=keep,
-        keep=keep,
-        cls=cls,
-        call=call,
-        device=device,
-    )
-    if handle.readonly is None:
-        made._flags = None
     return made
 
 
@@ -323,10 +298,7 @@ def _checked(handle: SharedHandle, call: str) -> bytes:
 
 def _check_bounds(handle: SharedHandle, size: int, call: str) -> None:
     """Refuse a handle whose elements are not within its allocation."""
-    if handle.dtype.is_packed:
-        low, high = 0, handle.nbytes
-    else:
-        low, high = byte_bounds(handle.shape, handle.strides, handle.dtype.itemsize)
+    low, high = handle._spec.byte_bounds()
     start = handle._place.start
     if start + low < 0 or start + high > size:
         what = f"shape {handle.shape} at byte {start} of an allocation of {size} bytes"

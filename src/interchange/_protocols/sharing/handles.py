@@ -15,6 +15,7 @@ from interchange._types.devices import Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import ExchangeError, InterchangeError, reason_of, show
 from interchange._types.layout import Layout
+from interchange._types.spec import Spec
 from interchange.abi._records import NamedTuple
 
 from .processes import HOST_BYTES
@@ -114,7 +115,12 @@ class SharedHandle:
     @property
     def nbytes(self) -> int:
         """Size of the elements, without gaps between them [bytes]."""
-        return self.dtype.nbytes(Layout(self.shape).size)
+        return self._spec.nbytes
+
+    @property
+    def _spec(self) -> Spec:
+        """The description of the array, with the exporter's device."""
+        return Spec(self.dtype, self.device, Layout(self.shape, self.strides))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SharedHandle):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import threading
@@ -13,7 +14,7 @@ from interchange._protocols import host
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.devices import CPU
 from interchange._types.errors import ExchangeError
-from interchange._types.layout import Layout, byte_bounds
+from interchange._types.layout import Layout
 from interchange.abi import buffer_address
 
 from .files import find_descriptor, open_file, path_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from interchange._core import Tensor
+    from interchange._types.devices import Device
 
     from .handles import SharedHandle
     from .mappings import Mapping
@@ -48,8 +50,7 @@ def share_host(array: Tensor, x: object, call: str) -> SharedHandle:
     Raises ExchangeError: the memory is not a shared mapping of a file (IX-SHARE-2), or the file is
         shorter than its mapping (IX-SHARE-6).
     """
-    spec = array._spec
-    readonly = None if array._flags is None else bool(array._flags & READ_ONLY)
+    spec, readonly = array._spec, readonly_of(array)
     if not spec.layout.size:
         return make_handle(spec.dtype, CPU, spec.layout, Place(), readonly=readonly)
     first, last = span_of(array)
@@ -90,13 +91,15 @@ def place_in(shared: Shared, start: int, call: str) -> Place:
     )
 
 
+def readonly_of(array: Tensor) -> bool | None:
+    """Return whether memory is read-only, None if its producer could not say."""
+    return None if array._flags is None else bool(array._flags & READ_ONLY)
+
+
 def span_of(array: Tensor) -> tuple[int, int]:
     """Return the first address of an array's elements, and the first after them."""
-    spec, ptr = array._spec, array.ptr
-    if spec.dtype.is_packed:
-        return ptr, ptr + spec.nbytes
-    low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
-    return ptr + low, ptr + high
+    low, high = array._spec.byte_bounds()
+    return array.ptr + low, array.ptr + high
 
 
 def _describe(address: int, mapping: Mapping | None) -> str:
@@ -155,24 +158,41 @@ def open_host(handle: SharedHandle, cls: type[T], call: str) -> T:
     Raises ExchangeError: the handle is not from here (IX-SHARE-5), its memory does not exist any
         more (IX-SHARE-4), or its file was cut (IX-SHARE-6).
     """
-    layout, place = Layout(handle.shape, handle.strides), handle._place
-    block: Any = None
-    ptr = 0
+    place = handle._place
     if place.kind == IN_FILE:
         block = _mapped(handle, call)
-        ptr = buffer_address(memoryview(block)) + place.start
-    elif place.kind != NO_MEMORY or layout.size:
+        view = memoryview(block)
+        address = buffer_address(view)
+        return describe_opened(handle, CPU, address, cls, call, owner=block, keep=view)
+    if place.kind != NO_MEMORY or handle.nbytes:
         raise ExchangeError(call, "the handle names no memory", "IX-SHARE-3")
+    return describe_opened(handle, handle.device, 0, cls, call, owner=None, keep=None)
+
+
+def describe_opened(
+    handle: SharedHandle,
+    device: Device,
+    first: int,
+    cls: type[T],
+    call: str,
+    *,
+    owner: object,
+    keep: object,
+) -> T:
+    """Return a tensor over opened memory, with the read-only flag of the array that was shared.
+
+    `first`: the first address of the file or the allocation, in which the handle names the start.
+    """
     found = host.describe_memory(
-        ptr,
+        first + handle._place.start,
         handle.dtype,
-        layout,
+        Layout(handle.shape, handle.strides),
         readonly=bool(handle.readonly),
-        owner=block,
-        keep=None if block is None else memoryview(block),
+        owner=owner,
+        keep=keep,
         cls=cls,
         call=call,
-        device=handle.device if block is None else CPU,
+        device=device,
     )
     if handle.readonly is None:
         found._flags = None
@@ -217,11 +237,8 @@ def _mapped(handle: SharedHandle, call: str) -> mmap.mmap:
 
 def _end_in_file(handle: SharedHandle, call: str) -> int:
     """Return where the memory of a handle ends in its file [bytes]."""
-    dtype, place = handle.dtype, handle._place
-    if dtype.is_packed:
-        low, high = 0, handle.nbytes
-    else:
-        low, high = byte_bounds(handle.shape, handle.strides, dtype.itemsize)
+    place = handle._place
+    low, high = handle._spec.byte_bounds()
     if place.start + low < 0:
         what = f"shape {handle.shape} with strides {handle.strides} at byte {place.start}"
         raise ExchangeError(call, what, "IX-SHARE-3")
@@ -237,37 +254,35 @@ def _open(place: Place, call: str, *, writable: bool) -> int:
     path = path_of(place.pid, place.descriptor)
     entry = ENTRY.pack(place.token, place.descriptor, 0, place.inode)
     listed = path_of(place.pid, place.registry)
-    opened = None
-    try:
-        opened = open_file(path, place.device, place.inode, writable=writable)
-        known = is_registered(
-            listed, place.registry_device, place.registry_inode, place.slot, entry
-        )
-    except PermissionError as error:
-        if opened is not None:
-            os.close(opened)
-        what = f"a file of process {place.pid} cannot be opened ({error.strerror})"
-        raise ExchangeError(call, what, "IX-SHARE-5") from error
-    except OSError as error:
-        if opened is not None:
-            os.close(opened)
-        raise _refuse_dead(place, call, error) from error
-    if opened is not None and known:
-        return opened
-    if opened is not None:
-        os.close(opened)
-    raise _refuse_dead(place, call, None) if known is not False else _refuse_gone(place, call)
+    with contextlib.ExitStack() as undo:
+        try:
+            opened = open_file(path, place.device, place.inode, writable=writable)
+            if opened is not None:
+                undo.callback(os.close, opened)
+            known = is_registered(
+                listed, place.registry_device, place.registry_inode, place.slot, entry
+            )
+        except PermissionError as error:
+            what = f"a file of process {place.pid} cannot be opened ({error.strerror})"
+            raise ExchangeError(call, what, "IX-SHARE-5") from error
+        except OSError as error:
+            raise _refuse_dead(place, call, error) from error
+        if opened is None or not known:
+            refuse = refuse_gone if known is False else _refuse_dead
+            raise refuse(place, call)
+        undo.pop_all()
+    return opened
 
 
-def _refuse_dead(place: Place, call: str, error: OSError | None) -> ExchangeError:
+def _refuse_dead(place: Place, call: str, error: OSError | None = None) -> ExchangeError:
     """Return the error for a process that ended, or whose id was used again."""
     if error is not None and os.path.exists(f"/proc/{place.pid}"):
-        return _refuse_gone(place, call)
+        return refuse_gone(place, call)
     why = "has exited" if error is not None else "is another one than the exporter, whose id it has"
     return ExchangeError(call, f"process {place.pid} {why}", "IX-SHARE-4")
 
 
-def _refuse_gone(place: Place, call: str) -> ExchangeError:
+def refuse_gone(place: Place, call: str) -> ExchangeError:
     """Return the error for memory that its exporter does not share any more."""
     what = f"process {place.pid} does not share this memory any more"
     return ExchangeError(call, what, "IX-SHARE-4")
