@@ -230,12 +230,12 @@ class Kernel:
 
     def _run(self, configuration: Configuration, arguments: tuple[Any, ...]) -> None:
         """Run the kernel with its arguments, and the defaults of those that are left out."""
+        if self._plans and self._run_as_before(configuration, arguments):
+            return
         left_out = self._source.code.co_argcount - len(arguments)
         defaults = self.py_func.__defaults__ or ()
         if 0 < left_out <= len(defaults):
             Launch(self, configuration)(*arguments, *defaults[-left_out:])
-            return
-        if self._plans and self._run_as_before(configuration, arguments):
             return
         call = f"{self.__name__}[...]()"
         wanted = self._wanted(len(arguments), call)
