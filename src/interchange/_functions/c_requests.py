@@ -191,11 +191,6 @@ class _Lent:
             order_users(self._array, self._stream, call)
 
 
-def hand_back(lent: HandBack, stream: int, call: str) -> None:
-    """Make the producer of lent memory wait for the work that is on a stream."""
-    lent(stream, call)
-
-
 def order(
     device_type: int, device_id: int, earlier: int, later: int, by_host: int, call: str
 ) -> None:

@@ -35,19 +35,13 @@ static int check_stream_kind(const InterchangeStream *stream, const char *call)
 static int check_memory(const InterchangeMemory *memory)
 {
     int is_static;
-    char what[128];
 
     if (UNLIKELY(memory == NULL))
         return refuse_null(FROM_MEMORY, "the memory");
     if (UNLIKELY(memory->struct_size != sizeof *memory ||
-                 memory->version != INTERCHANGE_MEMORY_VERSION)) {
-        PyOS_snprintf(what, sizeof what,
-                      "the struct has version %u and %zu bytes, and this library reads version %u "
-                      "of %zu bytes",
-                      (unsigned)memory->version, memory->struct_size, INTERCHANGE_MEMORY_VERSION,
-                      sizeof *memory);
-        return refuse_by_rule(FROM_MEMORY, what, "IX-CAPI-4");
-    }
+                 memory->version != INTERCHANGE_MEMORY_VERSION))
+        return refuse_version(FROM_MEMORY, "the struct", memory->version, memory->struct_size,
+                              INTERCHANGE_MEMORY_VERSION, sizeof *memory, "IX-CAPI-4");
     if (UNLIKELY(memory->flags & ~ALL_FLAGS))
         return refuse_by_rule(FROM_MEMORY, "the memory has flags that are not defined",
                               "IX-CAPI-4");

@@ -7,7 +7,6 @@
 
 #define CALLS "interchange.cuda_calls"
 #define ATTRIBUTES 5
-#define EVENT_NUMBER 3 /* of an Event of _streams/device_driver.py: its handle */
 
 static PyObject *n_pop;
 
@@ -32,12 +31,25 @@ static void *handle_of(PyObject *number)
     return PyLong_AsVoidPtr(number);
 }
 
-/* order(producer, consumer, event) -> whether it failed; both streams are known to be valid. */
+/* Make a stream wait for another by an event; 1: it failed.  Both are known to be valid.  Releases
+ * the GIL. */
+static int order_by_event(CudaCalls *calls, void *producer, void *consumer, void *event)
+{
+    int failed, status = 0;
+
+    Py_BEGIN_ALLOW_THREADS
+    failed = calls->is_capturing(consumer, &status) || status;
+    failed = failed || calls->is_capturing(producer, &status) || status;
+    failed = failed || calls->record(event, producer) || calls->wait(consumer, event, 0);
+    Py_END_ALLOW_THREADS
+    return failed;
+}
+
+/* order(producer, consumer, event) -> whether it failed. */
 static PyObject *order(PyObject *capsule, PyObject *const *args, Py_ssize_t count)
 {
     CudaCalls *calls = PyCapsule_GetPointer(capsule, CALLS);
     void *producer, *consumer, *event;
-    int failed, status = 0;
 
     if (calls == NULL || count != 3) {
         PyErr_SetString(PyExc_TypeError, "order(producer, consumer, event)");
@@ -48,12 +60,7 @@ static PyObject *order(PyObject *capsule, PyObject *const *args, Py_ssize_t coun
     event = handle_of(args[2]);
     if (PyErr_Occurred())
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    failed = calls->is_capturing(consumer, &status) || status;
-    failed = failed || calls->is_capturing(producer, &status) || status;
-    failed = failed || calls->record(event, producer) || calls->wait(consumer, event, 0);
-    Py_END_ALLOW_THREADS
-    return PyBool_FromLong(failed);
+    return PyBool_FromLong(order_by_event(calls, producer, consumer, event));
 }
 
 PyObject *item_at_handle(PyObject *dict, void *handle)
@@ -83,16 +90,11 @@ int order_known(CudaCalls *calls, PyObject *ready, PyObject *targets, void *prod
 {
     PyObject *known = item_at_handle(ready, producer), *target = item_at_handle(targets, consumer);
     PyObject *events = known == NULL ? NULL : PyTuple_GetItem(known, 0), *event = NULL;
-    int failed = 1, status = 0;
-    void *handle;
+    int failed = 1;
 
     if (events != NULL && target != NULL && (event = pop_event(events)) != NULL) {
-        handle = handle_of(PyTuple_GetItem(event, EVENT_NUMBER));
-        Py_BEGIN_ALLOW_THREADS
-        failed = calls->is_capturing(consumer, &status) || status;
-        failed = failed || calls->is_capturing(producer, &status) || status;
-        failed = failed || calls->record(handle, producer) || calls->wait(consumer, handle, 0);
-        Py_END_ALLOW_THREADS
+        failed = order_by_event(calls, producer, consumer,
+                                handle_of(PyTuple_GetItem(event, EVENT_NUMBER)));
         if (PyList_Append(events, event) < 0)
             PyErr_Clear();
     }

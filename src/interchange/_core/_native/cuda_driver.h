@@ -5,6 +5,7 @@
 #include "state.h"
 
 #define MEMORYTYPE_DEVICE 2 /* CU_MEMORYTYPE_DEVICE */
+#define EVENT_NUMBER 3      /* of an Event of _streams/device_driver.py: its handle */
 
 typedef struct {
     int (*is_capturing)(void *stream, int *status);

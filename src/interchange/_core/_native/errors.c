@@ -43,6 +43,17 @@ int refuse_caller(const char *call, const char *what)
     return refuse_by_rule(call, what, "IX-CAPI-1");
 }
 
+int refuse_version(const char *call, const char *name, uint32_t version, size_t size,
+                   uint32_t newest, size_t wanted, const char *rule)
+{
+    char what[128];
+
+    PyOS_snprintf(what, sizeof what,
+                  "%s has version %u and %zu bytes, and this library reads version %u of %zu bytes",
+                  name, (unsigned)version, size, (unsigned)newest, wanted);
+    return refuse_by_rule(call, what, rule);
+}
+
 int refuse_null(const char *call, const char *argument)
 {
     char what[64];

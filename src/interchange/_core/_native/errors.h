@@ -17,6 +17,9 @@ HIDDEN int raise_by_rule(const char *kind, const char *call, const char *what, c
 HIDDEN int refuse_by_rule(const char *call, const char *what, const char *rule);
 HIDDEN int refuse_caller(const char *call, const char *what);
 HIDDEN int refuse_null(const char *call, const char *argument);
+/* a struct of a C caller that has another version, or another size [bytes]; */
+HIDDEN int refuse_version(const char *call, const char *name, uint32_t version, size_t size,
+                          uint32_t newest, size_t wanted, const char *rule);
 /* why an object is not exported by the exchange table: "type", "work", "readonly", "padded". */
 HIDDEN int refuse_for_c(PyObject *object, const char *why);
 

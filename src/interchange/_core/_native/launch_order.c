@@ -9,7 +9,6 @@
 #include "cuda_driver.h"
 
 #define LEGACY_DEFAULT_STREAM 1
-#define EVENT_NUMBER 3 /* of an Event of _streams/device_driver.py: its handle */
 
 static PyObject *n_pop;
 

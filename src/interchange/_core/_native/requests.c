@@ -59,19 +59,13 @@ static const char *contradiction(const InterchangeRequest *request)
 static int check_request(const InterchangeRequest *request)
 {
     const char *why;
-    char what[128];
 
     if (UNLIKELY(request == NULL))
         return refuse_null(WITH, "the request");
     if (UNLIKELY(request->struct_size != sizeof *request ||
-                 request->version != INTERCHANGE_REQUEST_VERSION)) {
-        PyOS_snprintf(what, sizeof what,
-                      "the request has version %u and %zu bytes, and this library reads version %u "
-                      "of %zu bytes",
-                      (unsigned)request->version, request->struct_size,
-                      INTERCHANGE_REQUEST_VERSION, sizeof *request);
-        return refuse_by_rule(WITH, what, "IX-CAPI-3");
-    }
+                 request->version != INTERCHANGE_REQUEST_VERSION))
+        return refuse_version(WITH, "the request", request->version, request->struct_size,
+                              INTERCHANGE_REQUEST_VERSION, sizeof *request, "IX-CAPI-3");
     why = contradiction(request);
     return LIKELY(why == NULL) ? 0 : refuse_by_rule(WITH, why, "IX-CAPI-3");
 }
@@ -410,8 +404,8 @@ int interchange_view_done(InterchangeView *view, void *stream)
         return -1;
     lent = view_lent_pair(view);
     if (lent != NULL) {
-        done = call_for_c("hand_back", Py_BuildValue("(OKs)", PyTuple_GetItem(lent, 1),
-                                                      (unsigned long long)(uintptr_t)stream, DONE));
+        done = PyObject_CallFunction(PyTuple_GetItem(lent, 1), "Ks",
+                                     (unsigned long long)(uintptr_t)stream, DONE);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }

@@ -5,9 +5,9 @@
  * transpose, in tiles that stay in the cache.  The GIL is released for more than 64 KiB. */
 #include "strided.h"
 
-#include <string.h>
+#include "array.h"
 
-#define MOST_AXES 64
+#include <string.h>
 
 typedef struct {
     int64_t extent;   /* [elements] */
