@@ -7,6 +7,8 @@ enum memory { MEMORY_DEVICE = 1, MEMORY_PINNED, MEMORY_MANAGED, MEMORY_REGISTERE
 enum life { LIVE, FREEING, FREED }; /* FREEING: cuMemFreeAsync was called and has not run */
 
 #define PAGE ((size_t)4096)
+#define FRESH 0xCB                    /* what new device memory holds */
+#define FILL_LIMIT ((size_t)16 << 20) /* [bytes] of a block that are overwritten */
 
 struct context;
 struct pool;
@@ -51,6 +53,8 @@ int arena_file(uint64_t address, uint64_t *offset); /* that holds the memory of 
 /* Whole pages of another file in place of the arena's own; and the arena's own again. */
 bool arena_map(uint64_t start, size_t size, int file, uint64_t offset);
 void arena_unmap(uint64_t start, size_t size);
+/* New addresses of whole pages for a file; 0: there is no room. */
+uint64_t arena_take_file(int device, size_t size, int file, uint64_t offset);
 
 /* ---- all allocations (allocations.c) ---- */
 

@@ -11,10 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FRESH 0xCB  /* what new device memory holds */
 #define POISON 0xDD /* what freed memory holds */
-#define FILL_LIMIT \
-    ((size_t)16 << 20) /* [bytes] of a block that are overwritten */
 #define CHUNK ((size_t)64 << 10) /* [bytes] of the file of freed host memory */
 #define QUARANTINE_COUNT \
     4096 /* small blocks would fill the table before they fill the bytes */
@@ -90,15 +87,17 @@ struct allocation *allocation_make(enum memory memory, struct context *context, 
         return NULL;
     overwrite(start, size, FRESH);
     return allocation_place((struct allocation){.start = start, .size = size, .memory = memory,
-                                      .device = device, .context = context, .made_by = made_by});
+                                                .device = device, .context = context,
+                                                .made_by = made_by});
 }
 
 struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context,
                                     int device)
 {
-    return allocation_place((struct allocation){.start = start, .size = size, .memory = MEMORY_REGISTERED,
-                                      .device = device, .context = context,
-                                      .made_by = "cuMemHostRegister"});
+    return allocation_place((struct allocation){.start = start, .size = size,
+                                                .memory = MEMORY_REGISTERED, .device = device,
+                                                .context = context,
+                                                .made_by = "cuMemHostRegister"});
 }
 
 struct allocation *allocation_at(uint64_t address)

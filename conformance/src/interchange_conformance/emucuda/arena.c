@@ -190,3 +190,13 @@ void arena_unmap(uint64_t start, size_t size)
     if (!arena_map(start, size, file, offset))
         abort(); /* addresses that belong to nothing */
 }
+
+uint64_t arena_take_file(int device, size_t size, int file, uint64_t offset)
+{
+    uint64_t start = arena_take_aligned(device, size, PAGE);
+    if (!start || arena_map(start, size, file, offset))
+        return start;
+    arena_unmap(start, size);
+    arena_give(device, start, size);
+    return 0;
+}

@@ -40,15 +40,9 @@ static bool map(const struct token *token, int file, struct mapping *pages)
 {
     uint64_t first = token->offset & ~((uint64_t)PAGE - 1);
     uint64_t end = (token->offset + token->size + PAGE - 1) & ~((uint64_t)PAGE - 1);
-    uint64_t start = arena_take_aligned((int)token->device, end - first, PAGE);
-    if (!start)
-        return false;
+    uint64_t start = arena_take_file((int)token->device, end - first, file, first);
     *pages = (struct mapping){.start = start, .size = end - first, .file = -1, .offset = first};
-    if (arena_map(start, pages->size, file, first))
-        return true;
-    arena_unmap(start, pages->size);
-    arena_give((int)token->device, start, pages->size);
-    return false;
+    return start != 0;
 }
 
 CUresult import_open(const struct token *token, int file, struct context *context,

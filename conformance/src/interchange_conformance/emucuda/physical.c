@@ -5,9 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FRESH 0xCB                    /* what new device memory holds */
-#define FILL_LIMIT ((size_t)16 << 20) /* [bytes] that are overwritten */
-
 #define PHYSICAL(name, handle)                       \
     struct physical *name = physical_find((handle)); \
     REQUIRE(name, CUDA_ERROR_INVALID_VALUE)

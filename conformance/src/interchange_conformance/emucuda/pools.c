@@ -59,15 +59,11 @@ static void close_file(struct pool *pool)
 bool pool_map(struct pool *pool, size_t size, struct mapping *pages)
 {
     size_t bytes = (size + PAGE - 1) & ~(PAGE - 1);
-    uint64_t start = bytes < size ? 0 : arena_take_aligned(pool->device, bytes, PAGE);
+    uint64_t start =
+        bytes < size ? 0 : arena_take_file(pool->device, bytes, pool->file, pool->next);
     if (!start)
         return false;
     *pages = (struct mapping){start, bytes, pool->file, pool->next};
-    if (!arena_map(start, bytes, pool->file, pool->next)) {
-        arena_unmap(start, bytes);
-        arena_give(pool->device, start, bytes);
-        return false;
-    }
     pool->next += bytes;
     pool->allocations++;
     return true;

@@ -1,7 +1,7 @@
 /* Memory: allocating, copying, filling, attributes, and handles for other processes. */
 #include "runtime.h"
 
-#define ADDRESS(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
+#define INVALID_DIRECTION ((CUresult)21) /* cudaErrorInvalidMemcpyDirection */
 
 enum kind { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT };
 
@@ -55,7 +55,7 @@ static CUresult copy(void *target, const void *source, size_t size, int kind)
     case DEFAULT:
         return cuMemcpy(ADDRESS(target), ADDRESS(source), size);
     default:
-        return (CUresult)21; /* cudaErrorInvalidMemcpyDirection */
+        return INVALID_DIRECTION;
     }
 }
 
@@ -72,7 +72,7 @@ static CUresult copy_async(void *target, const void *source, size_t size, int ki
     case DEFAULT:
         return cuMemcpyAsync(ADDRESS(target), ADDRESS(source), size, stream);
     default:
-        return (CUresult)21;
+        return INVALID_DIRECTION;
     }
 }
 
@@ -97,7 +97,7 @@ static CUresult copy_rows(void *target, size_t target_pitch, const void *source,
                           const CUstream *stream)
 {
     if (kind < HOST_TO_HOST || kind > DEFAULT)
-        return (CUresult)21;
+        return INVALID_DIRECTION;
     CUDA_MEMCPY2D rows = {.srcMemoryType = type_of(kind, true), .srcHost = source,
                           .srcDevice = ADDRESS(source), .srcPitch = source_pitch,
                           .dstMemoryType = type_of(kind, false), .dstHost = target,

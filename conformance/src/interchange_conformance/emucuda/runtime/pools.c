@@ -1,8 +1,6 @@
 /* Memory in stream order, and its pools. */
 #include "runtime.h"
 
-#define ADDRESS(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
-
 static CUresult allocate(void **pointer, size_t size, CUmemoryPool pool, CUstream stream)
 {
     CUdeviceptr made = 0;

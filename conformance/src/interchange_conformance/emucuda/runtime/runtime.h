@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ADDRESS(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
+
 #define RUNTIME __attribute__((visibility("default"))) int
 
 /* Initialises, and makes the primary context of the thread's device current if there is none. */
