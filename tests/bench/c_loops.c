@@ -120,17 +120,20 @@ static PyObject *calls(PyObject *module, PyObject *args)
 }
 
 #if HAS_HEADER
+/* The C API, and the arguments of a loop over an object; NULL with an exception. */
+static const InterchangeAPI *read_loop(PyObject *args, PyObject **object, Py_ssize_t *count)
+{
+    return PyArg_ParseTuple(args, "On", object, count) ? interchange_import() : NULL;
+}
+
 /* getters(array, count): the seven of the RFC, through the table of functions. */
 static PyObject *getters(PyObject *module, PyObject *args)
 {
     PyObject *object;
     Py_ssize_t count;
-    const InterchangeAPI *api;
+    const InterchangeAPI *api = read_loop(args, &object, &count);
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "On", &object, &count))
-        return NULL;
-    api = interchange_import();
     if (api == NULL)
         return NULL;
     for (; count > 0; count--) {
@@ -153,13 +156,10 @@ static PyObject *views(PyObject *module, PyObject *args)
 {
     PyObject *object;
     Py_ssize_t count;
-    const InterchangeAPI *api;
+    const InterchangeAPI *api = read_loop(args, &object, &count);
     InterchangeView view = INTERCHANGE_VIEW_INIT;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "On", &object, &count))
-        return NULL;
-    api = interchange_import();
     if (api == NULL)
         return NULL;
     for (; count > 0; count--)
@@ -174,14 +174,11 @@ static PyObject *views_with(PyObject *module, PyObject *args)
     static const InterchangeDType accepted[] = {{2, 32, 1}, {2, 64, 1}};
     PyObject *object;
     Py_ssize_t count;
-    const InterchangeAPI *api;
+    const InterchangeAPI *api = read_loop(args, &object, &count);
     InterchangeView view = INTERCHANGE_VIEW_INIT;
     InterchangeRequest request = INTERCHANGE_REQUEST_INIT;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "On", &object, &count))
-        return NULL;
-    api = interchange_import();
     if (api == NULL)
         return NULL;
     request.name = "object";

@@ -13,23 +13,15 @@ import interchange as ix
 from interchange import cuda
 from interchange_conformance.emucuda.gates import Gate
 
+from . import launched
+
 pytestmark = [pytest.mark.interop, pytest.mark.emulated]
 
 SIZE = 32
 
 
-@cuda.jit
-def add(x, y, out):
-    i = cuda.grid(1)
-    if i < out.shape[0]:
-        out[i] = x[i] + y[i]
-
-
-@cuda.jit
-def add_one(x):
-    i = cuda.grid(1)
-    if i < x.shape[0]:
-        x[i] += 1
+add = cuda.jit(launched.add)
+add_one = cuda.jit(launched.add_one)
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,8 @@ import pytest
 import interchange as ix
 from interchange import cuda
 
+from . import launched
+
 pytestmark = [pytest.mark.interop, pytest.mark.emulated]
 
 SIZE = 64
@@ -21,27 +23,9 @@ THREADS, FIT = 1024, 8
 """Threads of a block, and how many such blocks half of the emulated GPU runs at once."""
 
 
-@cuda.jit
-def add_one(x):
-    i = cuda.grid(1)
-    if i < x.shape[0]:
-        x[i] += 1
-
-
-@cuda.jit
-def add(x, y, out):
-    i = cuda.grid(1)
-    if i < out.shape[0]:
-        out[i] = x[i] + y[i]
-
-
-@cuda.jit
-def turn(x):
-    """Rotate the elements by one, through a barrier of the grid."""
-    i = cuda.grid(1)
-    kept = x[(i + 1) % x.size]
-    cuda.cg.this_grid().sync()
-    x[i] = kept
+add_one = cuda.jit(launched.add_one)
+add = cuda.jit(launched.add)
+turn = cuda.jit(launched.turn)
 
 
 @pytest.fixture

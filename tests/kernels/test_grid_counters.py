@@ -16,6 +16,8 @@ import interchange as ix
 from interchange import cuda
 from interchange.cuda.device_launch import DeviceKernel
 
+from . import launched
+
 pytestmark = [
     pytest.mark.interop,
     pytest.mark.emulated,
@@ -26,13 +28,7 @@ pytestmark = [
 SIZE = 64
 
 
-@cuda.jit
-def turn(x):
-    """Rotate the elements by one, through a barrier of the grid."""
-    i = cuda.grid(1)
-    kept = x[(i + 1) % x.size]
-    cuda.cg.this_grid().sync()
-    x[i] = kept
+turn = cuda.jit(launched.turn)
 
 
 @pytest.fixture
