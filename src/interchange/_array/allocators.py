@@ -10,6 +10,7 @@ import contextlib
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._streams.device_driver import close_buffer
 from interchange._types.errors import ArgumentError, ExchangeError, show
 from interchange._types.library import all_names, inherited, library_named
 
@@ -80,16 +81,8 @@ def take_buffer(
     try:
         return _check_buffer(buffer, driver, nbytes, device, call), buffer
     except BaseException:
-        give_back(buffer)
+        close_buffer(buffer)
         raise
-
-
-def give_back(buffer: Any) -> None:
-    """Return memory to its allocator: close the buffer, if it can be closed.  Never raises."""
-    close = getattr(buffer, "close", None)
-    if callable(close):
-        with contextlib.suppress(Exception):
-            close()
 
 
 def _takes_keyword(allocate: Any) -> bool:

@@ -98,6 +98,14 @@ class Event(NamedTuple):
         return cls(ctypes.c_void_p(int(handle)), answer, place, int(handle))
 
 
+def close_buffer(buffer: Any) -> None:
+    """Return memory to its allocator: close the buffer, if it can be closed.  Never raises."""
+    close = getattr(buffer, "close", None)
+    if callable(close):
+        with contextlib.suppress(Exception):
+            close()
+
+
 class Driver:
     """The driver of one vendor.  Every method may raise `ExchangeError`.
 
@@ -507,9 +515,7 @@ class Driver:
             if follower is not None:
                 getattr(self.api, self._names.stream_synchronize)(follower)
             getattr(self.api, self._names.device_synchronize)()
-            close = getattr(buffer, "close", None)
-            if callable(close):
-                close()
+            close_buffer(buffer)
 
     @contextlib.contextmanager
     def deferring(self) -> Iterator[None]:
