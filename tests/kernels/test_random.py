@@ -44,6 +44,7 @@ def states_of(n, seed=SEED, start=START):
     return np.array(made.to_device("cpu"))
 
 
+@pytest.mark.usefixtures("cuda_driver")  # Numba looks for a driver once in a process
 def test_the_sequence_is_that_of_numba(target):
     """Uniform numbers are the same; normal ones use the functions of math of each target."""
     numba = pytest.importorskip("numba.cuda.random")
