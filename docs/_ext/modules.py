@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 PACKAGES: Final = {
     "interchange": ROOT / "src" / "interchange",
+    "interchange.cuda": ROOT / "src" / "interchange" / "cuda",
     "interchange_conformance": ROOT / "conformance" / "src" / "interchange_conformance",
 }
 """Name of a package -> its folder."""
 PAGES: Final = tuple(
-    ROOT / "docs" / f"{name}.md" for name in ("contributing", "words", "words-conformance")
+    ROOT / "docs" / f"{name}.md"
+    for name in ("contributing", "words", "words-cuda", "words-conformance")
 )
 """Pages that have such tables."""
 _TABLE: Final = re.compile(
-    r"(?P<start><!-- (?P<what>packages|modules) (?P<package>\w+) -->)\n.*?(?P<end><!-- end -->)",
+    r"(?P<start><!-- (?P<what>packages|modules) (?P<package>[\w.]+) -->)\n.*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
 
@@ -61,9 +63,15 @@ def filled(page: str) -> str:
 
 
 def words(package: str) -> str:
-    """Return a section for each folder of a package: its own line, and a row for each module."""
+    """Return a section for each folder of a package: its own line, and a row for each module.
+
+    Packages within it that have a page of their own are left out.
+    """
     sections = []
+    inner = [path for path in PACKAGES.values() if PACKAGES[package] in path.parents]
     for folder in folders(package):
+        if any(folder.is_relative_to(path) for path in inner):
+            continue
         name = f"{folder.relative_to(ROOT)}/"
         paths = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py")
         rows = [(code(path.stem), sentence(first_line(path))) for path in paths]
