@@ -66,6 +66,54 @@ class PositionalPool(Pool):
         return Pool.allocate(self, size, stream=stream)
 
 
+class AddressPool(Pool):
+    """An allocator in the form of RMM's memory resources: addresses, and ``deallocate``."""
+
+    def allocate(self, size, stream):
+        """Return an address."""
+        return Pool.allocate(self, size, stream=stream).handle
+
+    def deallocate(self, ptr, size, stream):
+        """Take it back, which must happen once."""
+        (found,) = (one for one in self.live if (one.handle, one.size) == (ptr, size))
+        self.streams.append(stream.handle)
+        found.close()
+
+
+class NamedAddressPool(AddressPool):
+    """The same in the form of cuda.core, with the stream by name."""
+
+    def allocate(self, size, *, stream):
+        """Return an address."""
+        return AddressPool.allocate(self, size, stream)
+
+    def deallocate(self, ptr, size, *, stream):
+        """Take it back."""
+        AddressPool.deallocate(self, ptr, size, stream)
+
+
+class StreamBuffer(Buffer):
+    """Memory that is returned on a stream: by default on the one that it was allocated on."""
+
+    def close(self, stream=None):
+        """Return it, in the order of a stream."""
+        stream = self.pool.streams[0] if stream is None else stream.handle
+        self.pool.machine("cuMemFreeAsync", self.handle, stream)
+        self.pool.live.remove(self)
+
+
+class StreamPool(Pool):
+    """An allocator whose memory is taken and returned in the order of streams."""
+
+    def allocate(self, size, *, stream):
+        """Return a buffer."""
+        self.streams.append(stream.handle)
+        ptr = int(self.machine("cuMemAllocAsync", size, stream.handle))
+        buffer = StreamBuffer(self, ptr, size)
+        self.live.append(buffer)
+        return buffer
+
+
 @pytest.fixture
 def use():
     """Return a function that sets an allocator until the test ends."""
@@ -151,6 +199,51 @@ def test_an_allocator_of_one_call_is_used_by_it_only(machine, use):
     assert [len(pool.live) for pool in pools] == [0, 0]
 
 
+@pytest.mark.parametrize("kind", [AddressPool, NamedAddressPool])
+def test_addresses_go_back_by_deallocate(machine, emulator, use, kind):
+    """With their size, on a stream that never captures, when the work on them is done."""
+    pool, stream = kind(machine), machine.stream()
+    use(pool)
+    x = ix.asarray(bytes([7]) * SIZE).to_device("cuda:0", stream=stream)
+    assert [(buffer.handle, buffer.size) for buffer in pool.live] == [(x.ptr, SIZE)]
+    emulator.delay(stream, 0.02)
+    emulator.fill(stream, x.ptr, SIZE, 1)
+
+    del x
+
+    assert pool.live == []
+    lasting = driver_of(ix.Device("cuda"), "test").lasting_stream(0, "test")
+    assert pool.streams == [stream, lasting]
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["global", "of the thread"])
+@pytest.mark.parametrize("kind", [Pool, AddressPool, StreamPool])
+def test_memory_goes_back_while_its_stream_captures(machine, emulator, use, kind, mode):
+    """The capture stays valid, and the host waits for the work on the memory."""
+    pool, stream, other = kind(machine), machine.stream(), machine.stream()
+    use(pool)
+    x = ix.asarray(bytes([7]) * SIZE).to_device("cuda:0", stream=stream)
+    ptr = x.ptr
+    x.__dlpack__(stream=other)
+    emulator.delay(other, 0.02)
+    emulator.fill(other, ptr, SIZE, 1)
+    machine("cuStreamBeginCapture", stream, machine.api.CUstreamCaptureMode(mode))
+
+    del x
+
+    assert pool.live == []
+    assert emulator.pending(other) == 0
+    machine("cuGraphDestroy", machine("cuStreamEndCapture", stream))
+
+
+def test_the_form_of_an_allocator_is_found_out_once(machine, use, monkeypatch):
+    """Not for each allocation."""
+    use(Pool(machine))
+    ix.empty(SIZE, "uint8", device="cuda:0")
+    monkeypatch.setattr("inspect.signature", None)
+    ix.empty(SIZE, "uint8", device="cuda:0")
+
+
 @pytest.mark.parametrize(
     "copy",
     [
@@ -184,7 +277,7 @@ def test_memory_resources_of_cuda_core_are_accepted(use):
     use(device.memory_resource)
     x = ix.asarray(bytes([7]) * SIZE).to_device("cuda:0")
 
-    assert type(x._keepalive._buffer).__name__ == "Buffer"
+    assert type(x._keepalive._buffer.buffer).__name__ == "Buffer"
     assert set(np.asarray(x.to_device("cpu"))) == {7}
 
 

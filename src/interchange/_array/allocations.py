@@ -14,12 +14,14 @@ from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import Device
 from interchange.abi.capsules import hide_from_collector
 
-from .allocators import chosen, take_buffer
+from .allocators import Source, chosen, take_buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange._streams.device_driver import Driver
+
+    from .allocators import Held
 
 
 class Allocation:
@@ -34,7 +36,7 @@ class Allocation:
 
     ptr: int  # the first address; 0 after it was freed
     ordinal: int  # the device that the memory is on, or that allocated the page-locked memory
-    _buffer: Any  # the owner of the memory, if an allocator made it
+    _buffer: Held | None  # what gives the memory back, if an allocator made it
     _driver: Driver
     _pinned: bool
     _process: int  # a forked child must not free its parent's memory
@@ -92,14 +94,15 @@ def allocate(
     `stream`: the stream on which the memory is used first; by default that of the standard.
     `allocator`: the allocator for this memory; by default that of the device.
     """
-    if allocator is None:
-        allocator = chosen.get((driver.device_type, ordinal)) if chosen else None
-    if allocator is None:
+    source = chosen.get((driver.device_type, ordinal)) if chosen else None
+    if allocator is not None:
+        source = Source.of(allocator)
+    if source is None:
         return _own(driver, driver.allocate, nbytes, ordinal, call)
     device = Device(driver.device_type, ordinal)
     handle = STREAM_RULES[driver.device_type].default if stream is None else stream
     allocation = _own(driver, lambda *_: 0, nbytes, ordinal, call)
-    ptr, allocation._buffer = take_buffer(allocator, driver, nbytes, device, handle, call)
+    ptr, allocation._buffer = take_buffer(source, driver, nbytes, device, handle, call)
     allocation.ptr = ptr
     return allocation
 

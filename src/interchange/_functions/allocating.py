@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.allocators import check_allocator, chosen
+from interchange._array.allocators import Source, check_allocator, chosen
 from interchange._array.arguments import check_extents
 from interchange._array.copies import COPIED_BY_DRIVERS, HOST_KINDS
 from interchange._array.copy_into import check_copy_stream
@@ -117,8 +117,9 @@ def set_allocator(device: AnyDevice, allocator: Any, /) -> Any:
     allocator : object, str or None
         An object with ``allocate(size, *, stream)``, or with the stream by position, which returns
         a buffer with its address as ``handle`` or ``ptr``, such as a ``MemoryResource`` of
-        cuda.core; ``"torch"`` or ``"cupy"``, the memory pool of that library; ``"rmm"``, the
-        current memory resource of RMM.  None: the driver.
+        cuda.core, or the address itself, if it has ``deallocate(ptr, size, *, stream)``, such as
+        a memory resource of RMM; ``"torch"`` or ``"cupy"``, the memory pool of that library;
+        ``"rmm"``, the current memory resource of RMM.  None: the driver.
 
     Returns
     -------
@@ -135,7 +136,8 @@ def set_allocator(device: AnyDevice, allocator: Any, /) -> Any:
     Notes
     -----
     A buffer is closed with its ``close()``, if it has one, and dropped when no Array refers to it
-    and the work on the device is done, for which the host waits.  Errors of the allocator are not
+    and the work on the device is done, for which the host waits.  ``deallocate``, and a ``close``
+    that takes ``stream``, get a stream that never captures.  Errors of ``allocate`` are not
     changed.
 
     Examples
@@ -151,7 +153,8 @@ def set_allocator(device: AnyDevice, allocator: Any, /) -> Any:
         raise UnsupportedDeviceError(_SET, f"device={place}", "DLP-DEV-6", "pass 'cuda:0'")
     key = place.type, place.id
     if allocator is None:
-        return chosen.pop(key, None)
-    checked, before = check_allocator(allocator, place, _SET), chosen.get(key)
-    chosen[key] = checked
-    return before
+        before = chosen.pop(key, None)
+    else:
+        found = Source.of(check_allocator(allocator, place, _SET))
+        before, chosen[key] = chosen.get(key), found
+    return None if before is None else before.allocator

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from interchange._types.errors import ExchangeError, OutOfDeviceMemoryError, StreamError
 from interchange.abi._records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from interchange.abi.dlpack import DLDeviceType
@@ -98,12 +98,11 @@ class Event(NamedTuple):
         return cls(ctypes.c_void_p(int(handle)), answer, place, int(handle))
 
 
-def close_buffer(buffer: Any) -> None:
-    """Return memory to its allocator: close the buffer, if it can be closed.  Never raises."""
-    close = getattr(buffer, "close", None)
-    if callable(close):
-        with contextlib.suppress(Exception):
-            close()
+class Held(Protocol):
+    """Memory of an allocator."""
+
+    def give_back(self, find_stream: Callable[[], int]) -> None:
+        """Return it to the allocator; `find_stream` returns a stream that never captures."""
 
 
 class Driver:
@@ -127,7 +126,7 @@ class Driver:
         self._count = 0  # the number of devices, once it was queried
         self._deferring = 0  # blocks of `deferring`
         self._deferred: list[tuple[int, int, bool]] = []  # arguments of `free`
-        self._deferred_buffers: list[tuple[Any, int]] = []  # arguments of `give_back`
+        self._deferred_buffers: list[tuple[Held, int]] = []  # arguments of `give_back`
 
     # ------------------------------------------------------------ differences between the APIs
 
@@ -496,26 +495,38 @@ class Driver:
             home = self._to_free(ptr)
             if home is None:
                 return
-            follower = self._followers.get(ordinal)
-            if follower is not None:
-                getattr(self.api, self._names.stream_synchronize)(follower)
+            self._wait_for_follower(ordinal)
             with home:
                 getattr(self.api, self._names.free_host if pinned else self._names.free)(ptr)
 
-    def give_back(self, buffer: Any, ordinal: int) -> None:
-        """Return memory to its allocator when the work on the device is done.  Never raises.
-
-        `buffer`: the owner of the memory: closed if it can be, and dropped.
-        """
+    def give_back(self, held: Held, ordinal: int) -> None:
+        """Return memory to its allocator when the work on the device is done.  Never raises."""
         if self._deferring:
-            self._deferred_buffers.append((buffer, ordinal))
+            self._deferred_buffers.append((held, ordinal))
             return
-        with contextlib.suppress(Exception), self.on_device(ordinal, "free()"), self.unnoticed():
-            follower = self._followers.get(ordinal)
-            if follower is not None:
-                getattr(self.api, self._names.stream_synchronize)(follower)
+        call = "free()"
+        with contextlib.suppress(Exception), self.on_device(ordinal, call), self.unnoticed():
+            self._wait_for_follower(ordinal)
+            self._wait_for_device()
+            held.give_back(lambda: self.lasting_stream(ordinal, call))
+
+    def _wait_for_follower(self, ordinal: int) -> None:
+        """Let the host wait for the private stream of a device, if there is one."""
+        follower = self._followers.get(ordinal)
+        if follower is not None:
+            getattr(self.api, self._names.stream_synchronize)(follower)
+
+    def _wait_for_device(self) -> None:
+        """Let the host wait for the current device, also while a stream captures.
+
+        The wait for a context would invalidate captures; freeing memory waits for all streams, too
+        (CUDA programming guide, Stream-Ordered Memory Allocator), and is allowed by `unnoticed`.
+        """
+        error, ptr = getattr(self.api, self._names.malloc)(1)
+        if error:
             getattr(self.api, self._names.device_synchronize)()
-            close_buffer(buffer)
+        else:
+            getattr(self.api, self._names.free)(ptr)
 
     @contextlib.contextmanager
     def deferring(self) -> Iterator[None]:
