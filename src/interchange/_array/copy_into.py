@@ -34,6 +34,7 @@ from interchange.abi.dlpack import DLDeviceType
 from .allocations import CopyInProgress, allocate, allocate_pinned, allocation_of
 from .host_copies import check_alike, check_named, copy_elements, copy_on_host, share_with_host
 from .memcpy_plan import plan_copies
+from .peer_copies import Side, is_relayed, relay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,7 +169,7 @@ class Copy(NamedTuple):
             self._upload(target, source)
             return False
         host_waits = not to_device or (not from_device and _is_driver_memory(driver, source, call))
-        _enqueue(driver, plan, target.ptr, source.ptr, stream, call)
+        self._enqueue_all(target, source)
         if host_waits:
             driver.synchronize(stream.handle, stream.ordinal, call)
             _note_filled(source)
@@ -176,6 +177,18 @@ class Copy(NamedTuple):
         if is_read:
             order_back(place, stream.handle, stream.ordinal, stream.earlier_uses, call)
         return is_read
+
+    def _enqueue_all(self, target: Tensor, source: Tensor) -> None:
+        """Enqueue the driver's copies, or pieces between devices without a direct path."""
+        driver, _, plan, stream, call = self
+        sides, on = [target._spec.device, source._spec.device], (stream.handle, stream.ordinal)
+        is_between = sides[0] is not sides[1] and sides[0].type is sides[1].type
+        size, ptrs = target._spec.nbytes, (target.ptr, source.ptr)
+        if is_between and is_relayed(driver, ptrs, size, on, call):
+            to, start = (Side(ptr, one.id) for ptr, one in zip(ptrs, sides, strict=True))
+            relay(driver, to, start, size, on, call)
+        else:
+            _enqueue(driver, plan or [], *ptrs, stream, call)
 
     def _upload(self, target: Tensor, source: Tensor) -> None:
         """Copy host elements in the order of a device array; one with gaps gets a copy of them."""

@@ -254,7 +254,7 @@ class CudaDriver(Driver):
         """Make a context current, and restore the previous one."""
         return self._in_context(home, call)
 
-    def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[int]:
+    def in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[int]:
         """Make the primary context of a device current, and restore the previous one."""
         return self._in_context(self._primary_of(ordinal, call), call)
 
@@ -322,6 +322,11 @@ class CudaDriver(Driver):
         """Whether kernels in the current context can access an address."""
         attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
         return not self.api.cuPointerGetAttribute(attribute, ptr)[0]
+
+    def reaches(self, stream: int, ordinal: int, call: str, *addresses: int) -> bool:
+        """Whether work on a stream accesses memory of other devices directly."""
+        with self.on_stream(stream, ordinal, call):
+            return all(map(self.is_reached, addresses))
 
     # ------------------------------------------------------------ allocations
 

@@ -169,9 +169,14 @@ class Driver:
         """Make a home current, and restore the previous one."""
         raise NotImplementedError
 
-    def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[object]:
+    def in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[object]:
         """Make the home current that a device keeps for the life of the process."""
         raise NotImplementedError
+
+    def reaches(self, stream: int, ordinal: int, call: str, *addresses: int) -> bool:
+        """Whether work on a stream accesses memory of other devices directly."""
+        del stream, ordinal, call, addresses
+        return True
 
     def _home_of_allocation(self, ptr: int, ordinal: int) -> int | None:
         """Return the home of an allocation of interchange, None if it is not known."""
@@ -562,7 +567,7 @@ class Driver:
         found = self._followers.get(ordinal)
         if found is not None:
             return found
-        with self._in_lasting_home(ordinal, call), self.unnoticed():
+        with self.in_lasting_home(ordinal, call), self.unnoticed():
             error, stream = getattr(self.api, self._names.stream_create)(_NON_BLOCKING)
         self.check(error, self._names.stream_create, call)
         kept = self._followers.setdefault(ordinal, int(stream))

@@ -122,7 +122,7 @@ class HipDriver(Driver):
         """Make a device current, and restore the previous one."""
         return self.on_device(home, call)
 
-    def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[None]:
+    def in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[None]:
         """Make a device current, and restore the previous one."""
         return self.on_device(ordinal, call)
 
