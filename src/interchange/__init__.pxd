@@ -107,6 +107,39 @@ cdef extern from "interchange/interchange.h" nogil:
     struct DLManagedTensorVersioned:
         pass
 
+    uint32_t INTERCHANGE_COLUMN_VERSION
+    int INTERCHANGE_COLUMN_LEVELS
+    uint32_t INTERCHANGE_COLUMN_UNALIGNED
+    int INTERCHANGE_COLUMN_NUMBERS
+    int INTERCHANGE_COLUMN_BITS
+    int INTERCHANGE_COLUMN_BYTES
+    int INTERCHANGE_COLUMN_TEXTS
+
+    ctypedef struct InterchangeColumnLevel:
+        int64_t length  # [elements]
+        int64_t null_count  # [elements]
+        const uint8_t *validity
+        int64_t bit_offset  # [bits]
+        const void *offsets
+        int64_t list_size  # [elements]
+        int32_t offset_size  # [bytes]
+
+    ctypedef struct InterchangeColumn:
+        size_t struct_size  # [bytes]; set it to sizeof(InterchangeColumn)
+        uint32_t version  # set it to INTERCHANGE_COLUMN_VERSION
+        uint32_t flags
+        const void *values
+        int32_t layout
+        int32_t itemsize  # [bytes]
+        int32_t device_type
+        int32_t device_id
+        InterchangeDType dtype
+        int32_t level_count
+        const char *format
+        void *sync_event
+        const void *self  # private; NULL in a struct that is not filled
+        InterchangeColumnLevel levels[8]  # INTERCHANGE_COLUMN_LEVELS
+
     # a `void *` of the header that is a `PyObject *` is an `object` here
     ctypedef struct InterchangeAPI:
         uint32_t abi_version
@@ -134,6 +167,8 @@ cdef extern from "interchange/interchange.h" nogil:
         int (*array_from_managed_tensor)(DLManagedTensorVersioned *, void **) except -1
         int (*view_format)(const InterchangeView *, char *, size_t) except -1
         int (*view_typestr)(const InterchangeView *, char *, size_t) except -1
+        int (*view_column)(object, InterchangeColumn *) except -1
+        int (*column_release)(InterchangeColumn *) except -1
 
 
 cdef extern from "interchange/interchange.h":
@@ -145,6 +180,13 @@ cdef inline void interchange_view_init(InterchangeView *view) noexcept:
     view.struct_size = sizeof(InterchangeView)
     view.version = INTERCHANGE_VIEW_VERSION
     view.self = NULL
+
+
+cdef inline void interchange_column_init(InterchangeColumn *column) noexcept:
+    """Set a column up: what INTERCHANGE_COLUMN_INIT does in C."""
+    column.struct_size = sizeof(InterchangeColumn)
+    column.version = INTERCHANGE_COLUMN_VERSION
+    column.self = NULL
 
 
 cdef inline void interchange_request_init(InterchangeRequest *request) noexcept:

@@ -138,6 +138,9 @@ def in_c() -> dict[str, Any]:
         torch.set_num_threads(1)
         tensor = names["tensor"] = torch.zeros(SHAPE)
         names["aoti_getters"], names["aoti_handle"] = aoti(torch, tensor)
+    if pyarrow := installed("pyarrow"):
+        names["column"] = pyarrow.array([1.0, None, 3.0])
+        names["export_column"] = pyarrow.Array.__arrow_c_device_array__  # which is preferred
     return names
 
 

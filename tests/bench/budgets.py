@@ -78,6 +78,8 @@ ROWS = (
         "loops.views_with(x, LOOPS)", NUMPY_IN_C, 0.2, "c", _IN_C),
     Row("interchange_view_with of a torch tensor / np.from_dlpack, both from C",
         "loops.views_with(tensor, LOOPS)", NUMPY_IN_C, 0.35, "c", _IN_C),
+    Row("interchange_view_column of a column / pyarrow's own export, both from C",
+        "loops.columns(column, LOOPS)", "loops.calls(export_column, column, LOOPS)", 2.0, "c", _IN_C),
     Row("capsule of memory of C / NumPy's own export, both from C", "loops.c_memory(True, LOOPS)",
         "loops.calls(np.ndarray.__dlpack__, x, LOOPS)", 0.9, "c", _IN_C),
     Row("interchange_view_with of an Array / np.from_dlpack, both from C",

@@ -168,6 +168,24 @@ static PyObject *views(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* columns(object, count): a column of an object is filled, and released. */
+static PyObject *columns(PyObject *module, PyObject *args)
+{
+    PyObject *object;
+    Py_ssize_t count;
+    const InterchangeAPI *api = read_loop(args, &object, &count);
+
+    (void)module;
+    if (api == NULL)
+        return NULL;
+    for (; count > 0; count--) {
+        InterchangeColumn column = INTERCHANGE_COLUMN_INIT;
+        if (api->view_column(object, &column) != 0 || api->column_release(&column) != 0)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 /* views_with(object, count): interchange_view_with() a request, and its release. */
 static PyObject *views_with(PyObject *module, PyObject *args)
 {
@@ -269,6 +287,7 @@ static PyMethodDef functions[] = {
     {"getters", getters, METH_VARARGS, NULL},
     {"views", views, METH_VARARGS, NULL},
     {"views_with", views_with, METH_VARARGS, NULL},
+    {"columns", columns, METH_VARARGS, NULL},
     {"c_memory", c_memory, METH_VARARGS, NULL},
 #endif
 #if HAS_VALGRIND

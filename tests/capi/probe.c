@@ -180,6 +180,65 @@ static PyObject *mistake(PyObject *module, PyObject *args)
     return PyUnicode_FromString("no such mistake");
 }
 
+/* mistaken_column(name, column): the words of the refusal, or what is wrong. */
+static PyObject *mistaken_column(PyObject *module, PyObject *args)
+{
+    InterchangeColumn column = INTERCHANGE_COLUMN_INIT, copy, before;
+    const char *name;
+    PyObject *x, *words;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "sO", &name, &x))
+        return NULL;
+    MISTAKE("column of NULL", api->view_column(NULL, &column));
+    MISTAKE("column into NULL", api->view_column(x, NULL));
+    MISTAKE("release of NULL", api->column_release(NULL));
+    MISTAKE("release of a column never filled", api->column_release(&column));
+    if (!strcmp(name, "release of garbage")) {
+        memset(&column, 0xA5, sizeof column);
+        return said(api->column_release(&column));
+    }
+    if (!strcmp(name, "release of garbage that was set up")) {
+        memset(&column, 0xA5, sizeof column);
+        column.struct_size = sizeof column;
+        column.version = INTERCHANGE_COLUMN_VERSION;
+        return said(api->column_release(&column));
+    }
+    if (!strcmp(name, "release after a refusal")) {
+        words = said(api->view_column(Py_None, &column));
+        Py_XDECREF(words);
+        return said(api->column_release(&column));
+    }
+    if (!strcmp(name, "size too small"))
+        column.struct_size -= 1;
+    else if (!strcmp(name, "size too large"))
+        column.struct_size += 8;
+    else if (!strcmp(name, "version too new"))
+        column.version += 1;
+    if (column.struct_size != sizeof column || column.version != INTERCHANGE_COLUMN_VERSION) {
+        before = column;
+        words = said(api->view_column(x, &column));
+        if (memcmp(&before, &column, sizeof column) != 0)
+            Py_SETREF(words, PyUnicode_FromString("the struct was written to"));
+        return words;
+    }
+    if (api->view_column(x, &column) != 0)
+        return NULL;
+    if (!strcmp(name, "column that is filled")) {
+        words = said(api->view_column(x, &column));
+        return api->column_release(&column) == 0 ? words : NULL;
+    }
+    if (!strcmp(name, "release of a copy")) {
+        copy = column;
+        words = said(api->column_release(&copy));
+        return api->column_release(&column) == 0 ? words : NULL;
+    }
+    if (api->column_release(&column) != 0)
+        return NULL;
+    MISTAKE("release twice", api->column_release(&column));
+    return PyUnicode_FromString("no such mistake");
+}
+
 /* Call `once` with the object, as often as the arguments (object, count) say, while it succeeds. */
 static PyObject *repeat(PyObject *args, int (*once)(PyObject *))
 {
@@ -211,6 +270,14 @@ static int view_with_once(PyObject *x)
     request.order = 'A';
     request.name = "x";
     return api->view_with(x, &request, &view) || api->view_release(&view);
+}
+
+/* A column that is filled and released. */
+static int column_once(PyObject *x)
+{
+    InterchangeColumn column = INTERCHANGE_COLUMN_INIT;
+
+    return api->view_column(x, &column) || api->column_release(&column);
 }
 
 /* A view that is refused, and a release that is refused. */
@@ -254,12 +321,15 @@ static int get_once(PyObject *x)
 
 REPEATED(views, view_once)
 REPEATED(views_with, view_with_once)
+REPEATED(columns, column_once)
 REPEATED(refusals, refuse_once)
 REPEATED(handles, get_once)
 
 static PyMethodDef functions[] = {
     {"getter", mistaken_getter, METH_VARARGS, NULL},     {"mistake", mistake, METH_VARARGS, NULL},
     {"views_with", views_with, METH_VARARGS, NULL},
+    {"columns", columns, METH_VARARGS, NULL},
+    {"mistaken_column", mistaken_column, METH_VARARGS, NULL},
     {"views", views, METH_VARARGS, NULL},       {"refusals", refusals, METH_VARARGS, NULL},
     {"handles", handles, METH_VARARGS, NULL},   {NULL, NULL, 0, NULL},
 };

@@ -86,6 +86,35 @@ def test_a_vector_becomes_an_array(wrapper):
         wrapper.numbers(5)
 
 
+def test_a_column_is_read(wrapper):
+    """Numbers, nulls, lists of one length and of several lengths, and bools."""
+    x = np.arange(6.0)
+    assert wrapper.sums(ix.to_arrow(x, mask=x != 2)) == [0.0, 1.0, None, 3.0, 4.0, 5.0]
+    assert wrapper.sums(ix.asarray(x.reshape(2, 3))) == [3.0, 12.0]
+    assert wrapper.sums(ix.to_arrow((x, np.array([0, 1, 1, 6])))) == [0.0, 0.0, 15.0]
+    assert wrapper.trues(ix.to_arrow(x > 1.0)) == 4
+    assert wrapper.sums(ix.to_arrow(x[:0])) == []
+
+
+def test_a_column_that_does_not_fit_is_refused(wrapper):
+    """Numbers and texts of another type, and no column at all."""
+    for function, x in ((wrapper.sums, np.zeros(2, "i8")), (wrapper.texts, np.zeros(2))):
+        with pytest.raises(TypeError, match="another type"):
+            function(ix.to_arrow(x))
+    with pytest.raises(ix.NoProtocolError, match="no column of Arrow"):
+        wrapper.sums(3)
+
+
+@pytest.mark.interop
+def test_texts_of_a_column_are_read(wrapper, need):
+    """The bytes of texts, of either size of offsets."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    assert wrapper.texts(pa.array(["no", "a", "bc"])[1:]) == "abc"
+    assert wrapper.texts(pa.array(["a", "bc"], pa.large_string())) == "abc"
+
+
 @pytest.fixture(params=["pybind11", "nanobind"])
 def bound(request, native_core, compile_with, load, need, tmp_path):  # noqa: ARG001
     """Return the module of a library of bindings."""

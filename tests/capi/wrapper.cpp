@@ -84,7 +84,58 @@ static PyObject *numbers(PyObject *, PyObject *count)
     });
 }
 
+// sums(x): the sums of the lists of doubles of a column, or its doubles; None for nulls.
+static PyObject *sums(PyObject *, PyObject *x)
+{
+    return guarded([&] {
+        ix::Column column(x);
+        const std::size_t last = column.levels() - 1;
+        const double *first = column.values<double>();
+        PyObject *found = PyList_New(0);
+        for (std::int64_t i = 0; found != nullptr && i < column.size(); i++) {
+            std::int64_t start = i, stop = i + 1;
+            double sum = 0.0;
+            if (last > 0) {
+                start = column.offset(i);
+                stop = column.offset(i + 1);
+            }
+            for (std::int64_t j = start; j < stop; j++)
+                sum += column.is_valid(j, last) ? first[j] : 0.0;
+            PyObject *one = column.is_valid(i) ? PyFloat_FromDouble(sum) : Py_NewRef(Py_None);
+            if (one == nullptr || PyList_Append(found, one) < 0)
+                Py_CLEAR(found);
+            Py_XDECREF(one);
+        }
+        return found;
+    });
+}
+
+// texts(x): the texts of a column, joined.
+static PyObject *texts(PyObject *, PyObject *x)
+{
+    return guarded([&] {
+        ix::Column column(x);
+        const std::int64_t start = column.offset(0), stop = column.offset(column.size());
+        return PyUnicode_FromStringAndSize(column.text() + start,
+                                           static_cast<Py_ssize_t>(stop - start));
+    });
+}
+
+// trues(x): how many bools of a column are true.
+static PyObject *trues(PyObject *, PyObject *x)
+{
+    return guarded([&] {
+        ix::Column column(x);
+        long count = 0;
+        for (std::int64_t i = 0; i < column.size(); i++)
+            count += column.is_valid(i) && column.bool_at(i);
+        return PyLong_FromLong(count);
+    });
+}
+
 static PyMethodDef functions[] = {
+    {"sums", sums, METH_O, nullptr},  {"texts", texts, METH_O, nullptr},
+    {"trues", trues, METH_O, nullptr},
     {"total", total, METH_O, nullptr},     {"scale", scale, METH_O, nullptr},
     {"first", first, METH_O, nullptr},     {"spanned", spanned, METH_O, nullptr},
     {"numbers", numbers, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr},

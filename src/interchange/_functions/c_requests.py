@@ -1,8 +1,8 @@
 """Demands of C callers that the native core does not meet by itself: copies, streams, and errors.
 
 Source: interchange/interchange.h, ``interchange_view_with`` and ``interchange_view_done``; CUDA
-Array Interface, version 3, Synchronization.  The native core imports this module, and calls its
-functions, the first time that it needs one.
+Array Interface, version 3, Synchronization; The Arrow PyCapsule interface.  The native core imports
+this module, and calls its functions, the first time that it needs one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from interchange._array import Array, transfers
 from interchange._array.contract import CheckedArgument, Contract
 from interchange._array.contract_errors import contract_error
 from interchange._protocols import dlpack
+from interchange._protocols.arrow.producers import take
 from interchange._protocols.dlpack import IS_COPIED
 from interchange._protocols.published_work import ATTRIBUTE, names_stream
 from interchange._streams.ordering import order_streams, ordinal_for
@@ -23,15 +24,20 @@ from interchange._streams.rules import NO_SYNC, STREAM_RULES, check_stream, stre
 from interchange._streams.write_back import order_users
 from interchange._types.devices import Device
 from interchange._types.dtypes import DType
-from interchange._types.errors import ContractError, InterchangeError
+from interchange._types.errors import ContractError, InterchangeError, UnsupportedDTypeError
 from interchange.abi.dlpack import DLDeviceType
 
+from . import arrow_asarray  # noqa: F401 - from then on the core asks known types by itself
+from .arrow_importing import raise_refusals
+from .arrow_out import to_arrow
 from .borrow import import_published, order_use
 from .cai import from_cai
 from .importing import asarray, keep_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from interchange._core import ArrowOwner
 
 _CALL: Final = "interchange_view_with()"
 _UNNAMED: Final = "object"  # the argument of a request without a name
@@ -247,6 +253,36 @@ def export(
         )
     except InterchangeError as error:
         raise error._but(call, error.hint) from error.__cause__
+
+
+# ---------------------------------------------------------------- columns
+
+
+def column(x: Any, call: str) -> tuple[bytes, ArrowOwner, ArrowOwner | None]:
+    """Return type and only chunk of a column, without elements None, and the name of its capsule.
+
+    Raises UnsupportedDTypeError: it has several chunks (IX-CAPI-5).
+    """
+    return raise_refusals(call, lambda: _column(x, call))
+
+
+def _column(x: Any, call: str) -> tuple[bytes, ArrowOwner, ArrowOwner | None]:
+    """Return what `column` does; on an error, release the data, or keep it."""
+    taken = take(to_arrow(x) if isinstance(x, Array) else x, call)
+    try:
+        taken.fill(1)
+        _refuse_chunks(len(taken.chunks), call)
+    except BaseException as error:
+        if not taken.keep_for(error):
+            taken.release()
+        raise
+    return taken.name, *taken.hand_over()
+
+
+def _refuse_chunks(count: int, call: str) -> None:
+    """Refuse several chunks, which no struct describes."""
+    if count > 1:
+        raise UnsupportedDTypeError(call, "the stream has several chunks", "IX-CAPI-5")
 
 
 # ---------------------------------------------------------------- errors

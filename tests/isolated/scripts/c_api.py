@@ -24,6 +24,8 @@ from ctypes import (
     py_object,
 )
 
+import numpy as np
+
 import interchange
 from interchange.abi import capsules
 
@@ -116,6 +118,48 @@ class Memory(Structure):
     )
 
 
+LEVELS = 8
+NUMBERS, BITS, BYTES, TEXTS = 1, 2, 3, 4  # layouts of columns
+UNALIGNED_COLUMN = 1
+
+
+class Level(Structure):
+    """``InterchangeColumnLevel``."""
+
+    _fields_ = (
+        ("length", c_int64),
+        ("null_count", c_int64),
+        ("validity", c_void_p),
+        ("bit_offset", c_int64),
+        ("offsets", c_void_p),
+        ("list_size", c_int64),
+        ("offset_size", c_int32),
+        ("reserved", c_int32),
+    )
+
+
+class Column(Structure):
+    """``InterchangeColumn``."""
+
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("version", c_uint32),
+        ("flags", c_uint32),
+        ("values", c_void_p),
+        ("layout", c_int32),
+        ("itemsize", c_int32),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("dtype", DType),
+        ("level_count", c_int32),
+        ("format", c_char_p),
+        ("sync_event", c_void_p),
+        ("owner", c_void_p),
+        ("self", c_void_p),
+        ("levels", Level * LEVELS),
+    )
+
+
 _INT = POINTER(c_int)
 _OBJECT = POINTER(c_void_p)  # a new reference
 _INT64S = POINTER(POINTER(c_int64))
@@ -144,6 +188,8 @@ FUNCTIONS = (
     ("array_from_managed_tensor", (c_void_p, _OBJECT)),
     ("view_format", (POINTER(View), c_char_p, c_size_t)),
     ("view_typestr", (POINTER(View), c_char_p, c_size_t)),
+    ("view_column", (py_object, POINTER(Column))),
+    ("column_release", (POINTER(Column),)),
 )
 """The order is that of the table."""
 
@@ -164,6 +210,8 @@ STRUCTS = {
     "InterchangeDType": DType,
     "InterchangeRequest": Request,
     "InterchangeMemory": Memory,
+    "InterchangeColumnLevel": Level,
+    "InterchangeColumn": Column,
     "InterchangeAPI": Table,
 }
 """The order is that of the list of the ABI."""
@@ -336,3 +384,56 @@ def array_from_tensor(address):
     out = c_void_p()
     assert function("array_from_managed_tensor")(address, byref(out)) == 0
     return own(out)
+
+
+def empty_column():
+    """Return what ``INTERCHANGE_COLUMN_INIT`` makes."""
+    return Column(ctypes.sizeof(Column), VERSION)
+
+
+@contextlib.contextmanager
+def column(x):
+    """Give a filled column, and release it."""
+    found = empty_column()
+    assert function("view_column")(x, byref(found)) == 0
+    try:
+        yield found
+    finally:
+        assert function("column_release")(byref(found)) == 0
+
+
+def elements(found, level=0, first=0, count=None):
+    """Return the elements of a level of a column on the host, as a list with None for nulls."""
+    at = found.levels[level]
+    return [
+        _element(found, level, i) if _bit(at.validity, at.bit_offset + i, default=True) else None
+        for i in range(first, first + (at.length if count is None else count))
+    ]
+
+
+def _bit(address, place, *, default=False):
+    """Return a bit of a buffer; the default if there is none."""
+    if not address:
+        return default
+    return bool(c_uint8.from_address(address + place // 8).value >> place % 8 & 1)
+
+
+def _element(found, level, i):
+    """Return one element: a list, bytes, a bool, or a number."""
+    at = found.levels[level]
+    start, stop = i * at.list_size, (i + 1) * at.list_size
+    if at.offset_size:
+        width = {4: c_int32, 8: c_int64}[at.offset_size]
+        start, stop = (width * (at.length + 1)).from_address(at.offsets)[i : i + 2]
+    if level + 1 < found.level_count:
+        return elements(found, level + 1, start, stop - start)
+    if found.layout == BITS:
+        return _bit(found.values, at.bit_offset + i)
+    if found.layout == NUMBERS:
+        kind = "iuf"[found.dtype.code]
+        number = np.dtype(f"{kind}{found.itemsize}")
+        place = found.values + i * found.itemsize
+        return np.frombuffer(ctypes.string_at(place, found.itemsize), number)[0].item()
+    if found.layout == BYTES:
+        start, stop = i * found.itemsize, (i + 1) * found.itemsize
+    return ctypes.string_at(found.values + start, stop - start) if stop > start else b""

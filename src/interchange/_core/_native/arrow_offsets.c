@@ -105,6 +105,16 @@ int64_t list_length(const char *offsets, Py_ssize_t count, int width, int64_t *l
     return found.bad < 0 ? found.step : -1;
 }
 
+Py_ssize_t invalid_list(const char *offsets, Py_ssize_t count, int width, int64_t *low,
+                        int64_t *high)
+{
+    Lists found = scan(offsets, count, width);
+
+    *low = found.low;
+    *high = found.high;
+    return found.bad;
+}
+
 static PyObject *result_of(Lists found)
 {
     return Py_BuildValue("LLLn", (long long)found.low, (long long)found.high,

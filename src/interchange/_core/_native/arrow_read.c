@@ -25,7 +25,9 @@
 #define LONGEST_PARAMETERS 1024 /* of a tensor, which Python remembers [bytes] */
 #define LONGEST_LIST INT32_MAX /* [elements] */
 #define MOST_OWN 32 /* attributes of an instance that are looked at */
-#define BY_STREAM 4 /* the place of __arrow_c_stream__ in ARROW_METHODS, and 1 */
+/* Places in ARROW_METHODS, and 1: */
+#define BY_ARRAY 2  /* of __arrow_c_array__; that of devices is before it */
+#define BY_STREAM 4 /* of __arrow_c_stream__ */
 
 /* Set by use_columns(). */
 static PyObject *resume;      /* f(x, is_shared, *what was taken) -> what the import returns */
@@ -94,8 +96,7 @@ static int read_metadata(const char *metadata, Text *name, Text *parameters)
     return 1;
 }
 
-/* The element type of a format of one letter; 0 bits for none. */
-static DLDataType element_of(const char *format)
+DLDataType number_of_format(const char *format)
 {
     static const char letters[] = "cCsSiIlLefg";
     static const uint8_t kinds[][2] = {
@@ -110,8 +111,7 @@ static DLDataType element_of(const char *format)
     return (DLDataType){kinds[found - letters][0], kinds[found - letters][1], 1};
 }
 
-/* The number of elements in "+w:" and a number; -1 for other formats. */
-static int64_t list_size(const char *format)
+int64_t size_of_lists(const char *format)
 {
     int64_t size = 0;
 
@@ -227,7 +227,7 @@ static Verdict read_type(const struct ArrowSchema *schema, ColumnType *out)
             return NOT_PLAIN;
         if (schema->metadata != NULL && !read_metadata(schema->metadata, &name, &parameters))
             return NOT_PLAIN;
-        out->element = element_of(schema->format);
+        out->element = number_of_format(schema->format);
         if (out->element.bits != 0) {
             if (name.text != NULL) {
                 if (!is_text(&name, "arrow.bool8") || schema->format[0] != 'c')
@@ -237,7 +237,7 @@ static Verdict read_type(const struct ArrowSchema *schema, ColumnType *out)
             }
             return schema->n_children == 0 ? PLAIN : NOT_PLAIN;
         }
-        size = list_size(schema->format);
+        size = size_of_lists(schema->format);
         if (schema->n_children != 1 || schema->children == NULL || schema->children[0] == NULL)
             return NOT_PLAIN;
         verdict = size < 0 ? read_variable_list(schema->format, &name, out)
@@ -580,28 +580,51 @@ static int has_own_protocol(PyObject *x, int is_shared)
     return found;
 }
 
-PyObject *read_column(PyObject *x, int is_shared)
+/* The place in ARROW_METHODS, and 1, of the method that columns of a known type are asked by; 0: ask
+ * Python. */
+static int method_number(PyObject *x, int is_shared)
+{
+    uint8_t column = look_up_type(Py_TYPE(x)).column;
+
+    if ((column & COLUMN_METHOD) == 0 || LOAD(core.logs_exchanges) || LOAD(resume) == NULL ||
+        ((column & COLUMN_HAS_DICT) && has_own_protocol(x, is_shared)))
+        return 0;
+    return column & COLUMN_METHOD;
+}
+
+/* Call a method of ARROW_METHODS, whose name is borrowed. */
+static PyObject *ask_column(PyObject *x, int number, PyObject **method)
+{
+    PyObject *args[2] = {NULL, x};
+
+    *method = PyTuple_GetItem(methods, number - 1);
+    return *method == NULL ? NULL
+                           : vectorcall_method(*method, args + 1, 1 | ARGUMENTS_OFFSET, NULL);
+}
+
+static void begin_taking(Taken *taken, int number)
 {
     static const ArrowKind chunks[] = {ARROW_DEVICE_ARRAY, ARROW_ARRAY, ARROW_DEVICE_ARRAY,
                                        ARROW_ARRAY};
-    uint8_t column = look_up_type(Py_TYPE(x)).column;
-    int number = column & COLUMN_METHOD;
-    PyObject *args[2] = {NULL, x}, *method, *given, *found;
+
+    memset(taken, 0, sizeof *taken);
+    taken->kind = chunks[number - 1];
+    taken->of_stream = number == BY_STREAM ? ARROW_ARRAY_STREAM : ARROW_KINDS;
+}
+
+PyObject *read_column(PyObject *x, int is_shared)
+{
+    int number = method_number(x, is_shared);
+    PyObject *method, *given, *found;
     Array *self = NULL;
     Taken taken;
 
-    if (number == 0 || LOAD(core.logs_exchanges) || LOAD(resume) == NULL ||
-        ((column & COLUMN_HAS_DICT) && has_own_protocol(x, is_shared)))
+    if (number == 0)
         return NULL;
-    method = PyTuple_GetItem(methods, number - 1);
-    given = method == NULL
-                ? NULL
-                : vectorcall_method(method, args + 1, 1 | ARGUMENTS_OFFSET, NULL);
+    given = ask_column(x, number, &method);
     if (given == NULL && !PyErr_ExceptionMatches(PyExc_Exception))
         return NULL;
-    memset(&taken, 0, sizeof taken);
-    taken.kind = chunks[number - 1];
-    taken.of_stream = number == BY_STREAM ? ARROW_ARRAY_STREAM : ARROW_KINDS;
+    begin_taking(&taken, number);
     if (given == NULL || !take_all(given, &taken)) {
         found = hand_over_result(x, is_shared, method, given);
         Py_XDECREF(given);
@@ -620,6 +643,31 @@ PyObject *read_column(PyObject *x, int is_shared)
     }
     release_taken(&taken);
     return (PyObject *)self;
+}
+
+int take_pair(PyObject *x, ArrowKind *kind, AnyArrow *schema, AnyArrow *array)
+{
+    int number = method_number(x, 0);
+    PyObject *method, *given;
+    Taken taken;
+    int found;
+
+    if (number == 0 || number > BY_ARRAY)
+        return 0;
+    given = ask_column(x, number, &method);
+    if (given == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_ValueError))
+            return -1;
+        PyErr_Clear(); /* Python may take its stream, or raises it again */
+        return 0;
+    }
+    begin_taking(&taken, number);
+    found = take_all(given, &taken);
+    Py_DECREF(given);
+    *kind = taken.kind;
+    *schema = taken.schema;
+    *array = taken.chunks[0];
+    return found;
 }
 
 int learn_column(PyObject *x, PyObject *found)

@@ -5,6 +5,7 @@
 #include "capi.h"
 
 #include "c_arrays.h"
+#include "c_columns.h"
 #include "elements.h"
 #include "errors.h"
 #include "formats.h"
@@ -207,6 +208,8 @@ static const InterchangeAPI functions = {
     .array_from_managed_tensor = interchange_array_from_managed_tensor,
     .view_format = interchange_view_format,
     .view_typestr = interchange_view_typestr,
+    .view_column = interchange_view_column,
+    .column_release = interchange_column_release,
 };
 
 int add_c_api(PyObject *module)

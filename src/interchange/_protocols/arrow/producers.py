@@ -219,6 +219,12 @@ class Taken:
             self._stream.release()
         self._stream, self.chunks = None, []
 
+    def hand_over(self) -> tuple[ArrowOwner, ArrowOwner | None]:
+        """Return the type and the first chunk, which the caller owns; release the stream."""
+        self._end_stream()
+        chunks, self.chunks = self.chunks, []
+        return self._schema, chunks[0] if chunks else None
+
     def release(self) -> None:
         """Release everything."""
         for chunk in (*self.chunks, *(chunk for _, chunk in self._replies)):

@@ -234,6 +234,14 @@ OURS: Final = (
         "SHOULD",
     ),
     Rule(
+        "IX-CAPI-5",
+        "a column for a caller in C is one chunk of numbers, bools, times, decimals, text or "
+        "binary, or of lists of these with at most 8 levels",
+        "pass each chunk and each field by itself, and decode dictionaries, run ends and views",
+        "interchange",
+        "SHOULD",
+    ),
+    Rule(
         "IX-XP-1",
         "functions and operators take Arrays of interchange and Python scalars",
         "import arrays of other libraries first, with `asarray`",

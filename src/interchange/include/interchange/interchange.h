@@ -348,6 +348,81 @@ interchange_managed_tensor_from(void *object, const InterchangeStream *stream,
 INTERCHANGE_EXPORTED int
 interchange_array_from_managed_tensor(struct DLManagedTensorVersioned *tensor, void **array);
 
+/* ---------------------------------------------------------------- columns of Arrow */
+
+#define INTERCHANGE_COLUMN_VERSION 1u
+#define INTERCHANGE_COLUMN_LEVELS 8 /* of lists, and one of their elements */
+
+/* Bits of InterchangeColumn.flags. */
+#define INTERCHANGE_COLUMN_UNALIGNED 1u /* offsets, or numbers, are at no multiple of their size */
+
+/* Values of InterchangeColumn.layout: what is at `values`. */
+#define INTERCHANGE_COLUMN_NUMBERS 1 /* elements of `dtype`, of `itemsize` bytes */
+#define INTERCHANGE_COLUMN_BITS 2    /* bools: bit `bit_offset + i` of the last level */
+#define INTERCHANGE_COLUMN_BYTES 3   /* `itemsize` bytes each: binary of fixed size, decimals */
+#define INTERCHANGE_COLUMN_TEXTS 4   /* text or binary: bytes between offsets of the last level */
+
+/* One level of a column: its lists, or its elements.  Bits are counted from the lowest of each byte.
+ * Element `i` is valid if `validity` is NULL, or has bit `bit_offset + i`. */
+typedef struct InterchangeColumnLevel {
+    int64_t length;          /* [elements] */
+    int64_t null_count;      /* [elements]; -1: not counted */
+    const uint8_t *validity; /* NULL: all are valid */
+    int64_t bit_offset;      /* [bits], of the first element in `validity` */
+    const void *offsets;     /* of lists or texts, of the first and `length` further ones; or NULL */
+    int64_t list_size;       /* [elements of the next level], of each list; -1: between `offsets` */
+    int32_t offset_size;     /* [bytes]: int32_t or int64_t; 0: no offsets */
+    int32_t reserved;        /* 0 */
+} InterchangeColumnLevel;
+
+/* A column.  It may be read without the GIL, by any thread, until it is released.
+ *
+ * Declare it as `InterchangeColumn column = INTERCHANGE_COLUMN_INIT;`.  A filled struct stays where
+ * it is: a copy is refused.  Nothing in it may be written to.  Level 0 is the column, and the last
+ * level has the elements of the innermost lists: the only level of a column without lists.
+ * List `i` of a level has the elements `i * list_size` to `(i + 1) * list_size` of the next
+ * level, or those between `offsets[i]` and `offsets[i + 1]`. */
+typedef struct InterchangeColumn {
+    size_t struct_size;     /* [bytes]; set by the caller: sizeof(InterchangeColumn) */
+    uint32_t version;       /* set by the caller: INTERCHANGE_COLUMN_VERSION */
+    uint32_t flags;         /* INTERCHANGE_COLUMN_UNALIGNED */
+    const void *values;     /* of the first element of the last level; see `layout` */
+    int32_t layout;         /* INTERCHANGE_COLUMN_... */
+    int32_t itemsize;       /* [bytes], of one element; of texts, 1; of bits, 0 */
+    int32_t device_type;    /* as DLPack counts; 1 is the host */
+    int32_t device_id;      /* 0 on the host */
+    InterchangeDType dtype; /* of numbers; bools have 1 bit; of bytes and texts, uint8 */
+    int32_t level_count;    /* 1 to INTERCHANGE_COLUMN_LEVELS */
+    const char *format;     /* of the elements, as Arrow writes it: "g", "tdD", "tsu:UTC", "u" */
+    void *sync_event;       /* address of an event of the device to wait for before use; or NULL */
+    void *owner;            /* private */
+    const void *self;       /* private */
+    InterchangeColumnLevel levels[INTERCHANGE_COLUMN_LEVELS];
+} InterchangeColumn;
+
+/* clang-format off */
+#define INTERCHANGE_COLUMN_INIT                                                   \
+    { sizeof(InterchangeColumn), INTERCHANGE_COLUMN_VERSION, 0, NULL, 0, 0, 0, 0, \
+      { 0, 0, 0 }, 0, NULL, NULL, NULL, NULL, { { 0, 0, NULL, 0, NULL, 0, 0, 0 } } }
+/* clang-format on */
+
+/* Fill `out` with a column of any library: an object that has a method of the Arrow PyCapsule
+ * interface, the capsule of a stream, a tuple of the capsules of a schema and of an array, or an
+ * Array, as interchange.to_arrow() exports it.  Nothing is copied, but the bools of an Array.
+ *
+ * Times are integers, whose unit `format` has; of an extension type, the stored values are given.
+ * Offsets on the host are checked: they are not negative and do not decrease, and no list ends after
+ * the elements of the next level.  Those of other devices are not read.
+ *
+ * Errors: an argument is NULL; `out` has another size or version, or is filled; the object is no
+ * column; it has several chunks; its type is another one: dictionaries, run ends, views of text or
+ * lists, maps, structs, unions, tables, nulls; its structs break a rule of Arrow. */
+INTERCHANGE_EXPORTED int interchange_view_column(void *object, InterchangeColumn *out);
+
+/* Release the memory.  The struct can then be filled again.  A struct that was never filled, or was
+ * released, or is a copy of one, is an error, and nothing happens. */
+INTERCHANGE_EXPORTED int interchange_column_release(InterchangeColumn *column);
+
 /* ---------------------------------------------------------------- the table of the functions
  *
  * For callers that do not link to the shared library: it hangs in the capsule INTERCHANGE_CAPSULE,
@@ -380,6 +455,8 @@ typedef struct InterchangeAPI {
     int (*array_from_managed_tensor)(struct DLManagedTensorVersioned *tensor, void **array);
     int (*view_format)(const InterchangeView *view, char *out, size_t room);
     int (*view_typestr)(const InterchangeView *view, char *out, size_t room);
+    int (*view_column)(void *object, InterchangeColumn *out);
+    int (*column_release)(InterchangeColumn *column);
 } InterchangeAPI;
 
 #if defined(Py_PYTHON_H) && !defined(INTERCHANGE_NO_IMPORT)

@@ -1,5 +1,6 @@
-// interchange for C++17: views that release themselves, demands, arrays of C++, and errors that are
-// thrown.  With C++20 views are spans, and with C++23 they are mdspans, where the library has them.
+// interchange for C++17: views and columns that release themselves, demands, arrays of C++, and
+// errors that are thrown.  With C++20 views are spans, and with C++23 they are mdspans, where the
+// library has them.
 //
 // Source: interchange/interchange.h.  Nothing to compile and nothing to link: include <Python.h>,
 // then this.  Everything here is called with the GIL held, destructors, too.
@@ -15,6 +16,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <type_traits>
@@ -300,6 +302,98 @@ private:
     }
 
     InterchangeView view_ = INTERCHANGE_VIEW_INIT;
+};
+
+// A column of Arrow of any library, until the end of the scope.
+class Column {
+public:
+    explicit Column(PyObject *object)
+    {
+        if (api().view_column(object, &column_) != 0)
+            throw Error();
+    }
+    ~Column()
+    {
+        // as that of View
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        if (api().column_release(&column_) != 0)
+            PyErr_WriteUnraisable(nullptr);
+        PyErr_Restore(type, value, traceback);
+    }
+    Column(const Column &) = delete;
+    Column &operator=(const Column &) = delete;
+
+    const InterchangeColumn &fields() const noexcept { return column_; }
+    std::size_t levels() const noexcept { return static_cast<std::size_t>(column_.level_count); }
+    const InterchangeColumnLevel &level(std::size_t i) const noexcept { return column_.levels[i]; }
+    std::int64_t size(std::size_t i = 0) const noexcept { return level(i).length; } // [elements]
+    bool is_on_host() const noexcept { return column_.device_type == 1; }
+
+    // Whether an element of a level is no null; on the host.
+    bool is_valid(std::int64_t element, std::size_t i = 0) const noexcept
+    {
+        const InterchangeColumnLevel &at = level(i);
+        return at.validity == nullptr || bit(at.validity, at.bit_offset + element);
+    }
+    // Where a list begins in the next level, or a text in the bytes; it ends where the next one
+    // begins.  On the host.
+    std::int64_t offset(std::int64_t element, std::size_t i = 0) const noexcept
+    {
+        const InterchangeColumnLevel &at = level(i);
+        if (at.offset_size == 0)
+            return element * at.list_size;
+        return at.offset_size == 4 ? read<std::int32_t>(at.offsets, element)
+                                   : read<std::int64_t>(at.offsets, element);
+    }
+    // A bool of the last level; on the host, of a column whose layout is bits.
+    bool bool_at(std::int64_t element) const noexcept
+    {
+        return bit(static_cast<const std::uint8_t *>(column_.values),
+                   level(levels() - 1).bit_offset + element);
+    }
+    // The first number of the last level, of host memory with aligned numbers of T.
+    template <typename T> const T *values() const
+    {
+        const InterchangeDType wanted = dtype_of<T>();
+        if (!is_on_host() || column_.sync_event != nullptr)
+            refuse(PyExc_TypeError, "the column is on a device, and host memory is needed");
+        if (column_.layout != INTERCHANGE_COLUMN_NUMBERS || column_.dtype.code != wanted.code ||
+            column_.dtype.bits != wanted.bits)
+            refuse(PyExc_TypeError, "the column has elements of another type");
+        if ((column_.flags & INTERCHANGE_COLUMN_UNALIGNED) != 0)
+            refuse(PyExc_ValueError, "the column is not aligned; pass a copy");
+        return static_cast<const T *>(column_.values);
+    }
+    // The bytes of all texts, of host memory.
+    const char *text() const
+    {
+        if (!is_on_host() || column_.sync_event != nullptr)
+            refuse(PyExc_TypeError, "the column is on a device, and host memory is needed");
+        if (column_.layout != INTERCHANGE_COLUMN_TEXTS)
+            refuse(PyExc_TypeError, "the column has elements of another type");
+        return static_cast<const char *>(column_.values);
+    }
+
+private:
+    static bool bit(const std::uint8_t *bits, std::int64_t place) noexcept
+    {
+        return (bits[place / 8] >> (place % 8) & 1) != 0;
+    }
+    template <typename T> static std::int64_t read(const void *offsets, std::int64_t i) noexcept
+    {
+        T found; // which may be unaligned
+        std::memcpy(&found, static_cast<const char *>(offsets) + i * std::int64_t{sizeof(T)},
+                    sizeof found);
+        return found;
+    }
+    [[noreturn]] static void refuse(PyObject *kind, const char *words)
+    {
+        PyErr_SetString(kind, words);
+        throw Error();
+    }
+
+    InterchangeColumn column_ = INTERCHANGE_COLUMN_INIT;
 };
 
 // An interchange.Array over memory of C++, and a reference to it.
