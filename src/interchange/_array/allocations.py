@@ -36,7 +36,8 @@ class Allocation:
 
     ptr: int  # the first address; 0 after it was freed
     ordinal: int  # the device that the memory is on, or that allocated the page-locked memory
-    _buffer: Held | None  # what gives the memory back, if an allocator made it
+    # what gives the memory back, if an allocator or a pool made it
+    _buffer: Held | _PoolMemory | None
     _driver: Driver
     _pinned: bool
     _process: int  # a forked child must not free its parent's memory
@@ -55,6 +56,44 @@ class Allocation:
                     self._driver.give_back(buffer, self.ordinal)
 
     release = __del__
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether `release_in_order` does not wait."""
+        return type(self._buffer) is _PoolMemory
+
+    def release_in_order(self, stream: int, ordinal: int, call: str) -> None:
+        """Free the memory after the work on a stream, which is the last that uses it.
+
+        The host waits for the stream if the memory is of no pool.
+        """
+        buffer = self._buffer
+        if type(buffer) is not _PoolMemory:
+            self._driver.synchronize(stream, ordinal, call)
+            self.release()
+            return
+        buffer.free(stream, ordinal)
+        self.ptr, self._buffer = 0, None
+
+
+class _PoolMemory:
+    """Memory of the driver's pool of a device."""
+
+    __slots__ = ("_driver", "_ordinal", "ptr")
+
+    def __init__(self, driver: Driver, ordinal: int) -> None:
+        self.ptr = 0
+        self._driver = driver
+        self._ordinal = ordinal
+
+    def free(self, stream: int, ordinal: int) -> None:
+        """Free the memory after the work on a stream."""
+        self._driver.free_in_order(self.ptr, ordinal, stream)
+
+    def give_back(self, find_stream: Callable[[], int]) -> None:
+        """Free the memory when the host has waited for the work on it."""
+        del find_stream
+        self._driver.free_unused(self.ptr)
 
 
 def _own(
@@ -105,6 +144,22 @@ def allocate(
     ptr, allocation._buffer = take_buffer(source, driver, nbytes, device, handle, call)
     allocation.ptr = ptr
     return allocation
+
+
+def allocate_temporary(
+    driver: Driver, nbytes: int, ordinal: int, call: str, stream: int
+) -> Allocation:
+    """Return new memory for a copy on a stream, of the driver's pool if the device has one.
+
+    `nbytes`, `ordinal`, `stream`: as for `allocate`.  It is given back by `release_in_order`.
+    """
+    if (driver.device_type, ordinal) not in chosen:
+        allocation = _own(driver, lambda *_: 0, nbytes, ordinal, call)
+        memory = allocation._buffer = _PoolMemory(driver, ordinal)
+        memory.ptr = allocation.ptr = driver.allocate_in_order(nbytes, ordinal, stream, call)
+        if allocation.ptr:
+            return allocation
+    return allocate(driver, nbytes, ordinal, call, stream)
 
 
 def allocate_pinned(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:

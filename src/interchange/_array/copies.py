@@ -53,6 +53,16 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any =
     return copy_on_host(array, cls, order, call)
 
 
+def copy_temporarily(array: T, call: str, stream: Any) -> T:
+    """Return a copy, as `copy_array`, that is made only to be copied by `copy_into`, once."""
+    if array._spec.device.type in COPIED_BY_DRIVERS:
+        from . import device_copies
+
+        cls = type(array)
+        return device_copies.copy_on_device(array, cls, "C", call, stream, is_temporary=True)
+    return copy_array(array, type(array), "C", call, stream)
+
+
 def copy_alike(array: T, call: str, stream: Any) -> T:
     """Return a copy, in C order, on the same device, page-locked or managed if the array is."""
     if array._spec.device.type in HOST_KINDS:

@@ -31,7 +31,7 @@ from interchange._types.spec import Spec
 from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
-from .allocations import CopyInProgress, allocate, allocate_pinned, allocation_of
+from .allocations import CopyInProgress, allocate_pinned, allocate_temporary, allocation_of
 from .host_copies import check_alike, check_named, copy_elements, copy_on_host, share_with_host
 from .memcpy_plan import plan_copies
 from .peer_copies import Side, is_relayed, relay
@@ -174,7 +174,7 @@ class Copy(NamedTuple):
             driver.synchronize(stream.handle, stream.ordinal, call)
             _note_filled(source)
         is_read = from_device and to_device
-        if is_read:
+        if is_read and not _is_temporary(source):
             order_back(place, stream.handle, stream.ordinal, stream.earlier_uses, call)
         return is_read
 
@@ -202,22 +202,27 @@ class Copy(NamedTuple):
             return
         steps = dense._spec.strides, layout.strides
         plan = plan_copies(spec.shape, *steps, spec.dtype.itemsize, is_limited=False)
-        staged = allocate(driver, spec.nbytes, stream.ordinal, call, stream.handle)
+        on = stream.handle, stream.ordinal
+        staged = allocate_temporary(driver, spec.nbytes, stream.ordinal, call, stream.handle)
         with giving_back(staged), draining(driver, stream, call):
             _enqueue(driver, plan_whole(spec), staged.ptr, dense.ptr, stream, call)
             _enqueue(driver, plan or [], target.ptr, staged.ptr, stream, call)
-            driver.synchronize(stream.handle, stream.ordinal, call)
-        staged.release()
+            staged.release_in_order(*on, call)
 
     def keep_source(self) -> None:
         """Keep the source alive until the stream has read it."""
         driver, source, _, stream, call = self
         ours = allocation_of(source._keepalive)
+        on = stream.handle, stream.ordinal
+        if ours is not None and ours.is_ordered:  # a temporary of this copy
+            ours.release_in_order(*on, call)
+            if ours is source._keepalive:
+                return
+            ours = None
         if ours is not None:  # freed only after the work on its device
-            driver.follow(stream.handle, stream.ordinal, ours.ordinal, call, ours.ptr)
+            driver.follow(*on, ours.ordinal, call, ours.ptr)
         else:
-            held = _SourceInUse(source._keepalive)
-            notify_when_done(driver, stream.handle, stream.ordinal, call, held)
+            notify_when_done(driver, *on, call, _SourceInUse(source._keepalive))
 
 
 def prepare(
@@ -282,6 +287,12 @@ def plan_whole(spec: Spec) -> list[PitchedCopy]:
 def is_copied_here(array: Tensor) -> bool:
     """Whether the memory of an array is device memory, which its driver copies."""
     return array._spec.device.type in LOCKED_OF
+
+
+def _is_temporary(array: Tensor) -> bool:
+    """Whether an array was made for a copy, so that its memory is not used after it."""
+    ours = allocation_of(array._keepalive)
+    return ours is not None and ours.is_ordered
 
 
 def _enqueue(

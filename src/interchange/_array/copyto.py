@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._protocols import host
 from interchange._types.errors import ArgumentError, ReadOnlyError, ViewError, show
 
-from .copies import COPIED_BY_DRIVERS, copy_array
+from .copies import COPIED_BY_DRIVERS, copy_array, copy_temporarily
 from .copy_into import copy_into
 from .host_copies import check_named, copy_elements, may_overlap
 from .operands import array_of
@@ -62,7 +62,7 @@ def copy_to(target: ArrayBase, source: ArrayBase, casting: str, stream: Any, cal
         copy_elements(target, source, call)
     else:
         if may_overlap(target, source):  # with strides that drivers cannot copy in order
-            source = copy_array(source, type(source), "C", call, stream)
+            source = copy_temporarily(source, call, stream)
         copy_into(target, source, stream, call)
 
 

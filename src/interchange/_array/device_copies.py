@@ -20,6 +20,7 @@ from .allocations import (
     allocate,
     allocate_managed,
     allocate_pinned,
+    allocate_temporary,
     allocation_of,
 )
 from .copy_into import LOCKED_OF, draining, giving_back, is_copied_here, prepare
@@ -52,10 +53,21 @@ def find_move(there: Device, target: Device) -> Callable[[Any, Device, str, Any]
     return move_by_driver if LOCKED_OF.get(there.type) is target.type else None
 
 
-def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: Any) -> T:
-    """Return a copy of device memory on the same device, on a stream, as `copy_array` says."""
+def copy_on_device(
+    array: Tensor,
+    cls: type[T],
+    order: str,
+    call: str,
+    stream: Any,
+    *,
+    is_temporary: bool = False,
+) -> T:
+    """Return a copy of device memory on the same device, on a stream, as `copy_array` says.
+
+    `is_temporary`: whether it is made only to be copied, by interchange, once.
+    """
     spec = Spec(array._spec.dtype, array._spec.device, _ordered(array._spec.shape, order))
-    return _filled(array, spec, call, stream, cls)
+    return _filled(array, spec, call, stream, cls, is_temporary=is_temporary)
 
 
 def move_between(array: T, device: Device, call: str, stream: Any) -> T:
@@ -69,8 +81,8 @@ def move_between(array: T, device: Device, call: str, stream: Any) -> T:
         return move_by_driver(array, device, call, stream)
     spec = Spec(array._spec.dtype, device, _keep_order(layout))
     prepare(array, spec, stream, call)  # check the arguments before anything is enqueued
-    dense = copy_on_device(array, type(array), "C", call, None)
-    return _filled(dense, spec, call, stream, type(array), is_temporary=True)
+    dense = copy_on_device(array, type(array), "C", call, None, is_temporary=True)
+    return _filled(dense, spec, call, stream, type(array), is_of_temporary=True)
 
 
 def move_by_driver(array: T, device: Device, call: str, stream: Any) -> T:
@@ -129,13 +141,18 @@ def _filled(
     cls: type[T],
     *,
     is_temporary: bool = False,
+    is_of_temporary: bool = False,
 ) -> T:
     """Return an array on new memory that the elements of another are copied into.
 
+    `is_temporary`: whether the array is a temporary of a copy.
+    `is_of_temporary`: whether the other is one, made for this copy.
+
     Device memory keeps a source of another library alive until the copy is complete.  Memory that
     interchange allocated is freed only after the work on its device, and need not be kept: if the
-    copy is work of another device or context, that device is made to wait for it.  A contiguous
-    temporary made for this copy stays with it, since freeing it would make the host wait.
+    copy is work of another device or context, that device is made to wait for it.  A temporary
+    that was made for this copy is freed in the order of its stream; without a pool it stays with
+    the copy, since freeing it would make the host wait.
     """
     copy = prepare(array, spec, stream, call)
     if copy is None:
@@ -144,19 +161,22 @@ def _filled(
     on_stream = chosen.handle, chosen.ordinal
     is_on_device = spec.device.type in LOCKED_OF
     if is_on_device:
-        allocation = allocate(driver, spec.nbytes, chosen.ordinal, call, chosen.handle)
+        make = allocate_temporary if is_temporary else allocate
+        allocation = make(driver, spec.nbytes, chosen.ordinal, call, chosen.handle)
     else:
         allocation = allocate_pinned(driver, spec.nbytes, chosen.ordinal, call)
     held = source._keepalive if is_on_device and is_copied_here(source) else None
     ours = allocation_of(held)
     is_foreign = held is not None and ours is None
-    keep = CopyInProgress(allocation, held) if is_foreign or is_temporary else allocation
+    keep = CopyInProgress(allocation, held) if is_foreign or is_of_temporary else allocation
     with giving_back(allocation), draining(driver, chosen, call):
         target = _core.describe(allocation.ptr, spec, 0, keep, keep, cls)
         is_read = copy.run(target)
         if not is_on_device:
             return target
-        if is_read and ours is not None:
+        if is_read and ours is not None and ours.is_ordered:
+            ours.release_in_order(*on_stream, call)
+        elif is_read and ours is not None:
             driver.follow(*on_stream, ours.ordinal, call, ours.ptr)
         driver.follow(*on_stream, allocation.ordinal, call, allocation.ptr)
         work = target._pending_work = _work_on(copy)

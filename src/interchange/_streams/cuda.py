@@ -103,6 +103,7 @@ class CudaDriver(Driver):
         self._targets: dict[int, ctypes.c_void_p] = {}  # consumers
         self._queries: list[_PointerQuery] = []  # unused ones
         self._made: dict[int, _Made] = {}  # allocations, by address
+        self._pools: dict[int, bool] = {}  # ordinal -> whether the device has pools
         self._primaries: dict[int, int] = {}  # ordinal -> its primary context, retained
         self._capturing, self._record_quickly, self._wait = find_quick_calls(api)
         self._ask = find_ask(api, _ASKED)
@@ -333,6 +334,34 @@ class CudaDriver(Driver):
     def allocate_managed(self, nbytes: int, ordinal: int, call: str) -> int:
         """Return the address of new managed memory."""
         return self._allocate("cuMemAllocManaged", nbytes, (_GLOBAL,), ordinal, call)
+
+    def allocate_in_order(self, nbytes: int, ordinal: int, stream: int, call: str) -> int:
+        """Return the address of new memory of a device's pool, for later work on a stream."""
+        if not self._has_pool(ordinal, call):
+            return 0
+        with self.on_stream(stream, ordinal, call), self.unnoticed():
+            error, pool = self.api.cuDeviceGetMemPool(ordinal)
+            self.check(error, "cuDeviceGetMemPool", call)
+            error, ptr = self.api.cuMemAllocFromPoolAsync(nbytes, pool, stream)
+        self._check_allocation(error, f"cuMemAllocFromPoolAsync({nbytes})", call)
+        return int(ptr)
+
+    def free_in_order(self, ptr: int, ordinal: int, stream: int) -> None:
+        """Free memory of `allocate_in_order` after the work that is now on a stream."""
+        call = "free()"
+        with self.on_stream(stream, ordinal, call), self.unnoticed():
+            (error,) = self.api.cuMemFreeAsync(ptr, stream)
+        self.check(error, "cuMemFreeAsync", call)
+
+    def _has_pool(self, ordinal: int, call: str) -> bool:
+        """Whether a device has memory pools, which does not change."""
+        found = self._pools.get(ordinal)
+        if found is None:
+            attribute = self.api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+            error, answer = self.api.cuDeviceGetAttribute(attribute, ordinal)
+            self.check(error, "cuDeviceGetAttribute", call)
+            found = self._pools[ordinal] = bool(answer)
+        return found
 
     def _note_allocation(self, ptr: int) -> None:
         """Record the context of an allocation, and its buffer id."""

@@ -484,12 +484,32 @@ class Driver:
         """
         with self.on_device(ordinal, call), self.unnoticed():
             error, ptr = getattr(self.api, function)(nbytes, *flags)
-            if int(error) == _OUT_OF_MEMORY:
-                what = f"{function}({nbytes}) failed with {error.name}"
-                raise OutOfDeviceMemoryError(call, what, "IX-DRIVER-4")
-            self.check(error, f"{function}({nbytes})", call)
+            self._check_allocation(error, f"{function}({nbytes})", call)
             self._note_allocation(int(ptr))
         return int(ptr)
+
+    def _check_allocation(self, error: Any, function: str, call: str) -> None:
+        """Raise the error of a function that allocates, if it is one."""
+        if int(error) == _OUT_OF_MEMORY:
+            what = f"{function} failed with {error.name}"
+            raise OutOfDeviceMemoryError(call, what, "IX-DRIVER-4")
+        self.check(error, function, call)
+
+    def allocate_in_order(self, nbytes: int, ordinal: int, stream: int, call: str) -> int:
+        """Return the address of new memory of a device's pool, for later work on a stream.
+
+        Returns 0 if the device has no pool.
+        """
+        del nbytes, ordinal, stream, call
+        return 0
+
+    def free_in_order(self, ptr: int, ordinal: int, stream: int) -> None:
+        """Free memory of `allocate_in_order` after the work that is now on a stream."""
+        raise NotImplementedError
+
+    def free_unused(self, ptr: int) -> None:
+        """Free memory of the current device at once: no work on it is left."""
+        getattr(self.api, self._names.free)(ptr)
 
     def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
         """Free memory when the work on it is done.  Never raises: a finaliser calls it."""
