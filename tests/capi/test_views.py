@@ -65,7 +65,8 @@ def test_a_read_only_ndarray_is_flagged(c_api):
     assert (c_api.fields(x)["flags"], c_api.fields(frozen)["flags"]) == (0, c_api.READ_ONLY)
 
 
-ALIGNMENTS = {"u1": 1, "f2": 2, "i4": 4, "f8": 8, "c8": 4, "c16": 8}
+OF_DOUBLE = ctypes.alignment(ctypes.c_double)  # [bytes]; 4 on i386
+ALIGNMENTS = {"u1": 1, "f2": 2, "i4": 4, "f8": OF_DOUBLE, "c8": 4, "c16": OF_DOUBLE}
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 4, 8])

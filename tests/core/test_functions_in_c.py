@@ -246,7 +246,7 @@ def test_the_type_of_a_result_is_found_once():
         assert xp.result_type(x, y) is xp.result_type(x, xp.float32) is xp.result_type(y, x)
         assert xp.result_type(x, xp.int16) is ix.DType.of("int16")
         assert xp.result_type(x, 2.5) is ix.DType.of("float64")
-        assert xp.result_type(xp.asarray(1), x) is ix.DType.of("int64")
+        assert xp.result_type(xp.asarray(1, dtype="int64"), x) is ix.DType.of("int64")
     with pytest.raises(ix.ViewError, match="neither an array nor a dtype"):
         xp.result_type(1, 2)
 

@@ -78,7 +78,7 @@ def test_one_axis_of_two_positive_steps_is_right(way):
     elif way == "a part":
         array[0:20:2] = array[0:10]
     else:
-        bits = array.view("uint64")
+        bits = array.view(f"uint{8 * array.itemsize}")
         ix.copyto(array[0:20:2], bits[0:10], casting="same_kind")
 
     assert x[::2].tolist() == [*range(10)]

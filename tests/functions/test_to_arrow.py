@@ -114,7 +114,7 @@ def test_a_table_has_a_column_for_each_name():
     """A table has its columns in order, of any types and axes."""
     rows = np.ones((3, 2))
     names = ["label", "", "\N{SNOWMAN}"]
-    columns = dict(zip(names, (np.arange(3), rows, rows > 0), strict=True))
+    columns = dict(zip(names, (np.arange(3, dtype="i8"), rows, rows > 0), strict=True))
     schema, array, _keep = structs_of(columns)
 
     fields = [schema.children[place].contents for place in range(schema.n_children)]

@@ -63,7 +63,10 @@ class Reader:
 
 def tables(count=3):
     """Return some batches of two columns."""
-    return [{"a": np.arange(2) + step, "b": np.array([step > 0])[[0, 0]]} for step in range(count)]
+    return [
+        {"a": np.arange(2, dtype="i8") + step, "b": np.array([step > 0])[[0, 0]]}
+        for step in range(count)
+    ]
 
 
 def test_batches_are_made_one_by_one():
@@ -147,7 +150,7 @@ def test_columns_are_found_by_name_and_representations_follow_the_type():
     [
         ({"a": np.arange(2), "b": np.ones(2)}, "batch 1 has double"),
         ({"a": np.arange(2)}, "batch 1 has the columns 'a', and the stream has 'a', 'b'"),
-        (np.arange(2), "batch 1 has int64, and the stream has struct"),
+        (np.arange(2, dtype="i8"), "batch 1 has int64, and the stream has struct"),
         (
             ix.to_arrow({"a": np.arange(2), "b": np.ones(2, bool)}, mask={"a": np.zeros(2, bool)})
             if ix.core_name == "native"

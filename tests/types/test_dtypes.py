@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import struct
 from typing import NamedTuple
 
 import ml_dtypes
@@ -322,8 +323,9 @@ def test_a_typestr_without_a_type_says_why(text, rule):
     ("text", "size", "name"),
     [
         *((text, 4, "int32") for text in ("i", "<l")),
-        *((text, 8, "int64") for text in ("@l", "n", "<q")),
-        *((text, 8, "uint64") for text in ("@L", "N")),
+        *((text, 8, "int64") for text in ("@q", "<q")),
+        *((text, struct.calcsize(text), f"int{8 * struct.calcsize(text)}") for text in ("@l", "n")),
+        *((text, struct.calcsize(text), f"uint{8 * struct.calcsize(text)}") for text in "LN"),
         ("=L", 4, "uint32"),
         *((text, 1, "uint8") for text in (">B", "c", "<c")),
         *(("!?", 1, "bool"), ("e", 2, "float16")),

@@ -6,6 +6,7 @@ NumPy layouts whose byte strides are not multiples of the element size are refus
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING
 
 from interchange._types.errors import UnsupportedDTypeError, ViewError, error_for
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from interchange._types.dtypes import DType
 
 _RULE = "IX-VIEW-1"
+_OF_INT64 = ctypes.alignment(ctypes.c_int64)  # [bytes]; 4 on i386, as of all larger numbers
 _COPY = "copy it first, with `x.contiguous()`"
 _COPY_ANYWAY = "copy it first, with `x.copy()`"
 
@@ -34,7 +36,8 @@ def alignment_of(dtype: DType) -> int:
     [4, 4, 4, 1]
     """
     parts = 2 if dtype.category == "complex floating" else 1
-    return max(1, dtype.bits // (8 * parts))
+    size = max(1, dtype.bits // (8 * parts))
+    return size if _OF_INT64 == 8 else min(size, _OF_INT64)
 
 
 def check_aligned(address: int, dtype: DType, call: str, hint: str | None = None) -> None:

@@ -40,6 +40,7 @@ from interchange.abi import (
 )
 from interchange.abi.capsules import anchor
 from interchange.abi.dlpack import DLDataTypeCode
+from interchange.abi.memory import ADDRESS_END
 
 from .dlpack import READ_ONLY
 from .export_guards import FILLED, explain_refusal, is_masked
@@ -58,7 +59,9 @@ if TYPE_CHECKING:
 
 _PYBUF_WRITABLE = 1
 _COPYING = "pass `interchange.asarray(x, copy=True)`"
-_OF_A_SHAPE = "pass a shape of 64 axes at most, whose bytes a signed 64-bit integer counts"
+_OF_A_SHAPE = (
+    "pass a shape of 64 axes at most, whose bytes a signed integer as wide as addresses counts"
+)
 
 
 def describe_memory(
@@ -92,8 +95,10 @@ def describe_memory(
         what = f"the address is 0 for shape {layout.shape}"
         known = "pass the address of the first element" if is_ours else None
         raise ExchangeError(call, what, "DLP-DATA-1", known)
-    elif ptr >> 64 or (low < 0 if device.has_handles else not first <= ptr <= last):
-        address = show(ptr) if ptr >> 64 else f"{ptr:#x}"
+    elif not 0 <= ptr < ADDRESS_END or (
+        low < 0 if device.has_handles else not first <= ptr <= last
+    ):
+        address = f"{ptr:#x}" if 0 <= ptr < ADDRESS_END else show(ptr)
         what = f"address {address} with shape {layout.shape} and strides {layout.strides}"
         raise ExchangeError(call, what, "DLP-STRIDES-2", hint)
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)

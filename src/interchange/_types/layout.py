@@ -1,12 +1,14 @@
 """Layouts: shape and strides, and integer arithmetic on them.  No memory is accessed.
 
 Source: dlpack.h (``DLTensor.shape``, ``DLTensor.strides``); array API standard 2025.12 (Indexing).
-Python's integers do not overflow; values that do not fit into a signed 64-bit integer are refused
-when a layout is made, so that C never gets them.
+Python's integers do not overflow; values that do not fit into a signed integer as wide as
+addresses, as NumPy and buffers have them, are refused when a layout is made, so that C never gets
+them.
 """
 
 from __future__ import annotations
 
+import sys
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -21,6 +23,7 @@ from .indices import (
 )
 
 MOST_AXES: Final = 64
+MOST_BYTES: Final = sys.maxsize  # that shape and strides count or span: `intptr_t` of C
 
 Ints = tuple[int, ...]
 
@@ -66,14 +69,14 @@ def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str]
         return f"shape {show(shape)} has a negative extent", "DLP-SHAPE-3"
     # An extent of 0 does not make other extents valid: consumers multiply in any order.
     size = prod(extent or 1 for extent in shape) if 0 in shape else prod(shape)
-    if size * itemsize > INT64_MAX:
+    if size * itemsize > MOST_BYTES:
         return f"shape {show(shape)} of {itemsize}-byte elements is too large", "DLP-SHAPE-4"
     if strides is None:
         return None
     if strides and (max(strides) > INT64_MAX or min(strides) < -INT64_MAX - 1):
         return f"strides {show(strides)} do not fit", "DLP-STRIDES-2"
     low, high = byte_bounds(shape, strides, itemsize)
-    if low < -INT64_MAX or high > INT64_MAX:
+    if low < -MOST_BYTES or high > MOST_BYTES:
         return f"shape {shape} with strides {strides} spans {high - low} bytes", "DLP-STRIDES-2"
     return None
 
@@ -216,7 +219,7 @@ class Layout:
         return tuple(step * itemsize for step in self.strides)
 
     def fitting(self, itemsize: int) -> Layout:
-        """Return a layout of the same elements whose strides fit 64 bits in bytes, too.
+        """Return a layout of the same elements whose strides fit as a number of bytes, too.
 
         A stride that leads to another element fits if `problem` finds nothing.  One that leads to
         none may be any number: along an axis of length 1, or of an array without elements.  It
@@ -228,7 +231,7 @@ class Layout:
         Layout(shape=(2, 3, 1), strides=(1, 2, 1))
         """
         strides = self.strides
-        most = INT64_MAX // (itemsize or 1)
+        most = MOST_BYTES // (itemsize or 1)
         if not strides or (max(strides) <= most and min(strides) >= -most):
             return self
         steps = zip(self.shape, strides, c_strides(self.shape), strict=True)

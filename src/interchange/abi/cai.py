@@ -243,7 +243,7 @@ def parse_record(
         usual = usual and (version >= LATEST_VERSION or stream is None)
         descr = None if len(record) == _USUAL_KEYS else record["descr"]
         usual = usual and len(record) == _USUAL_KEYS + (descr is not None)
-        if usual and type(data) is tuple and type(ptr) is int and not ptr >> 64:
+        if usual and type(data) is tuple and type(ptr) is int and 0 <= ptr < ADDRESS_END:
             flag = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
             fields = (ptr, flag, extents, steps, element, version, stream, None, descr)
             return _new(_cls, fields)  # type: ignore[no-any-return]

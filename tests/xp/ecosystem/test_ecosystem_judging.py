@@ -27,7 +27,8 @@ class Bare(Foreign):
     __array__ = None
 
 
-XP = SimpleNamespace(asarray=Foreign, **{name: name for name in ("float64", "float32", "int64")})
+NAMES = ("float64", "float32", "int64", "int32")
+XP = SimpleNamespace(asarray=Foreign, **{name: name for name in NAMES})
 
 
 def judged(judging, result, *, with_numpy):

@@ -35,7 +35,7 @@ FAULTS = {
     "shape": ("sum", lambda x, /, **kw: strict.sum(x, **{**kw, "keepdims": False}), "shapes"),
     "type": (
         "argmin",
-        lambda x, /, **kw: strict.astype(strict.argmin(x, **kw), strict.int32),
+        lambda x, /, **kw: strict.astype(strict.argmin(x, **kw), strict.int16),
         "dtypes",
     ),
     "value": ("sqrt", lambda x, /: strict.sqrt(x) * 1.001, "values"),

@@ -7,6 +7,7 @@ has a name, the rule and the differences from a correct producer of a 2 by 3 flo
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange.abi import capsules
@@ -53,6 +54,7 @@ Row = tuple[str, str, dict[str, Any]]
 _HUGE: Final = 2**62
 _LEAST: Final = -(2**63)
 _END: Final = 2**64
+_LAST: Final = min(_END, 2 * (sys.maxsize + 1))  # the end of addresses
 _BEFORE_STRIDES: Final = (1, 1)
 """The last version that permits NULL strides; the legacy struct has no version field."""
 
@@ -98,14 +100,14 @@ _STRUCT_LIES: Final[tuple[Row, ...]] = (
     (
         "strides-past-the-last-address",
         "DLP-STRIDES-2",
-        {"data": _END - 2**20, "strides": (2**18, 1)},
+        {"data": _LAST - 2**20, "strides": (2**18, 1)},
     ),
     ("data-null", "DLP-DATA-1", {"data": None}),
     ("data-null-with-offset", "DLP-DATA-1", {"data": None, "byte_offset": 64}),
     ("scalar-data-null", "DLP-DATA-1", {"shape": (), "strides": (), "data": None}),
     ("offset-2**63", "DLP-DATA-2", {"byte_offset": 2**63}),
     ("offset-of-minus-4", "DLP-DATA-2", {"byte_offset": _END - 4}),
-    ("offset-wraps", "DLP-DATA-2", {"data": _END - 2**20, "byte_offset": 2**20}),
+    ("offset-wraps", "DLP-DATA-2", {"data": _LAST - 2**20, "byte_offset": 2**20}),
 )
 """Errors that are possible in either struct."""
 

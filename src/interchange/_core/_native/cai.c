@@ -119,7 +119,7 @@ static Array *read_record(PyObject *x, PyObject *const *entries, const InUse *us
     self = new_array(core.array_type);
     if (self == NULL)
         return NULL;
-    if (!read_layout(entries, self, &low, &high) || ptr + low <= 0 || ptr > INT64_MAX - high ||
+    if (!read_layout(entries, self, &low, &high) || ptr + low <= 0 || ptr > INTPTR_MAX - high ||
         (place->was_asked = ask_driver(used, ptr, place) == 0) == 0 ||
         !holds(place, ptr, low, high) ||
         (x != NULL && *stream && is_elsewhere(used, place->ordinal))) {

@@ -7,11 +7,17 @@
 
 #include "elements.h"
 
-#define FURTHEST_STRIDE ((int64_t)1 << 40) /* [elements]; longer ones are validated in Python */
+/* FURTHEST_STRIDE: [elements]; longer ones are validated in Python.
+ * HIGHEST_DIMS: no process has memory there, and Python refuses it.
+ * FITS: whether a number of bytes fits in an integer as wide as a pointer. */
 #if UINTPTR_MAX > UINT32_MAX
-#define HIGHEST_DIMS ((uintptr_t)1 << 62) /* no process has memory there, and Python refuses it */
+#define FURTHEST_STRIDE(itemsize) ((int64_t)1 << 40)
+#define HIGHEST_DIMS ((uintptr_t)1 << 62)
+#define FITS(bytes) 1
 #else
+#define FURTHEST_STRIDE(itemsize) (INTPTR_MAX / (itemsize))
 #define HIGHEST_DIMS (UINTPTR_MAX - 7 - 16 * MOST_AXES)
+#define FITS(bytes) ((bytes) >= -INTPTR_MAX && (bytes) <= INTPTR_MAX)
 #endif
 
 int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_t *low,
@@ -27,7 +33,7 @@ int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_
         stride = tensor->strides == NULL ? size / itemsize : tensor->strides[i];
         if (__builtin_mul_overflow(size, extent, &size))
             return 0;
-        if (stride > FURTHEST_STRIDE || stride < -FURTHEST_STRIDE)
+        if (stride > FURTHEST_STRIDE(itemsize) || stride < -FURTHEST_STRIDE(itemsize))
             return 0;
         if (__builtin_mul_overflow(extent - 1, stride, &reach))
             return 0;
@@ -38,7 +44,8 @@ int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_
     }
     return !(__builtin_mul_overflow(below, itemsize, low) ||
              __builtin_add_overflow(above, 1, &above) ||
-             __builtin_mul_overflow(above, itemsize, high));
+             __builtin_mul_overflow(above, itemsize, high)) &&
+           FITS(size) && FITS(*low) && FITS(*high);
 }
 
 int read_place(const DLTensor *tensor, int64_t itemsize, int64_t *dims, char **first)

@@ -109,6 +109,8 @@ static uint32_t alignment_flag(const DLTensor *tensor)
     int32_t device = tensor->device.device_type;
 
     bytes &= 0u - bytes; /* the largest power of 2 that divides the size */
+    if (_Alignof(int64_t) < 8 && bytes > _Alignof(int64_t)) /* i386 */
+        bytes = _Alignof(int64_t);
     if (LIKELY(bytes == 0 || ((uintptr_t)tensor->data & (bytes - 1)) == 0) ||
         device == DL_OPENCL || device == DL_VULKAN || device == DL_METAL) /* handles */
         return 0;

@@ -262,7 +262,7 @@ _LAYOUT: Final = (
     ),
     Rule(
         "DLP-SHAPE-4",
-        "the number of elements and of bytes fit in a signed 64-bit integer",
+        "the number of elements and of bytes fit in a signed integer as wide as addresses",
         "fix the producer",
         "interchange",
     ),
@@ -274,7 +274,7 @@ _LAYOUT: Final = (
     ),
     Rule(
         "DLP-STRIDES-2",
-        "strides stay within the 64-bit address range on both sides of the first element",
+        "strides stay within the address range on both sides of the first element",
         "fix the producer",
         "interchange",
     ),

@@ -104,8 +104,8 @@ INTERCHANGE_EXPORTED int interchange_array_get_readonly(InterchangeArrayHandle a
  * a copy of the struct is no view, and is refused.
  *
  * Where INTERCHANGE_VIEW_UNALIGNED is set, `data` is no multiple of the size of a number of that
- * type, which of a complex element is one half, and of a short vector one lane.  C and C++ do not
- * define what `*(double *)data` is then: copy each element by memcpy(), or refuse. */
+ * type, which of a complex element is one half, and of a short vector one lane (of 4 bytes, where
+ * C aligns a larger number to no more, as on i386).  C and C++ do not define what `*(double *)data` is then: copy each element by memcpy(), or refuse. */
 typedef struct InterchangeView {
     size_t struct_size;      /* [bytes]; set by the caller: sizeof(InterchangeView) */
     uint32_t version;        /* set by the caller: INTERCHANGE_VIEW_VERSION */

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from xp_oracle.worlds import Outcome
 
 _CLOSE: Final = {"float32": 1e-5, "complex64": 1e-5, "float64": 1e-12, "complex128": 1e-12}
+_DEFAULT: Final = {"int64": np.dtype("int").name, "uint64": np.dtype("uint").name}
+"""Default types of array-api-strict, and those of NumPy on this machine: as wide as pointers."""
 _SIGNLESS: Final = ("linalg.", "fft.", "matmul", "tensordot", "vecdot", "cumulative_sum", "clip")
 """Functions in which a zero is a sum, or one of two equal bounds: its sign is not fixed."""
 
@@ -100,7 +102,7 @@ def _dicts_unlike(path: str, one: Any, other: Any) -> Iterator[str]:
 
 def _arrays_unlike(path: str, one: Fact, other: Fact) -> Iterator[str]:
     """Yield every difference of two arrays."""
-    if one.dtype != other.dtype:
+    if one.dtype not in {other.dtype, _DEFAULT.get(other.dtype)}:
         yield f"dtypes: {one.dtype}, not {other.dtype}"
     elif one.values.shape != other.values.shape:
         yield f"shapes: {one.values.shape}, not {other.values.shape}"
