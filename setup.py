@@ -31,6 +31,7 @@ INCLUDED = Path("src/interchange/include")  # the public headers
 HEADERS = sorted(path.as_posix() for top in (FOLDER, INCLUDED) for path in top.rglob("*.h"))
 
 ALWAYS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]  # of gcc and clang
+MICROSOFT = ["/std:c11", "/volatile:ms", "/W3"]  # C11 is its second dialect; see platform.h
 FAST = ["-flto=auto", "-flto", "-fno-plt", "-fno-semantic-interposition"]  # where they are known
 FAILURES = (BaseError, CCompilerError, CompileError, LinkError)
 
@@ -46,6 +47,8 @@ def chosen(name: str, *choices: str) -> str:
 BUILD = chosen("INTERCHANGE_BUILD", "require", "skip")
 DEBUG = chosen("INTERCHANGE_DEBUG_BUILD", "0", "1") == "1"
 LIMITED = not sysconfig.get_config_var("Py_GIL_DISABLED")  # whether one build is for every CPython
+API = ("Py_LIMITED_API", "0x030A0000") if LIMITED else ("Py_GIL_DISABLED", "1")
+"""Windows chooses python3.lib by the first, and its pyconfig.h may lack the second."""
 
 
 def hindrance() -> str:
@@ -83,10 +86,12 @@ class BuildNative(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         """Build it with the flags that the compiler knows; without it, this is a pure package."""
-        if self.compiler.compiler_type == "unix":
+        if self.compiler.compiler_type in {"unix", "mingw32"}:
             flags = self._flags()
             ext.extra_compile_args = flags
             ext.extra_link_args = flags
+        elif self.compiler.compiler_type == "msvc":
+            ext.extra_compile_args = MICROSOFT
         try:
             super().build_extension(ext)
         except FAILURES as error:
@@ -162,6 +167,7 @@ extension = Extension(
     sources=SOURCES,
     depends=HEADERS,
     include_dirs=[INCLUDED.as_posix()],
+    define_macros=[API],
     py_limited_api=LIMITED,
     optional=True,  # BuildNative says what is an error
     undef_macros=["NDEBUG", "_FORTIFY_SOURCE"] if DEBUG else [],  # -O0 cannot fortify

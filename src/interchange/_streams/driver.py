@@ -7,7 +7,6 @@ describing memory and exporting it to the stream that it is ready on need none.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import Device
 from interchange._types.errors import DriverUnavailableError, ExchangeError, InterchangeError
+from interchange.abi._loaded import loaded_library
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
@@ -118,14 +118,7 @@ def is_loaded(name: str) -> bool:
     >>> is_loaded("libnothing_at_all.so")
     False
     """
-    mode = getattr(os, "RTLD_NOLOAD", None)
-    if mode is None:
-        return False
-    try:
-        ctypes.CDLL(name, mode=mode)
-    except OSError:
-        return False
-    return True
+    return loaded_library(name) is not None
 
 
 def _forget() -> None:

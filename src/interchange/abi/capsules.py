@@ -12,6 +12,8 @@ import ctypes
 import sys
 from typing import Any, Final
 
+from ._loaded import address_in
+
 if sys.platform == "win32":
     _python: Final = ctypes.PyDLL("python", handle=sys.dllhandle)
 else:
@@ -23,6 +25,11 @@ Prototype: Final[Any] = ctypes.PYFUNCTYPE
 def python_function(name: str, result: Any, *arguments: Any) -> Any:
     """Return a C API function with its prototype, the GIL held during calls."""
     return Prototype(result, *arguments)((name, _python))
+
+
+def address_of(name: str) -> int:
+    """Return the address of a function of the running interpreter, 0 where it has none."""
+    return address_in(_python, name)
 
 
 increase_reference: Final = python_function("Py_IncRef", None, ctypes.py_object)

@@ -6,10 +6,16 @@ Source: torch 2.13, ``aoti_torch/c/shim.h``, ``torch.Tensor``; torch_fields.c, w
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any, Final
 
-from ._torch_bits import is_proven
+from ._torch_bits import address_in_torch, is_proven
 
+_RELEASE: Final = (
+    "torch_python",
+    "_ZN10THPPointerIN3c1011StorageImplEE4freeEv",
+    "?free@?$THPPointer@UStorageImpl@c10@@@@AEAAXXZ",
+)
 _NUMPY_KINDS: Final = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
 
 
@@ -24,11 +30,12 @@ def functions_are_right(extension: Any) -> bool:
     Only the addresses of a tensor's implementation and storage, their ``_cdata``, are followed.
     """
     torch = sys.modules["torch"]
+    functions = partial(address_in_torch, "torch_cpu"), address_in_torch(*_RELEASE)
     with torch.inference_mode(mode=False):
         samples = _samples(torch)
         return all(
             type(x) is torch.Tensor
-            and extension.find_fields(x, x._cdata, x.untyped_storage()._cdata)
+            and extension.find_fields(x, x._cdata, x.untyped_storage()._cdata, *functions)
             and extension.fields_of_tensor(x) == _fields(x)
             for x in samples
         ) and all(_is_counted(x, torch, extension) for x in (samples[0], *_untouched(torch)))

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* The release callback of any struct; NULL where the struct is released. */
-typedef void *__attribute__((may_alias)) AnyFunction;
+typedef void *MAY_ALIAS AnyFunction;
 
 static const struct {
     const char *name;
@@ -77,8 +77,7 @@ static AnyFunction *release_of(ArrowKind kind, void *arrow)
 static int claim_release(AnyFunction *place, void *expected)
 {
 #ifdef Py_GIL_DISABLED
-    return __atomic_compare_exchange_n(place, &expected, NULL, 0, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_ACQUIRE);
+    return replace_pointer(place, expected, NULL);
 #else
     (void)expected;
     *place = NULL;

@@ -18,10 +18,7 @@ static inline uint64_t read_bits(const uint8_t *bitmap, uint64_t first, uint64_t
     uint64_t word = 0;
 
     memcpy(&word, at, nbytes < 8 ? nbytes : 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    word >>= shift;
+    word = from_little_endian(word) >> shift;
     if (nbytes > 8)
         word |= (uint64_t)at[8] << (WORD - shift);
     return count < WORD ? word & (((uint64_t)1 << count) - 1) : word;
@@ -35,20 +32,7 @@ static inline void spread_some(uint64_t bits, uint64_t count, uint8_t *into)
         into[i] = bits >> i & 1;
 }
 
-#if defined __has_builtin
-#if __has_builtin(__builtin_shufflevector)
-#define HAS_VECTORS
-#endif
-#endif
-
 #ifdef HAS_VECTORS
-typedef uint8_t Bytes __attribute__((vector_size(16))); /* of the compiler, on any machine */
-
-/* Each byte of the first or second half, twice. */
-#define TWICE_LOW(v) __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
-#define TWICE_HIGH(v)                                                                              \
-    __builtin_shufflevector(v, v, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15)
-
 /* Write the bits of two bytes, each of which is repeated eight times. */
 static inline void put_bits(Bytes repeated, uint8_t *into)
 {
@@ -194,7 +178,7 @@ static void repeat_item(uint8_t *at, const uint8_t *item, size_t size, size_t nu
 /* For each bit that is 0, write one item of a fixed size. */
 #define FILL_ONE(size)                                                                             \
     for (; zeros != 0; zeros &= zeros - 1)                                                         \
-    memcpy(into + (size) * (uint64_t)__builtin_ctzll(zeros), item, (size))
+    memcpy(into + (size) * (uint64_t)lowest_bit(zeros), item, (size))
 
 static void fill(const uint8_t *bitmap, uint64_t first, uint64_t count, uint8_t *into, size_t each,
                  const uint8_t *item, size_t size)
@@ -216,7 +200,7 @@ static void fill(const uint8_t *bitmap, uint64_t first, uint64_t count, uint8_t 
         else if (each == 1 && size == 1)
             FILL_ONE(1);
         for (; zeros != 0; zeros &= zeros - 1)
-            repeat_item(into + step * (uint64_t)__builtin_ctzll(zeros), item, size, each,
+            repeat_item(into + step * (uint64_t)lowest_bit(zeros), item, size, each,
                         is_uniform);
     }
 }

@@ -40,25 +40,24 @@ static const struct ArrowArray *array_on_host(PyObject *owner)
 static int find_values(const struct ArrowArray *node, const Type *type, int64_t *rows, Values *out)
 {
     int64_t start = 0, stop = node->length;
-    uint64_t end;
 
     *rows = node->length;
     for (int level = 0;; level++) {
         int has_child = level + 1 < type->levels;
         if (!is_plain_node(node, has_child ? 1 : 2, has_child) || stop > node->length ||
-            __builtin_mul_overflow(start + node->offset, type->each[level], &start) ||
-            __builtin_mul_overflow(stop + node->offset, type->each[level], &stop))
+            multiply_overflows(start + node->offset, type->each[level], &start) ||
+            multiply_overflows(stop + node->offset, type->each[level], &stop))
             return 0;
         if (!has_child)
             break;
         node = node->children[0];
     }
-    if (__builtin_mul_overflow(start, type->itemsize, &start) ||
-        __builtin_mul_overflow(stop, type->itemsize, &stop) ||
+    if (multiply_overflows(start, type->itemsize, &start) ||
+        multiply_overflows(stop, type->itemsize, &stop) ||
         (stop > start && node->buffers[1] == NULL))
         return 0;
     out->address = (uint64_t)(uintptr_t)node->buffers[1];
-    if (__builtin_add_overflow(out->address, (uint64_t)stop, &end))
+    if ((uint64_t)stop > UINT64_MAX - out->address)
         return 0;
     out->address += (uint64_t)start;
     out->nbytes = (uint64_t)(stop - start);
@@ -78,14 +77,14 @@ static int read_type(PyObject *each, Type *out)
 }
 
 /* Find the values of all chunks; -1 with an exception, 0 where one of them is not plain. */
-static int find_all(PyObject *chunks, const Type *type, long long *rows, Values *out)
+static int find_all(PyObject *chunks, const Type *type, int64_t *rows, Values *out)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(chunks); i++) {
         const struct ArrowArray *node = array_on_host(PyList_GetItem(chunks, i));
         int64_t more;
         if (node == NULL)
             return PyErr_Occurred() ? -1 : 0;
-        if (!find_values(node, type, &more, out + i) || __builtin_add_overflow(*rows, more, rows))
+        if (!find_values(node, type, &more, out + i) || add_overflows(*rows, more, rows))
             return 0;
     }
     return 1;
@@ -95,7 +94,8 @@ static int find_all(PyObject *chunks, const Type *type, long long *rows, Values 
 static PyObject *plain_blocks(PyObject *module, PyObject *args)
 {
     PyObject *chunks, *each, *blocks, *found = NULL;
-    long long itemsize, rows = 0;
+    long long itemsize;
+    int64_t rows = 0;
     Type type;
     int is_plain = 0;
 
@@ -110,7 +110,7 @@ static PyObject *plain_blocks(PyObject *module, PyObject *args)
     if (read_type(each, &type))
         is_plain = find_all(chunks, &type, &rows, (Values *)(void *)PyBytes_AsString(blocks));
     if (PyErr_Occurred() == NULL)
-        found = is_plain ? Py_BuildValue("(LO)", rows, blocks) : Py_NewRef(Py_None);
+        found = is_plain ? Py_BuildValue("(LO)", (long long)rows, blocks) : Py_NewRef(Py_None);
     Py_DECREF(blocks);
     return found;
 }

@@ -54,12 +54,12 @@ typedef struct {
         Lists found = {start, 0, -1, -1};                                                         \
         for (Py_ssize_t i = 0; i < count; i++) {                                                  \
             int##bits##_t from = load##bits(offsets, i), size = load##bits(sizes, i), to;         \
-            if (from < 0 || size < 0 || __builtin_add_overflow(from, size, &to)) {                \
+            if (from < 0 || size < 0 || size > INT##bits##_MAX - from) {                          \
                 found = (Lists){from, size, -1, i};                                               \
                 return found;                                                                     \
             }                                                                                     \
             uneven |= (size ^ step) | (step ? from ^ next : 0);                                   \
-            next = to;                                                                            \
+            next = to = (int##bits##_t)(from + size);                                             \
             found.low = from < found.low ? from : found.low;                                      \
             found.high = to > found.high ? to : found.high;                                       \
         }                                                                                         \

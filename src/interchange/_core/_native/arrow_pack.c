@@ -5,7 +5,7 @@
 #include "arrow_pack.h"
 
 #include <string.h>
-#if defined(__x86_64__)
+#ifdef HAS_SSE2
 #include <emmintrin.h>
 #endif
 
@@ -15,7 +15,7 @@ static int64_t pack_bytes(const uint8_t *source, int64_t count, uint8_t *out)
 {
     int64_t ones = 0, i = 0;
 
-#if defined(__x86_64__)
+#ifdef HAS_SSE2
     const __m128i zero = _mm_setzero_si128(), one = _mm_set1_epi8(1);
     __m128i sums = zero;
     for (; count - i >= 16; i += 16, out += 2) {

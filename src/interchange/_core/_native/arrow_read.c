@@ -285,8 +285,8 @@ static int read_offsets(const struct ArrowArray *node, ColumnType *type, int lev
     int64_t end, size;
 
     if (base == 0 || *start >= *stop || *stop > INT64_MAX - 1 ||
-        __builtin_mul_overflow(*stop + 1, width, &end) ||
-        __builtin_add_overflow(base, end - 1, &last))
+        multiply_overflows(*stop + 1, width, &end) ||
+        address_overflows(base, end - 1, &last))
         return 0;
     size = list_length((const char *)base + *start * width, *stop - *start, width, start, stop);
     type->extents[type->places[level]] = size;
@@ -313,15 +313,15 @@ static int read_values(const struct ArrowArray *node, ColumnType *type, int64_t 
         if (!is_list)
             break;
         if (has_offsets ? !read_offsets(node, type, level, &start, &stop)
-                        : __builtin_mul_overflow(start, type->sizes[level], &start) ||
-                              __builtin_mul_overflow(stop, type->sizes[level], &stop))
+                        : multiply_overflows(start, type->sizes[level], &start) ||
+                              multiply_overflows(stop, type->sizes[level], &stop))
             return 0;
         node = node->children[0];
     }
     base = (uintptr_t)node->buffers[1];
     if (start >= stop || base == 0 || base % (uintptr_t)itemsize != 0 ||
-        __builtin_mul_overflow(stop, itemsize, &end) ||
-        __builtin_add_overflow(base, end - 1, &last))
+        multiply_overflows(stop, itemsize, &end) ||
+        address_overflows(base, end - 1, &last))
         return 0;
     out->first = (char *)base + start * itemsize;
     out->size = (stop - start) * itemsize;

@@ -104,7 +104,7 @@ typedef struct {
     char *error;     /* of the stream, which failed for good; or NULL */
     int code;        /* errno of that error */
     int released;    /* in a call of Python, after which the iterator is closed */
-    int uses;        /* by the stream, and by a call, in which Python may release the stream */
+    long uses;       /* by the stream, and by a call, in which Python may release the stream */
 } Batches;
 
 static const char *const FINALIZED = "Python was finalized";
@@ -126,7 +126,7 @@ static void end_batches(Batches *block)
 
 static void drop_batches(Batches *block)
 {
-    if (__atomic_sub_fetch(&block->uses, 1, __ATOMIC_ACQ_REL) != 0)
+    if (change_count(&block->uses, -1) != 0)
         return;
     release_arrow(ARROW_SCHEMA, &block->schema);
     free(block->error);
@@ -223,7 +223,7 @@ static int get_next_of_batches(struct ArrowArrayStream *self, struct ArrowArray 
         return block->code;
     if (!held && !take_gil(&state))
         return ECANCELED;
-    __atomic_add_fetch(&block->uses, 1, __ATOMIC_ACQ_REL);
+    (void)change_count(&block->uses, 1);
     PyErr_Fetch(&type, &value, &traceback);
     take_step(block, out);
     if (block->released)
@@ -258,7 +258,7 @@ static void release_batches(struct ArrowArrayStream *self)
     if (block->step != NULL && (held || take_gil(&state))) {
         PyErr_Fetch(&type, &value, &traceback);
         block->released = 1;
-        if (__atomic_load_n(&block->uses, __ATOMIC_ACQUIRE) == 1)
+        if (LOAD_ATOMIC(block->uses) == 1)
             end_batches(block);
         PyErr_Restore(type, value, traceback);
         if (!held)

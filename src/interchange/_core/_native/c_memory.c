@@ -35,7 +35,7 @@ void free_c_memory(CMemory *self)
 
 void hold_c_memory(CMemory *self)
 {
-    __atomic_add_fetch(&self->holders, 1, __ATOMIC_RELAXED);
+    (void)change_count(&self->holders, 1);
 }
 
 /* Call the deleter while Python code may run: it does not see the current exception, and leaves
@@ -53,7 +53,7 @@ static void delete_with_gil(const CMemory *self)
 
 void drop_c_memory(CMemory *self)
 {
-    if (__atomic_sub_fetch(&self->holders, 1, __ATOMIC_ACQ_REL) != 0)
+    if (change_count(&self->holders, -1) != 0)
         return;
     if (self->deleter != NULL) {
         if (gil_is_held())
@@ -72,11 +72,10 @@ static void release(void *managed)
 static int release_shared(void *managed)
 {
     CMemory *self = managed;
-    long holders = __atomic_load_n(&self->holders, __ATOMIC_RELAXED);
+    long holders = LOAD_RELAXED(self->holders);
 
     while (holders > 1)
-        if (__atomic_compare_exchange_n(&self->holders, &holders, holders - 1, 0, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
+        if (replace_count(&self->holders, &holders, holders - 1))
             return 1;
     return 0;
 }

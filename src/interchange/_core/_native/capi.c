@@ -152,9 +152,9 @@ int interchange_array_get_strides_in_bytes(InterchangeArrayHandle array, int64_t
                               "elements that share bytes have no strides in bytes", "DLP-DTYPE-5");
     bytes = self->dims + 2 * self->ndim;
     for (int32_t i = 0; i < self->ndim; i++) {
-        if (__builtin_mul_overflow(self->dims[self->ndim + i], self->itemsize, &step))
+        if (multiply_overflows(self->dims[self->ndim + i], self->itemsize, &step))
             step = 0; /* overflows only along an axis of length 1, where it is unused */
-        __atomic_store_n(&bytes[i], step, __ATOMIC_RELAXED); /* another thread writes the same */
+        STORE_RELAXED(bytes[i], step); /* another thread writes the same */
     }
     *out = bytes;
     return 0;

@@ -210,8 +210,8 @@ static int place(const Node *node, const void *buffer, int64_t first, int64_t si
         return refuse(node->call, "ARROW-BUFFER-1", "a buffer of elements is NULL");
     if (buffer == NULL)
         return 0;
-    if (__builtin_mul_overflow(first + node->length, size, &end) ||
-        __builtin_add_overflow(base, end, &last))
+    if (multiply_overflows(first + node->length, size, &end) ||
+        address_overflows(base, end, &last))
         return refuse(node->call, "ARROW-LENGTH-1", "an array has more bytes than memory");
     *out = (const void *)(base + (uintptr_t)(first * size));
     return 0;
@@ -291,8 +291,8 @@ static int descend(Node *node, const Level *level, int64_t first, int64_t high)
                           "lists refer to more elements than there are");
         return 0;
     }
-    if (__builtin_mul_overflow(first, level->list_size, &node->start) ||
-        __builtin_mul_overflow(stop, level->list_size, &node->length))
+    if (multiply_overflows(first, level->list_size, &node->start) ||
+        multiply_overflows(stop, level->list_size, &node->length))
         return refuse(node->call, "ARROW-LENGTH-2", "lists refer to more elements than there are");
     node->length -= node->start;
     return 0;

@@ -4,7 +4,6 @@
  * functions that tell whether this thread holds the GIL never did. */
 #include "compat.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,33 +66,51 @@ PyObject *public_function(PyMethodDef *definition, const char *doc, PyObject *mo
     return PyCFunction_NewEx(definition, NULL, module);
 }
 
-static void *find(const char *name)
+int find_function(PyObject *look_up, const char *name, void *function)
 {
-    return dlsym(RTLD_DEFAULT, name);
+    PyObject *address = PyObject_CallFunction(look_up, "s", name);
+    void *found = address == NULL ? NULL : PyLong_AsVoidPtr(address);
+
+    Py_XDECREF(address);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+/* Look up all; 0: one is missing, or an error. */
+static int find_all(PyObject *look_up)
+{
+    if (!find_function(look_up, "PyObject_VectorcallMethod", &vectorcall_method))
+        vectorcall_method = call_method_slowly;
+    if (PyErr_Occurred())
+        return 0;
+    if (!find_function(look_up, "PyObject_Vectorcall", &vectorcall))
+        vectorcall = call_slowly;
+    if (PyErr_Occurred())
+        return 0;
+    return find_function(look_up, "PyObject_GetBuffer", &get_buffer) &&
+           find_function(look_up, "PyBuffer_Release", &release_buffer) &&
+           (find_function(look_up, "PyThreadState_GetUnchecked", &current_state) ||
+            (!PyErr_Occurred() &&
+             find_function(look_up, "_PyThreadState_UncheckedGet", &current_state))) &&
+           (find_function(look_up, "Py_IsFinalizing", &is_finalizing) ||
+            (!PyErr_Occurred() && find_function(look_up, "_Py_IsFinalizing", &is_finalizing)));
 }
 
 int find_functions(void)
 {
-    *(void **)&vectorcall_method = find("PyObject_VectorcallMethod");
-    if (vectorcall_method == NULL)
-        vectorcall_method = call_method_slowly;
-    *(void **)&vectorcall = find("PyObject_Vectorcall");
-    if (vectorcall == NULL)
-        vectorcall = call_slowly;
-    *(void **)&get_buffer = find("PyObject_GetBuffer");
-    *(void **)&release_buffer = find("PyBuffer_Release");
-    *(void **)&current_state = find("PyThreadState_GetUnchecked");
-    if (current_state == NULL)
-        *(void **)&current_state = find("_PyThreadState_UncheckedGet");
-    *(void **)&is_finalizing = find("Py_IsFinalizing");
-    if (is_finalizing == NULL)
-        *(void **)&is_finalizing = find("_Py_IsFinalizing");
-    if (current_state == NULL || is_finalizing == NULL || get_buffer == NULL ||
-        release_buffer == NULL) {
-        PyErr_SetString(PyExc_ImportError, "this interpreter lacks functions that CPython has");
+    PyObject *module = PyImport_ImportModule("interchange.abi.capsules"), *look_up = NULL;
+    int found;
+
+    if (module != NULL)
+        look_up = PyObject_GetAttrString(module, "address_of");
+    Py_XDECREF(module);
+    if (look_up == NULL)
         return -1;
-    }
-    return 0;
+    found = find_all(look_up);
+    Py_DECREF(look_up);
+    if (!found && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ImportError, "this interpreter lacks functions that CPython has");
+    return found ? 0 : -1;
 }
 
 int gil_is_held(void)

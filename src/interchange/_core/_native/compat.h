@@ -1,4 +1,4 @@
-/* Python.h, attributes of the compiler, and what the limited API of CPython 3.10 lacks.
+/* Python.h, and what the limited API of CPython 3.10 lacks.
  *
  * Headers of CPython 3.12 and newer take None, True and False for immortal in Py_RETURN_NONE and
  * its like, which they are not where an older Python runs the extension: Py_NewRef() counts. */
@@ -6,12 +6,6 @@
 #define INTERCHANGE_COMPAT_H
 
 #include "locking.h"
-
-#define HIDDEN __attribute__((visibility("hidden")))
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define NEVER_INLINE __attribute__((noinline))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 typedef PyObject *(*VectorcallMethod)(PyObject *name, PyObject *const *args, size_t nargsf,
                                       PyObject *names);
@@ -35,7 +29,9 @@ typedef struct {
 extern HIDDEN int (*get_buffer)(PyObject *object, Buffer *out, int flags);
 extern HIDDEN void (*release_buffer)(Buffer *buffer);
 
-/* Look up all of these in the running interpreter; -1 with an ImportError. */
+/* Write the address of a function, which `look_up(name)` returns; 0: there is none, or an error. */
+HIDDEN int find_function(PyObject *look_up, const char *name, void *function);
+/* Look up all of these in the running interpreter; -1 with an exception. */
 HIDDEN int find_functions(void);
 
 HIDDEN PyObject *call_with_keywords(PyObject *function, PyObject *const *args, Py_ssize_t count,

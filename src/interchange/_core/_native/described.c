@@ -136,7 +136,7 @@ static int fit_extents(int64_t *extents, int ndim, int64_t itemsize, int64_t roo
     for (int i = 0; i < ndim; i++) {
         if (extents[i] == -1 && open == NULL)
             open = &extents[i];
-        else if (extents[i] < 1 || __builtin_mul_overflow(known, extents[i], &known))
+        else if (extents[i] < 1 || multiply_overflows(known, extents[i], &known))
             return 0;
     }
     if (open == NULL)

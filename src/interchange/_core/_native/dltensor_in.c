@@ -31,20 +31,19 @@ int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_
         if (extent < 1)
             return 0;
         stride = tensor->strides == NULL ? size / itemsize : tensor->strides[i];
-        if (__builtin_mul_overflow(size, extent, &size))
+        if (multiply_overflows(size, extent, &size))
             return 0;
         if (stride > FURTHEST_STRIDE(itemsize) || stride < -FURTHEST_STRIDE(itemsize))
             return 0;
-        if (__builtin_mul_overflow(extent - 1, stride, &reach))
+        if (multiply_overflows(extent - 1, stride, &reach))
             return 0;
-        if (__builtin_add_overflow(reach < 0 ? below : above, reach, reach < 0 ? &below : &above))
+        if (add_overflows(reach < 0 ? below : above, reach, reach < 0 ? &below : &above))
             return 0;
         dims[i] = extent;
         dims[ndim + i] = stride;
     }
-    return !(__builtin_mul_overflow(below, itemsize, low) ||
-             __builtin_add_overflow(above, 1, &above) ||
-             __builtin_mul_overflow(above, itemsize, high)) &&
+    return !(multiply_overflows(below, itemsize, low) || add_overflows(above, 1, &above) ||
+             multiply_overflows(above, itemsize, high)) &&
            FITS(size) && FITS(*low) && FITS(*high);
 }
 
@@ -53,9 +52,11 @@ int read_place(const DLTensor *tensor, int64_t itemsize, int64_t *dims, char **f
     uintptr_t data = (uintptr_t)tensor->data, begin, end;
     int64_t low, high; /* may exceed a pointer of 32 bits */
 
-    if (data == 0 || __builtin_add_overflow(data, tensor->byte_offset, &data) ||
-        !read_extents(tensor, itemsize, dims, &low, &high) ||
-        __builtin_add_overflow(data, low, &begin) || __builtin_add_overflow(data, high - 1, &end))
+    if (data == 0 || tensor->byte_offset > UINTPTR_MAX - data)
+        return 0;
+    data += (uintptr_t)tensor->byte_offset;
+    if (!read_extents(tensor, itemsize, dims, &low, &high) ||
+        address_overflows(data, low, &begin) || address_overflows(data, high - 1, &end))
         return 0;
     *first = (char *)data;
     return 1;

@@ -49,8 +49,9 @@ int refuse_version(const char *call, const char *name, uint32_t version, size_t 
     char what[128];
 
     PyOS_snprintf(what, sizeof what,
-                  "%s has version %u and %zu bytes, and this library reads version %u of %zu bytes",
-                  name, (unsigned)version, size, (unsigned)newest, wanted);
+                  "%s has version %u and %llu bytes, and this library reads version %u of %u bytes",
+                  name, (unsigned)version, (unsigned long long)size, (unsigned)newest,
+                  (unsigned)wanted);
     return refuse_by_rule(call, what, rule);
 }
 

@@ -246,7 +246,7 @@ static int current_stream(int32_t device_type, int32_t device_id, void **out)
 static void free_allocation(DLManagedTensorVersioned *self)
 {
     if (self != NULL) {
-        free(self->manager_ctx);
+        free_aligned(self->manager_ctx);
         free(self);
     }
 }
@@ -264,8 +264,9 @@ static int count_bytes(const DLTensor *prototype, size_t *out)
     for (int32_t i = 0; i < prototype->ndim; i++) {
         int64_t extent = prototype->shape[i];
         is_empty |= extent == 0;
-        if (extent < 0 || __builtin_mul_overflow(size, (uint64_t)(extent ? extent : 1), &size))
+        if (extent < 0 || (extent > 0 && size > UINT64_MAX / (uint64_t)extent))
             return -1; /* also of an empty array, whose strides overflow */
+        size *= (uint64_t)(extent ? extent : 1);
     }
     if (size > INT64_MAX - ALIGNMENT)
         return -1;
@@ -323,10 +324,10 @@ static int allocate_host(DLTensor *prototype, DLManagedTensorVersioned **out, vo
     if (count_bytes(prototype, &size) < 0)
         return fail(error_ctx, set_error, "ValueError", "shape or dtype describes no memory");
     managed = malloc(sizeof *managed + 2 * sizeof(int64_t) * (size_t)prototype->ndim);
-    memory = size ? aligned_alloc(ALIGNMENT, size) : NULL;
+    memory = size ? allocate_aligned(ALIGNMENT, size) : NULL;
     if (managed == NULL || (size && memory == NULL)) {
         free(managed);
-        free(memory);
+        free_aligned(memory);
         return fail(error_ctx, set_error, "MemoryError", "out of memory");
     }
     fill_allocation(managed, prototype, memory, size);

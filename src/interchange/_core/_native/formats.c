@@ -10,10 +10,10 @@
 static const char FORMAT[] = "interchange_view_format()";
 static const char TYPESTR[] = "interchange_view_typestr()";
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define NATIVE "<"
-#else
+#if IS_BIG_ENDIAN
 #define NATIVE ">"
+#else
+#define NATIVE "<"
 #endif
 
 typedef struct {

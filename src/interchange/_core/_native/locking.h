@@ -10,9 +10,11 @@
 #ifndef INTERCHANGE_LOCKING_H
 #define INTERCHANGE_LOCKING_H
 
-#include <pyconfig.h>
+#include "platform.h"
 
-#ifndef Py_GIL_DISABLED /* builds without the GIL have no limited API before CPython 3.15 */
+/* Builds without the GIL have no limited API before CPython 3.15.  On Windows pyconfig.h has to know
+ * of both, so that setup.py defines them. */
+#if !defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
 #define Py_LIMITED_API 0x030A0000
 #endif
 #define PY_SSIZE_T_CLEAN
@@ -24,9 +26,9 @@
 #error "free-threaded Pythons before 3.13 are not known"
 #endif
 
-#define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
-#define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
-#define EXCHANGE(place, value) __atomic_exchange_n(&(place), (value), __ATOMIC_ACQ_REL)
+#define LOAD(place) LOAD_ATOMIC(place)
+#define STORE(place, value) STORE_ATOMIC(place, value)
+#define EXCHANGE(place, value) EXCHANGE_ATOMIC(place, value)
 
 #define BEGIN_LOCKED(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define END_LOCKED() Py_END_CRITICAL_SECTION()
@@ -49,7 +51,7 @@ static inline uint32_t guard_look(const Guard *guard)
 /* Whether what was read with LOAD() since is to be read again. */
 static inline int guard_missed(const Guard *guard, uint32_t before)
 {
-    return (before & 1) || __atomic_load_n(&guard->changes, __ATOMIC_RELAXED) != before;
+    return (before & 1) || LOAD_RELAXED(guard->changes) != before;
 }
 
 /* Each change between these is a STORE(), so that a reader that sees it sees the odd count too. */
@@ -84,12 +86,7 @@ static inline PyObject *dict_item(PyObject *dict, PyObject *key)
 
 #define LOAD(place) (place)
 #define STORE(place, value) ((void)((place) = (value)))
-#define EXCHANGE(place, value)            \
-    ({                                    \
-        __typeof__(place) before_ = place; \
-        (place) = (value);                \
-        before_;                          \
-    })
+#define EXCHANGE(place, value) EXCHANGE_PLAIN(place, value)
 
 #define BEGIN_LOCKED(object) {
 #define END_LOCKED() }

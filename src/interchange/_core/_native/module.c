@@ -35,9 +35,7 @@
 #include "torch_bits.h"
 #include "torch_fields.h"
 
-#include <stdatomic.h>
-
-static atomic_flag is_taken = ATOMIC_FLAG_INIT;
+static long times_imported;
 
 static PyMethodDef *const tables[] = {
     array_type_functions,
@@ -76,7 +74,7 @@ static int execute(PyObject *module)
 
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0)
         why = "it serves the main interpreter only";
-    else if (atomic_flag_test_and_set(&is_taken))
+    else if (change_count(&times_imported, 1) > 1)
         why = "it serves the first import of interchange in a process, and this is another one:"
               " its modules were removed from sys.modules, or Python was started again";
     if (why != NULL) {

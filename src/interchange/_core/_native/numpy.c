@@ -44,7 +44,7 @@ static Descr *descr_slot(PyObject *descr)
 /* Strides in elements; 0: a stride is not a multiple of the itemsize. */
 static int count_elements(const NDArray *array, int64_t itemsize, int64_t *steps)
 {
-    int is_power = (itemsize & (itemsize - 1)) == 0, shift = __builtin_ctzll((uint64_t)itemsize);
+    int is_power = (itemsize & (itemsize - 1)) == 0, shift = lowest_bit((uint64_t)itemsize);
 
     for (int i = 0; i < array->nd; i++) {
         int64_t step = array->strides[i];
@@ -65,7 +65,7 @@ static int count_elements(const NDArray *array, int64_t itemsize, int64_t *steps
  * checked it.  0: ask NumPy. */
 static int read_contiguous(const NDArray *array, int64_t itemsize, int64_t *dims)
 {
-    int shift = __builtin_ctzll((uint64_t)itemsize), ndim = array->nd;
+    int shift = lowest_bit((uint64_t)itemsize), ndim = array->nd;
 
     for (int i = 0; i < ndim; i++) {
         int64_t extent = array->dimensions[i], step = array->strides[i];

@@ -24,7 +24,7 @@ typedef struct {
     Pending *deferred;
 } Releases;
 
-static _Thread_local Releases releases;
+static THREAD_LOCAL Releases releases;
 
 static void release_versioned(void *managed)
 {

@@ -22,7 +22,7 @@ int pass_array(const Array *array, Parameters *into)
     for (int32_t i = 0; i < array->ndim; i++)
         next_slot(into)->i64 = shape[i];
     for (int32_t i = 0; i < array->ndim; i++)
-        if (__builtin_mul_overflow(strides[i], (int64_t)array->itemsize, &next_slot(into)->i64))
+        if (multiply_overflows(strides[i], array->itemsize, &next_slot(into)->i64))
             return 0;
     return 1;
 }

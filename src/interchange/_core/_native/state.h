@@ -87,9 +87,7 @@ static inline void set_global(PyObject **place, PyObject *value)
 static inline int set_once(PyObject **field, PyObject *value)
 {
 #ifdef Py_GIL_DISABLED
-    PyObject *nothing = NULL;
-
-    if (__atomic_compare_exchange_n(field, &nothing, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (replace_pointer(field, NULL, value))
         return 1;
 #else
     if (*field == NULL) {

@@ -298,8 +298,8 @@ static int read_axis(PyObject *const *tuples, Py_ssize_t place, int64_t itemsize
             return -1;
     }
     *out = (Axis){found[0], 0, 0};
-    if (found[0] > 1 && (__builtin_mul_overflow(found[1], itemsize, &out->to) ||
-                         __builtin_mul_overflow(found[2], itemsize, &out->from))) {
+    if (found[0] > 1 && (multiply_overflows(found[1], itemsize, &out->to) ||
+                         multiply_overflows(found[2], itemsize, &out->from))) {
         PyErr_SetString(PyExc_OverflowError, "strides do not fit 64 bits");
         return -1;
     }

@@ -6,7 +6,6 @@
  * of the tensor are read. */
 #include "torch_bits.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #define FURTHEST 64 /* [bytes], of an object that are searched for the implementation */
@@ -20,18 +19,6 @@ static struct {
     Bits is_conj;       /* likewise */
     PyTypeObject *type; /* for which it was verified, or NULL; set last */
 } torch;
-
-static Bits find(const char *library, const char *name)
-{
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    Bits found;
-
-    if (handle == NULL)
-        return NULL;
-    *(void **)&found = dlsym(handle, name);
-    dlclose(handle); /* it stays loaded by torch */
-    return found;
-}
 
 static int has_bits(const PyObject *tensor)
 {
@@ -52,19 +39,20 @@ int is_torch_tensor(const PyObject *object)
     return Py_TYPE(object) == LOAD(torch.type);
 }
 
-/* find_torch(tensor, its _cdata) -> whether the functions and the offset were found. */
+/* find_torch(tensor, its _cdata, the address of each function) -> whether the offset was found. */
 static PyObject *find_torch(PyObject *module, PyObject *args)
 {
     PyObject *tensor;
-    unsigned long long address;
+    unsigned long long address, functions[3];
     Bits requires_grad, is_neg, is_conj;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OK", &tensor, &address))
+    if (!PyArg_ParseTuple(args, "OKKKK", &tensor, &address, functions, functions + 1,
+                          functions + 2))
         return NULL;
-    requires_grad = find("libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv");
-    is_neg = find("libtorch_cpu.so", "_ZN2at6native6is_negERKNS_6TensorE");
-    is_conj = find("libtorch_cpu.so", "_ZN2at6native7is_conjERKNS_6TensorE");
+    requires_grad = (Bits)(uintptr_t)functions[0];
+    is_neg = (Bits)(uintptr_t)functions[1];
+    is_conj = (Bits)(uintptr_t)functions[2];
     if (requires_grad == NULL || is_neg == NULL || is_conj == NULL)
         return Py_NewRef(Py_False);
     for (size_t offset = sizeof(PyObject); offset < FURTHEST; offset += sizeof(void *)) {
@@ -101,7 +89,7 @@ static PyObject *trust_torch(PyObject *module, PyObject *type)
 }
 
 PyMethodDef torch_bits_functions[] = {
-    {"find_torch", find_torch, METH_VARARGS, "find_torch(tensor, address): for verification."},
+    {"find_torch", find_torch, METH_VARARGS, "find_torch(tensor, address, *functions): for verification."},
     {"torch_has_bits", torch_has_bits, METH_O, "torch_has_bits(tensor): for verification."},
     {"trust_torch", trust_torch, METH_O,
      "trust_torch(type): use the functions for objects of that type."},

@@ -10,7 +10,6 @@
 #include "owners.h"
 #include "torch_bits.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #define MOST_CODES 64
@@ -55,60 +54,43 @@ static const struct {
 
 /* ---------------------------------------------------------------- finding the functions */
 
-static int find(void *library, const char *name, void *function)
-{
-    void *found = dlsym(library, name);
-
-    memcpy(function, &found, sizeof found);
-    return found != NULL;
-}
-
-static int find_constant(void *library, const char *name, int32_t *out)
+static int find_constant(PyObject *look_up, const char *name, int32_t *out)
 {
     Constant constant;
 
-    if (!find(library, name, &constant))
+    if (!find_function(look_up, name, &constant))
         return 0;
     *out = constant();
     return 1;
 }
 
-static void find_types(void *library)
+static void find_types(PyObject *look_up)
 {
     int32_t code;
 
     for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
-        if (find_constant(library, TYPES[i].name, &code) && code >= 0 && code < MOST_CODES)
+        if (find_constant(look_up, TYPES[i].name, &code) && code >= 0 && code < MOST_CODES)
             types[code] = TYPES[i].type;
 }
 
-static int find_release(void)
+/* Whether this torch has all of them; -1 with an exception. */
+static int find_all(PyObject *look_up)
 {
-    void *library = dlopen("libtorch_python.so", RTLD_NOW | RTLD_NOLOAD);
+    int found;
 
-    return library != NULL &&
-           find(library, "_ZN10THPPointerIN3c1011StorageImplEE4freeEv", &torch.release);
-}
-
-/* Whether this torch has all of them.  Its libraries stay loaded. */
-static int find_all(void)
-{
-    void *library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
-
-    if (library == NULL || !find_release())
-        return 0;
-    find_types(library);
-    return find(library, "aoti_torch_get_data_ptr", &torch.data_ptr) &&
-           find(library, "aoti_torch_get_dim", &torch.dim) &&
-           find(library, "aoti_torch_get_sizes", &torch.sizes) &&
-           find(library, "aoti_torch_get_strides", &torch.strides) &&
-           find(library, "aoti_torch_get_dtype", &torch.dtype) &&
-           find(library, "aoti_torch_get_device_type", &torch.device_type) &&
-           find(library, "aoti_torch_get_device_index", &torch.device_index) &&
-           find(library, "aoti_torch_get_layout", &torch.layout) &&
-           find_constant(library, "aoti_torch_device_type_cpu", &torch.cpu) &&
-           find_constant(library, "aoti_torch_device_type_cuda", &torch.cuda) &&
-           find_constant(library, "aoti_torch_layout_strided", &torch.strided);
+    find_types(look_up);
+    found = !PyErr_Occurred() && find_function(look_up, "aoti_torch_get_data_ptr", &torch.data_ptr) &&
+           find_function(look_up, "aoti_torch_get_dim", &torch.dim) &&
+           find_function(look_up, "aoti_torch_get_sizes", &torch.sizes) &&
+           find_function(look_up, "aoti_torch_get_strides", &torch.strides) &&
+           find_function(look_up, "aoti_torch_get_dtype", &torch.dtype) &&
+           find_function(look_up, "aoti_torch_get_device_type", &torch.device_type) &&
+           find_function(look_up, "aoti_torch_get_device_index", &torch.device_index) &&
+           find_function(look_up, "aoti_torch_get_layout", &torch.layout) &&
+           find_constant(look_up, "aoti_torch_device_type_cpu", &torch.cpu) &&
+           find_constant(look_up, "aoti_torch_device_type_cuda", &torch.cuda) &&
+           find_constant(look_up, "aoti_torch_layout_strided", &torch.strided);
+    return PyErr_Occurred() ? -1 : found;
 }
 
 /* ---------------------------------------------------------------- fields */
@@ -211,24 +193,22 @@ void *hold_storage_of_torch(PyObject *x)
 
     if (UNLIKELY(storage == NULL))
         return NULL;
-    before = __atomic_load_n(count_of(storage), __ATOMIC_RELAXED);
+    before = LOAD_RELAXED(*count_of(storage));
     do {
         if (UNLIKELY((before & IS_NOTIFIED) && (uint32_t)before < 2))
             return NULL;
-    } while (!__atomic_compare_exchange_n(count_of(storage), &before, before + 1, 0,
-                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!replace_word_relaxed(count_of(storage), &before, before + 1));
     return storage;
 }
 
 static int release_shared_storage(void *storage)
 {
-    uint64_t before = __atomic_load_n(count_of(storage), __ATOMIC_RELAXED);
+    uint64_t before = LOAD_RELAXED(*count_of(storage));
 
     do {
         if (UNLIKELY((uint32_t)before < (before & IS_NOTIFIED ? 3 : 2)))
             return 0;
-    } while (!__atomic_compare_exchange_n(count_of(storage), &before, before - 1, 0,
-                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    } while (!replace_word(count_of(storage), &before, before - 1));
     return 1;
 }
 
@@ -248,18 +228,23 @@ static size_t place_of(unsigned long long address, const void *words, size_t fir
     return 0;
 }
 
-/* find_fields(x, its _cdata, that of its storage) -> whether all functions and both pointers were
- * found. */
+/* find_fields(x, its _cdata, that of its storage, look_up, the address of the function that drops a
+ * storage) -> whether all functions and both pointers were found. */
 static PyObject *find_fields(PyObject *module, PyObject *args)
 {
-    PyObject *x;
-    unsigned long long address, storage;
+    PyObject *x, *look_up;
+    unsigned long long address, storage, release;
+    int found;
 
     (void)module;
     torch.place = 0;
-    if (!PyArg_ParseTuple(args, "OKK", &x, &address, &storage))
+    if (!PyArg_ParseTuple(args, "OKKOK", &x, &address, &storage, &look_up, &release))
         return NULL;
-    if (find_all()) {
+    torch.release = (Release)(uintptr_t)release;
+    found = release ? find_all(look_up) : 0;
+    if (found < 0)
+        return NULL;
+    if (found) {
         torch.place = place_of(address, x, sizeof(PyObject) / sizeof(void *));
         torch.storage = torch.place ? place_of(storage, ((void **)x)[torch.place], 1) : 0;
         register_ownership(OWNS_TORCH,
@@ -315,7 +300,7 @@ static PyObject *fields_of_tensor(PyObject *module, PyObject *x)
 
 PyMethodDef torch_fields_functions[] = {
     {"find_fields", find_fields, METH_VARARGS,
-     "find_fields(x, address, storage): for verification."},
+     "find_fields(x, address, storage, look_up, release): for verification."},
     {"hold_storage", hold_storage, METH_O, "hold_storage(x): for verification."},
     {"release_storage", release_for_verification, METH_VARARGS,
      "release_storage(address, by): for verification."},

@@ -34,10 +34,10 @@ static inline int check_struct(const InterchangeView *view, const char *call)
     if (LIKELY(view->struct_size == sizeof *view && view->version == INTERCHANGE_VIEW_VERSION))
         return 0;
     PyOS_snprintf(what, sizeof what,
-                  "the view has version %u and %zu bytes, and this library fills version %u of %zu "
+                  "the view has version %u and %llu bytes, and this library fills version %u of %u "
                   "bytes",
-                  (unsigned)view->version, view->struct_size, INTERCHANGE_VIEW_VERSION,
-                  sizeof *view);
+                  (unsigned)view->version, (unsigned long long)view->struct_size,
+                  INTERCHANGE_VIEW_VERSION, (unsigned)sizeof *view);
     return refuse_caller(call, what);
 }
 

@@ -28,10 +28,8 @@ extern "C" {
 #define INTERCHANGE_VIEW_AXES 8 /* views of so many axes need no memory beside the struct */
 #define INTERCHANGE_CAPSULE "interchange._C_API"
 
-#if defined(_WIN32)
-#define INTERCHANGE_EXPORTED
-#else
-#define INTERCHANGE_EXPORTED __attribute__((visibility("default")))
+#ifndef INTERCHANGE_EXPORTED
+#define INTERCHANGE_EXPORTED /* interchange itself is compiled with another one */
 #endif
 
 /* ---------------------------------------------------------------- arrays of interchange
