@@ -11,41 +11,52 @@ import typing as _typing
 from importlib import import_module as _import_module
 from types import FunctionType as _FunctionType
 
-from ._array import Array
-from ._array.pickling import (  # pickles name them here, not in modules that may be renamed
-    rebuild_array as _rebuild_array,  # noqa: F401
-    rebuild_writable as _rebuild_writable,  # noqa: F401
+from ._installation import (
+    DISTRIBUTION as _DISTRIBUTION,
+    explain as _explain,
+    installed_release as _installed_release,
+    look_around as _look_around,
 )
-from ._core import core_name
-from ._functions import import_hook as _import_hook  # noqa: F401 - it waits for libraries
-from ._functions.importing import asarray, from_dlpack, from_pointer
-from ._functions.producer import Producer
-from ._libraries.backend import Backend
-from ._libraries.selection import set_backend
-from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
-from ._types.devices import Device
-from ._types.dtypes import DType, dtype_named as _dtype_named  # noqa: F401 - likewise
-from ._types.errors import (
-    ArgumentError,
-    AxesError,
-    BackendUnavailableError,
-    ConsumedCapsuleError,
-    ContractError,
-    CopyNeededError,
-    DriverUnavailableError,
-    ExchangeError,
-    InterchangeError,
-    MixedDevicesError,
-    NoProtocolError,
-    OutOfBoundsError,
-    OutOfDeviceMemoryError,
-    ReadOnlyError,
-    StreamError,
-    UnsupportedDeviceError,
-    UnsupportedDTypeError,
-    VersionError,
-    ViewError,
-)
+
+try:
+    from ._array import Array
+    from ._array.pickling import (  # pickles name them here, not in modules that may be renamed
+        rebuild_array as _rebuild_array,  # noqa: F401
+        rebuild_writable as _rebuild_writable,  # noqa: F401
+    )
+    from ._core import core_name
+    from ._functions import import_hook as _import_hook  # noqa: F401 - it waits for libraries
+    from ._functions.importing import asarray, from_dlpack, from_pointer
+    from ._functions.producer import Producer
+    from ._libraries.backend import Backend
+    from ._libraries.selection import set_backend
+    from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
+    from ._types.devices import Device
+    from ._types.dtypes import DType, dtype_named as _dtype_named  # noqa: F401 - likewise
+    from ._types.errors import (
+        ArgumentError,
+        AxesError,
+        BackendUnavailableError,
+        ConsumedCapsuleError,
+        ContractError,
+        CopyNeededError,
+        DriverUnavailableError,
+        ExchangeError,
+        InterchangeError,
+        MixedDevicesError,
+        NoProtocolError,
+        OutOfBoundsError,
+        OutOfDeviceMemoryError,
+        ReadOnlyError,
+        StreamError,
+        UnsupportedDeviceError,
+        UnsupportedDTypeError,
+        VersionError,
+        ViewError,
+    )
+except ImportError as _error:
+    _explain(_error)
+    raise
 
 if _typing.TYPE_CHECKING:  # for type checkers; `_LATER` has the same names
     from . import compat as compat, typing as typing, xp as xp
@@ -193,24 +204,22 @@ def _publish(name: str, value: _typing.Any) -> None:
     vars(_THIS).setdefault(name, value)
 
 
-def _find_version() -> str:
-    """Return the installed version; importing the metadata of packages is slow."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("array-interchange")
-    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
-        return "0+unknown"
-
-
 if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> _typing.Any:
         """Import the module of a name on first use."""
+        try:
+            return _find(name)
+        except ImportError as error:
+            _explain(error)
+            raise
+
+    def _find(name: str) -> _typing.Any:
+        """Return the value of a name that was not used before."""
         if name in _MODULES:
             return _import_module(f"{__name__}.{name}")
         if name == "__version__":
-            _publish(name, _find_version())
+            _publish(name, _installed_release(_DISTRIBUTION) or "0+unknown")
         elif name in _OF_PICKLES:
             module = _import_module(f"{__name__}.{_OF_PICKLES[name]}")
             _publish(name, getattr(module, name[1:]))
@@ -233,3 +242,4 @@ def __dir__() -> list[str]:
 
 for _name in set(__all__) & set(globals()):
     _publish(_name, vars(_THIS)[_name])
+_look_around(__path__[0])

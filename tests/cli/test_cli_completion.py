@@ -89,7 +89,7 @@ def test_a_script_knows_the_commands(written, shell):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("interchange ", {"inspect", "matrix", "check"}),
+        ("interchange ", {"inspect", "doctor", "matrix", "check"}),
         ("interchange ma", {"matrix"}),
         ("interchange --print-completion ", {"bash", "zsh", "tcsh"}),
         ("interchange inspect --j", {"--json"}),
@@ -111,7 +111,7 @@ def test_bash_offers_what_comes_next(offered, line, words):
 
 
 @pytest.mark.isolated
-@pytest.mark.parametrize("command", ["inspect", "matrix", "check"])
+@pytest.mark.parametrize("command", ["inspect", "doctor", "matrix", "check"])
 def test_bash_offers_every_option(offered, command):
     """Exactly the options of the command are completed."""
     assert offered(f"interchange {command} -") == options_of(command)

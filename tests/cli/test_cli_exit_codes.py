@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interchange.cli import inspecting, output, versions
+from interchange.cli import doctor, inspecting, output, versions
 from interchange_conformance.cli import exits
 from interchange_conformance.matrix import exchanging
 
@@ -20,14 +20,19 @@ PROVOKED = {
     ("interchange inspect", 0): ("inspect", "b'abc'"),
     ("interchange inspect", 1): ("inspect", NULL_ADDRESS),
     ("interchange inspect", 2): ("inspect", "3"),
+    ("interchange doctor", 0): ("doctor",),
+    ("interchange doctor", 1): ("doctor",),
+    ("interchange doctor", 2): ("doctor", *NOWHERE),
     ("interchange matrix", 0): ALWAYS,
     ("interchange matrix", 1): ALWAYS,
     ("interchange matrix", 2): ("matrix", "--only", "nothing"),
 }
-"""Command and exit code -> arguments; an incorrect library gives the matrix's 1."""
+"""Command and exit code -> arguments; an incorrect library gives the matrix's 1, a folder that
+another user can write the doctor's."""
 WORK = {
     ("--no-import",): (versions, "environment"),
     ("inspect", "b'abc'"): (inspecting, "evaluate"),
+    ("doctor",): (doctor, "namesakes"),
     ALWAYS: (exchanging, "run"),
 }
 """Call -> where it does its work."""
@@ -46,10 +51,14 @@ def test_every_documented_code_is_provoked():
 
 
 @pytest.mark.parametrize(("command", "code"), PROVOKED)
-def test_a_documented_code_is_the_real_one(run_cli, add_liar, command, code):
+def test_a_documented_code_is_the_real_one(run_cli, add_liar, tmp_path, monkeypatch, command, code):
     """The exit code is the documented one; only codes for results have output."""
     if (command, code) == ("interchange matrix", 1):
         add_liar(lambda _, array: np.array(array))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if (command, code) == ("interchange doctor", 1):
+        tmp_path.chmod(0o777)
+        monkeypatch.setenv("INTERCHANGE_CACHE_DIR", str(tmp_path))
 
     done = run_cli(*PROVOKED[command, code])
 

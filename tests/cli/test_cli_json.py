@@ -23,6 +23,7 @@ COMMANDS = {
     "inspection": ["inspect", "numpy:zeros((2, 3))", "--json"],
     "inspection of a record": ["inspect", RECORD, "--json"],
     "inspection of a broken record": ["inspect", NULL_ADDRESS, "--json"],
+    "doctor": ["doctor", "--json"],
     "matrix": ["matrix", "--only", ALWAYS, "--json"],
 }
 FORMS = (*forms.FORMS, "matrix")
@@ -199,6 +200,7 @@ def test_what_goes_wrong_is_as_the_schema_says(run_cli, monkeypatch, cls, said):
 ASKED = {
     "versions": ["--no-import"],
     "inspection": ["inspect", "b'abc'"],
+    "doctor": ["doctor"],
     "matrix": ["matrix", "--only", "stdlib,interchange"],
 }
 

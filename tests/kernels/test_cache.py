@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from interchange import cuda
+from interchange.abi import _owned
 from interchange.cuda import float32, float64, int32, ir
 from interchange.cuda.llvm import cache, compiled, ptx
 from interchange.cuda.llvm.identity import text_of
@@ -383,7 +384,7 @@ def test_the_folder_is_where_caches_are(above, expected, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", above)
     monkeypatch.setenv("HOME", "/h")
 
-    assert str(cache.place()) == expected
+    assert str(_owned.kernels_folder()) == expected
 
 
 @pytest.mark.parametrize("below", ["", "kernels"])

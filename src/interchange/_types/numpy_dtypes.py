@@ -23,6 +23,8 @@ _WIDEST: Final = ctypes.alignment(ctypes.c_longlong)  # [bytes], of one number
 
 LEAST: Final = (2, 1)
 """The first supported release of NumPy: its arrays accept ``max_version``."""
+REQUIREMENT: Final = f"numpy>={LEAST[0]}.{LEAST[1]}"
+"""The same, for installers."""
 _RELEASE: Final = r"(\d+)\.(\d+)"
 
 
@@ -62,13 +64,23 @@ def load_numpy() -> Any:
     """
     import numpy as np
 
-    found = compiled(_RELEASE).match(np.__version__)
-    if found is not None and (int(found[1]), int(found[2])) < LEAST:
-        least = ".".join(map(str, LEAST))
+    if is_too_old(np.__version__):
         what = f"NumPy {np.__version__} is loaded"
-        fix = f"pip install 'numpy>={least}'"
+        fix = f"pip install '{REQUIREMENT}'"
         raise BackendUnavailableError("interchange", what, "IX-NUMPY-1", fix)
     return np
+
+
+def is_too_old(release: str) -> bool:
+    """Whether a release of NumPy is older than interchange requires.
+
+    Examples
+    --------
+    >>> is_too_old("1.26.4"), is_too_old("2.1.0rc1")
+    (True, False)
+    """
+    found = compiled(_RELEASE).match(release)
+    return found is not None and (int(found[1]), int(found[2])) < LEAST
 
 
 _found: Final[dict[str, Any]] = {}

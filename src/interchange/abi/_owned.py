@@ -1,17 +1,40 @@
-"""Checks that compiled code in a file is safe to load: only this user may write it.
+"""Where compiled code is kept, and whether it is safe to load: only this user may write it.
 
-Source: POSIX, "stat" and "File Access Permissions".  The cache of kernels and the caches of the
-conformance kit check files here; files that fail the check are compiled again, or stored elsewhere.
+Source: POSIX, "stat" and "File Access Permissions"; XDG Base Directory Specification (the folder).
+The cache of kernels and the caches of the conformance kit check files here; files that fail the
+check are compiled again, or stored elsewhere.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
 
-if TYPE_CHECKING:
-    from pathlib import Path
+CACHE_VARIABLE: Final = "INTERCHANGE_CACHE_DIR"
+"""Environment variable that names the folder of kernels."""
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of all caches of this user, None if there is no home directory."""
+    above = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not above.is_absolute():
+        with suppress(RuntimeError):  # there is no home directory
+            above = Path("~/.cache").expanduser()
+    return above / "interchange" if above.is_absolute() else None
+
+
+def kernels_folder() -> Path | None:
+    """Return the folder of compiled kernels, None if none are kept."""
+    if os.name != "posix":
+        return None
+    asked = os.environ.get(CACHE_VARIABLE)
+    if asked is not None:
+        return Path(asked) if asked else None
+    above = cache_folder()
+    return None if above is None else above / "kernels"
 
 
 def is_own(state: os.stat_result) -> bool:

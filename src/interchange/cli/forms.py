@@ -13,6 +13,7 @@ from typing import Any, Final
 FORMS: Final = {
     "versions": (1, "interchange --json"),
     "inspection": (1, "interchange inspect EXPRESSION --json"),
+    "doctor": (1, "interchange doctor --json"),
 }
 """Name of a document -> its number, and the command that writes it."""
 

@@ -1,18 +1,16 @@
 """The commands of the conformance kit: ``interchange check`` and ``interchange matrix``.
 
-Source: PEP 610, for the place that interchange was installed from.  The kit is a separate
-distribution.  If it is installed, its options are read at once, and the rest is imported when a
-command runs.
+The kit is a separate distribution.  If it is installed, its options are read at once, and the rest
+is imported when a command runs.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+
+from interchange._installation import DISTRIBUTION, installed_release, source
 
 from . import versions
 from .output import UsageError, install_command
@@ -22,7 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _KIT: Final = "interchange_conformance"
-_DISTRIBUTION: Final = "array-interchange-conformance"
+KIT: Final = "array-interchange-conformance"
+"""Name of its distribution."""
 COMMANDS: Final = {
     "matrix": "which array libraries exchange with which on this machine",
     "check": "judge array libraries by the rule book",
@@ -74,33 +73,24 @@ def names() -> dict[str, list[str]]:
 
 def _check_release() -> None:
     """Refuse a kit of another release, whose rule book differs."""
-    from importlib.metadata import PackageNotFoundError, version
+    if why := other_release():
+        raise UsageError(why)
 
-    try:
-        ours, of_kit = version("array-interchange"), version(_DISTRIBUTION)
-    except PackageNotFoundError:  # one of them runs from its sources
-        return
-    if ours != of_kit:
-        words = f"the conformance kit has release {of_kit}, and interchange has {ours}"
-        raise UsageError(f"{words}; {_how_to_install()}")
+
+def other_release() -> str | None:
+    """Return why the kit cannot be used with this release of interchange, and the fix; or None."""
+    ours, of_kit = installed_release(DISTRIBUTION), installed_release(KIT)
+    if ours == of_kit or None in {ours, of_kit}:
+        return None
+    words = f"the conformance kit has release {of_kit}, and interchange has {ours}"
+    return f"{words}; {_how_to_install()}"
 
 
 def _how_to_install() -> str:
     """Return how to install the kit of the same release."""
-    source = _source()
-    where = "" if source else " in a clone or an unpacked source distribution of this release"
-    return f"install it{where} with: {install_command(source or './conformance')}"
-
-
-def _source() -> str:
-    """Return the kit's folder in the clone that interchange was installed from, or ``""``."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        here = distribution("array-interchange")
-    except PackageNotFoundError:  # it runs from its sources
-        return ""
-    origin = urlsplit(json.loads(here.read_text("direct_url.json") or "{}").get("url", ""))
-    project = Path(url2pathname(origin.path)) / "conformance"
-    is_clone = origin.scheme == "file" and (project / "pyproject.toml").is_file()
-    return str(project) if is_clone else ""
+    clone = source()
+    project = Path(clone, "conformance")
+    if clone and (project / "pyproject.toml").is_file():
+        return f"install it with: {install_command(str(project))}"
+    where = "in a clone or an unpacked source distribution of this release"
+    return f"install it {where} with: {install_command('./conformance')}"

@@ -45,6 +45,12 @@ COMMANDS: Final = {
         CANNOT: "the expression cannot be evaluated, its value supports no protocol,"
         " a file that cannot be written",
     },
+    "interchange doctor": {
+        FINE: "nothing is wrong with the installation",
+        FOUND: "something is wrong, and the report says how to repair it",
+        CANNOT: "files of another distribution have replaced this package,"
+        " a file that cannot be written",
+    },
 }
 """Command -> exit code -> when the command ends with it."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import interchange
 from interchange import _core
+from interchange._installation import installed_release, namesakes, way_out
 from interchange._libraries.selection import libraries_by_device, who_computes
 from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from interchange._types.library import Example
 
 _VARIABLES: Final = 31  # labels [characters], with the space behind them
-_LABELS: Final = 13  # likewise
+LABELS: Final = 13  # likewise
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,12 @@ Support = tuple["list[ProtocolSupport]", "dict[str, str]"]
 
 def environment() -> dict[str, Any]:
     """Return the facts that do not depend on other libraries."""
-    from importlib.metadata import version
-
     return {
         "interchange": interchange.__version__,
         "core": interchange.core_name,
         "python": platform.python_version(),
         "gil": _threading_of_python(),
-        "numpy": version("numpy"),
+        "numpy": installed_release("numpy"),
         "platform": f"{platform.system()} {platform.machine()}",
         "dlpack": "{}.{}".format(*DLPACK_VERSION),
         "computing": {NAMES[kind]: who_computes(kind) for kind in libraries_by_device()},
@@ -188,6 +187,7 @@ def _facts(
     """Return the JSON document; what was not requested is left out."""
     facts = {
         **environment(),
+        "namesakes": [one._asdict() for one in namesakes()],
         "cores_refused": dict(_core.refused),
         "versions": releases,
         "variables": [one._asdict() | {"value": variables.value(one)} for one in VARIABLES],
@@ -204,20 +204,26 @@ def _facts(
 
 def _show_environment(cuda: dict[str, Any] | None) -> None:
     """Print the facts that do not depend on other libraries, and the CUDA driver if requested."""
+    rows = environment_rows()
+    if cuda is not None:
+        rows.append(("CUDA", driver_text(cuda)))
+    rows.extend(("same module", f"{one.title}; {way_out([one])}") for one in namesakes())
+    for name, text in rows:
+        show_text(text, name, LABELS)
+    show()
+
+
+def environment_rows() -> list[tuple[str, str]]:
+    """Return the facts that do not depend on other libraries, as labels and texts."""
     facts = environment()
-    rows = [
+    return [
         ("interchange", facts["interchange"]),
         ("core", f"{facts['core']}{_why_this_core()}"),
         ("DLPack", f"{facts['dlpack']}; takes 1.x and versions before 1.0, gives both"),
         ("Python", f"{facts['python']} on {facts['platform']}, {facts['gil']}"),
-        ("NumPy", facts["numpy"]),
+        ("NumPy", facts["numpy"] or "not installed"),
         ("computing", _backends(facts["computing"])),
     ]
-    if cuda is not None:
-        rows.append(("CUDA", cuda["reason"] or f"driver of {cuda['version']}; {_devices(cuda)}"))
-    for name, text in rows:
-        show_text(text, name, _LABELS)
-    show()
 
 
 def _backends(computing: dict[str, list[str]]) -> str:
@@ -226,9 +232,10 @@ def _backends(computing: dict[str, list[str]]) -> str:
     return "; ".join(found)
 
 
-def _devices(cuda: dict[str, Any]) -> str:
-    """Return the devices of a driver, as text."""
-    return ", ".join(f"{i}: {name}" for i, name in enumerate(cuda["devices"])) or "no device"
+def driver_text(facts: dict[str, Any]) -> str:
+    """Return a driver and its devices, or why there is none, as text."""
+    devices = ", ".join(f"{i}: {name}" for i, name in enumerate(facts["devices"])) or "no device"
+    return str(facts["reason"] or f"driver of {facts['version']}; {devices}")
 
 
 def _why_this_core() -> str:

@@ -1,7 +1,7 @@
 """Compiled kernels, kept on disk for later processes.
 
-Source: XDG Base Directory Specification (the folder); POSIX, "rename" (files appear complete). The
-machine code is executed, so that the folder and its files must belong to this user, and no other
+Source: POSIX, "rename" (files appear complete); `interchange.abi._owned` (the folder).  The machine
+code is executed, so that the folder and its files must belong to this user, and no other
 user may write there.  On any failure a kernel is compiled as without a cache.
 """
 
@@ -13,19 +13,17 @@ import os
 import re
 import stat
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import llvmlite
 import llvmlite.binding as llvm
 
 import interchange
-from interchange.abi._owned import is_own
+from interchange.abi._owned import is_own, kernels_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-VARIABLE: Final = "INTERCHANGE_CACHE_DIR"
 FORMAT: Final = 3
 """Version of the files, and of the way in which kernels are compiled."""
 MOST_FILES: Final = 1024
@@ -106,24 +104,10 @@ def store(key: str, data: bytes) -> None:
         _remove_oldest(folder)
 
 
-def place() -> Path | None:
-    """Return the folder in the environment, None if there is to be no cache."""
-    if os.name != "posix":
-        return None
-    asked = os.environ.get(VARIABLE)
-    if asked is not None:
-        return Path(asked) if asked else None
-    above = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not above.is_absolute():
-        with suppress(RuntimeError):  # there is no home directory
-            above = Path("~/.cache").expanduser()
-    return above / "interchange" / "kernels" if above.is_absolute() else None
-
-
 @contextmanager
 def _opened(*, make: bool = False) -> Iterator[int | None]:
     """Open the folder; None if there is none, or if another user could write to it."""
-    path = place()
+    path = kernels_folder()
     if path is None:
         yield None
         return
