@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols import host
 from interchange._types.errors import ArgumentError, ReadOnlyError, ViewError, show
+from interchange._types.numpy_dtypes import load_numpy
 
 from .copies import COPIED_BY_DRIVERS, copy_array, copy_temporarily
 from .copy_into import copy_into
@@ -179,8 +180,7 @@ def _allows(casting: str, given: DType, wanted: DType) -> bool:
 
 def _cast(target: ArrayBase, source: ArrayBase, call: str) -> None:
     """Copy elements of another type on the host; NumPy casts them without warnings."""
-    import numpy as np
-
+    np = load_numpy()
     if may_overlap(target, source):
         source = copy_array(source, type(source), "C", call)
     elements = host.as_ndarray(source, call)

@@ -187,8 +187,7 @@ def _native_key(
 @functools.cache
 def _passes_by_bounds() -> bool:
     """Whether NumPy ignores an index out of bounds if nothing is selected: before 2.3."""
-    import numpy as np
-
+    np = load_numpy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -203,8 +202,7 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...], call: str) -> No
 
     Raises OutOfBoundsError: an index is out of bounds (IX-INDEX-1).
     """
-    import numpy as np
-
+    np = load_numpy()
     arrays = [part for part in key if is_ndarray(part)]
     if not all(np.count_nonzero(part) if _is_mask(part) else part.size for part in arrays):
         return  # an empty selection: every NumPy accepts it
@@ -245,8 +243,7 @@ def _check_as_numpy(array: ArrayBase, parts: tuple[Any, ...], call: str) -> None
 
     Raises OutOfBoundsError: an index is out of bounds, or a mask has a wrong shape (IX-INDEX-1).
     """
-    import numpy as np
-
+    np = load_numpy()
     cls = type(array)
     told = tuple(np.asarray(part) if type(part) is cls else part for part in parts)
     try:

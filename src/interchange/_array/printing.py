@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._protocols import host
 from interchange._types.devices import CPU
-from interchange._types.numpy_dtypes import numpy_dtype
+from interchange._types.numpy_dtypes import has_numpy, load_numpy, numpy_dtype
 from interchange.abi._show import name_of
 
 from .allocations import Allocation
@@ -72,16 +72,15 @@ def _is_readable(array: ArrayBase) -> bool:
     if array.device is not CPU or array.dtype.is_packed or not array.size:
         return False
     # A 32-bit array may be larger than NumPy supports there.
-    return array.nbytes <= sys.maxsize and numpy_dtype(array.dtype) is not None
+    return array.nbytes <= sys.maxsize and has_numpy() and numpy_dtype(array.dtype) is not None
 
 
 def _preview(array: ArrayBase) -> str | None:
     """Return the elements as text, or None if they cannot be read."""
     if not _is_readable(array):
         return None
-    import numpy as np
-
     view = host.as_ndarray(array, "repr()")
-    return np.array2string(
+    text: str = load_numpy().array2string(
         view, threshold=_MOST, edgeitems=_EDGE, separator=", ", max_line_width=88
     )
+    return text

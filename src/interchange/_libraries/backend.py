@@ -17,6 +17,7 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     ViewError,
 )
+from interchange._types.numpy_dtypes import load_numpy
 
 from .standard_names import INPLACE, OPERATORS, STANDARD_DTYPES
 
@@ -166,8 +167,7 @@ class Backend:
 
     def strong_scalar(self, x: Any) -> Any:
         """Return a scalar of NumPy, which has an element type, as an array of the library."""
-        import numpy as np
-
+        np = load_numpy()
         return self.from_host(np.asarray(x))
 
     def is_writable(self, native: Any) -> bool:

@@ -21,6 +21,7 @@ from interchange._types.errors import (
     show,
 )
 from interchange._types.library import all_libraries, library_named
+from interchange._types.numpy_dtypes import load_numpy
 
 from .backend import Backend
 
@@ -200,6 +201,8 @@ def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> 
             return found
         what = f"the function that makes the backend of {device} returned {show(found)}"
         raise BackendUnavailableError(call, what, "IX-XP-3", "return an interchange.Backend")
+    if device.type is _HOST:
+        load_numpy()  # says why it was not found
     what = f"no library that computes on {device} was found"
     raise BackendUnavailableError(call, what, "IX-XP-3", _way_to_compute(device, call))
 

@@ -10,6 +10,7 @@ import ctypes
 import functools
 import importlib
 import sys
+from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
 from interchange.abi._patterns import compiled
@@ -60,15 +61,30 @@ class Named(Protocol):
 def load_numpy() -> Any:
     """Return NumPy, which is imported here.
 
-    Raises BackendUnavailableError: NumPy is older than interchange requires (IX-NUMPY-1).
+    Raises BackendUnavailableError: NumPy is not installed, or older than interchange requires
+        (IX-NUMPY-1).
     """
-    import numpy as np
-
+    try:
+        import numpy as np
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise
+        raise _refuse("NumPy is not installed") from error
     if is_too_old(np.__version__):
-        what = f"NumPy {np.__version__} is loaded"
-        fix = f"pip install '{REQUIREMENT}'"
-        raise BackendUnavailableError("interchange", what, "IX-NUMPY-1", fix)
+        raise _refuse(f"NumPy {np.__version__} is loaded")
     return np
+
+
+def _refuse(what: str) -> BackendUnavailableError:
+    """Return the error that there is no NumPy of a supported release."""
+    return BackendUnavailableError(
+        "interchange", what, "IX-NUMPY-1", f"pip install '{REQUIREMENT}'"
+    )
+
+
+def has_numpy() -> bool:
+    """Whether NumPy is installed; it is not imported."""
+    return "numpy" in sys.modules or find_spec("numpy") is not None
 
 
 def is_too_old(release: str) -> bool:

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._types.errors import ArgumentError, ReadOnlyError, UnsupportedDTypeError, show
+from interchange._types.numpy_dtypes import load_numpy
 from interchange.abi._show import module_of
 
 from . import records
@@ -63,8 +64,7 @@ def pass_any(value: Any, wanted: Any, call: str, take: Callable[[Any, Any], Arra
         raise UnsupportedDTypeError(call, what, "CPY-NPM-1")
     if wanted is not None:
         raise ArgumentError(call, f"records where {wanted} is wanted", "CPY-ARG-1")
-    import numpy as np
-
+    np = load_numpy()
     if isinstance(value, np.void):
         return _pass_record(value, type_, call)
     return _pass_records(take(records.as_bytes(value, dtype), None), type_, call)

@@ -22,6 +22,7 @@ from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
 from interchange._types.layout import Layout, c_strides, f_strides
+from interchange._types.numpy_dtypes import load_numpy
 from interchange._types.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
@@ -173,8 +174,7 @@ def device_array(
 def _structured(dtype: Any) -> Any:
     """Return a structured dtype of NumPy, also given as a list; None for any other type."""
     if isinstance(dtype, list):
-        import numpy as np
-
+        np = load_numpy()
         with contextlib.suppress(TypeError, ValueError):
             dtype = np.dtype(dtype)
     return dtype if getattr(dtype, "names", None) else None
@@ -204,8 +204,7 @@ def read_dtype(dtype: Any, call: str) -> DType:
     try:
         return DType.of(dtype, call)
     except UnsupportedDTypeError:
-        import numpy as np
-
+        np = load_numpy()
         with contextlib.suppress(TypeError):
             return DType.of(np.dtype(dtype), call)
         raise
@@ -225,13 +224,12 @@ def read_shape(shape: Any, call: str) -> tuple[int, ...]:
 
 def _host_array(shape: tuple[int, ...], dtype: DType, order: str, call: str) -> Array:
     """Return a new array on the host."""
-    import numpy as np
-
+    np = load_numpy()
     if str(dtype) not in BY_NAME:
         raise UnsupportedDTypeError(call, f"dtype={dtype} on the host", "CPY-NPM-1")
     name = str(dtype)
     stored = "uint16" if name == "bfloat16" else name  # which NumPy does not have
-    found = asarray(np.empty(shape, stored, order=order))  # type: ignore[call-overload]
+    found = asarray(np.empty(shape, stored, order=order))
     return found if name == stored else found.view(dtype)
 
 

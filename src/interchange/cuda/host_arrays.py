@@ -19,7 +19,7 @@ from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import ArgumentError, show
 from interchange._types.layout import Layout, f_strides
-from interchange._types.numpy_dtypes import numpy_dtype
+from interchange._types.numpy_dtypes import load_numpy, numpy_dtype
 from interchange._types.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
@@ -107,8 +107,7 @@ def _made(
     is_shared: bool = False,
 ) -> Any:
     """Return a new ndarray in memory of a kind; with `is_shared` kernels on GPUs take it."""
-    import numpy as np
-
+    np = load_numpy()
     if order not in {"C", "F"}:
         raise ArgumentError(call, f"order={show(order)}", "IX-ARGUMENT-1", 'pass "C" or "F"')
     sizes, elements = read_shape(shape, call), read_dtype(dtype, call)

@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
+from interchange._types.numpy_dtypes import load_numpy
 
 from . import ir
 from .configuration import MOST_SHARED
@@ -70,8 +71,7 @@ def constant_array(reader: Context, node: ast.Call) -> ir.ArrayValue:
 
 def constant(reader: Context, node: ast.AST, value: Any) -> ir.ArrayValue:
     """Return an array of the enclosing program, which becomes part of the kernel."""
-    import numpy as np
-
+    np = load_numpy()
     try:
         array = np.asarray(value)
     except Exception:  # noqa: BLE001 - a conversion may raise anything
@@ -164,8 +164,7 @@ def element_type(given: Any) -> ScalarType | None:
     """Return the element type of a type here, of NumPy, or of Python; None if there is none."""
     if isinstance(given, ScalarType):
         return given
-    import numpy as np
-
+    np = load_numpy()
     if given is None:
         return None
     try:

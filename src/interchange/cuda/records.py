@@ -9,6 +9,7 @@ from math import gcd, prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
+from interchange._types.numpy_dtypes import load_numpy
 
 from .types import BY_NAME, ScalarType
 
@@ -154,8 +155,7 @@ class RecordArray:
         ArgumentError
             `ary` has another shape or dtype (IX-ARGUMENT-1).
         """
-        import numpy as np
-
+        np = load_numpy()
         if ary is not None:
             given = self._taken(ary, "copy_to_host()")
             self.bytes.copy_to_host(given, stream)
@@ -190,8 +190,7 @@ def check_copied(dtype: Any, call: str) -> None:
 
 def as_bytes(value: Any, dtype: Any) -> Any:
     """Return an array of records as one of bytes, for the protocols, which know no records."""
-    import numpy as np
-
+    np = load_numpy()
     if isinstance(value, RecordArray):
         return value.bytes
     if isinstance(value, (np.ndarray, np.void)):

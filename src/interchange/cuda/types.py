@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple
 
+from interchange._types.numpy_dtypes import load_numpy
+
 Kind = Literal["bool", "int", "uint", "float", "complex", "record"]
 
 
@@ -58,8 +60,7 @@ class ScalarType:
         """Return a scalar of NumPy; in a kernel, a cast."""
         if self is bfloat16:
             return _of_ml_dtypes()(value)
-        import numpy as np
-
+        np = load_numpy()
         return getattr(np, self.name)(value)
 
     def __getitem__(self, axes: Any) -> ArrayType:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._functions.importing import asarray
 from interchange._types.errors import ArgumentError, show
+from interchange._types.numpy_dtypes import load_numpy
 
 from .arrays import to_device
 from .configuration import is_index
@@ -192,8 +193,7 @@ def init_xoroshiro128p_states(
 
 def _states_on_host(n: int, seed: int, start: int, call: str) -> Any:
     """Return states in host memory."""
-    import numpy as np
-
+    np = load_numpy()
     for name, value in (("seed", seed), ("subsequence_start", start)):
         if not is_index(value) or (name != "seed" and value < 0):
             raise ArgumentError(call, f"{name}={show(value)}", "CPY-ARG-1", "pass an int")

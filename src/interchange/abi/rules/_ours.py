@@ -312,8 +312,8 @@ OURS: Final = (
     ),
     Rule(
         "IX-NUMPY-1",
-        "NumPy is of version 2.1 or newer",
-        "install a newer NumPy, `pip install 'numpy>=2.1'`",
+        "where NumPy is needed, it is installed, in version 2.1 or newer",
+        "install it, `pip install 'numpy>=2.1'`",
         "interchange",
         "SHOULD",
     ),
