@@ -27,14 +27,22 @@ from interchange._streams.rules import (
 from interchange._streams.write_back import EarlierUse, all_users_of, order_back, wait_for
 from interchange._types.devices import CPU
 from interchange._types.errors import StreamError, UnsupportedDeviceError
+from interchange._types.layout import c_strides
 from interchange._types.spec import Spec
 from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 from .allocations import CopyInProgress, allocate_pinned, allocate_temporary, allocation_of
-from .host_copies import check_alike, check_named, copy_elements, copy_on_host, share_with_host
+from .host_copies import (
+    check_alike,
+    check_named,
+    copy_elements,
+    share_with_host,
+    wait_until_readable,
+)
 from .memcpy_plan import plan_copies
 from .peer_copies import Side, is_relayed, relay
+from .staging import Elements, is_long, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,26 +195,35 @@ class Copy(NamedTuple):
         if is_between and is_relayed(driver, ptrs, size, on, call):
             to, start = (Side(ptr, one.id) for ptr, one in zip(ptrs, sides, strict=True))
             relay(driver, to, start, size, on, call)
+        elif self._is_received(target):
+            receive(driver, _elements_of(target), _elements_of(source), on, call)
         else:
-            _enqueue(driver, plan or [], *ptrs, stream, call)
+            driver.copy_planned(plan or [], *ptrs, *on, call)
+
+    def _is_received(self, target: Tensor) -> bool:
+        """Whether elements with gaps go to plain host memory, by way of page-locked memory."""
+        if is_copied_here(target) or not self.plan or not is_long(target._spec.nbytes):
+            return False
+        is_whole = len(self.plan) == self.plan[0].height == self.plan[0].depth == 1
+        return not (is_whole or _is_driver_memory(self.driver, target, self.call))
 
     def _upload(self, target: Tensor, source: Tensor) -> None:
         """Copy host elements in the order of a device array; one with gaps gets a copy of them."""
         driver, _, _, stream, call = self
-        spec = target._spec
-        layout = spec.layout
-        order = "F" if layout.is_f_contiguous and not layout.is_c_contiguous else "C"
-        dense = copy_on_host(source, type(source), order, call)
+        spec, on = target._spec, (stream.handle, stream.ordinal)
+        layout, itemsize = spec.layout, spec.dtype.itemsize
+        wait_until_readable(source, call)
+        given, shape = _elements_of(source), spec.shape
+        if layout.is_f_contiguous and not layout.is_c_contiguous:
+            given = given._replace(shape=shape[::-1], strides=given.strides[::-1])
         if layout.is_c_contiguous or layout.is_f_contiguous:
-            _enqueue(driver, plan_whole(spec), target.ptr, dense.ptr, stream, call)
+            send(driver, target.ptr, given, on, call)
             return
-        steps = dense._spec.strides, layout.strides
-        plan = plan_copies(spec.shape, *steps, spec.dtype.itemsize, is_limited=False)
-        on = stream.handle, stream.ordinal
+        plan = plan_copies(shape, c_strides(shape), layout.strides, itemsize, is_limited=False)
         staged = allocate_temporary(driver, spec.nbytes, stream.ordinal, call, stream.handle)
         with giving_back(staged), draining(driver, stream, call):
-            _enqueue(driver, plan_whole(spec), staged.ptr, dense.ptr, stream, call)
-            _enqueue(driver, plan or [], target.ptr, staged.ptr, stream, call)
+            send(driver, staged.ptr, given, on, call)
+            driver.copy_planned(plan or [], target.ptr, staged.ptr, *on, call)
             staged.release_in_order(*on, call)
 
     def keep_source(self) -> None:
@@ -295,22 +312,10 @@ def _is_temporary(array: Tensor) -> bool:
     return ours is not None and ours.is_ordered
 
 
-def _enqueue(
-    driver: Driver,
-    plan: list[PitchedCopy],
-    target: int,
-    source: int,
-    stream: CopyStream,
-    call: str,
-) -> None:
-    """Enqueue copies between these addresses."""
-    for copy in plan:
-        to, start = target + copy.target[0], source + copy.source[0]
-        if copy.height == copy.depth == 1:
-            driver.copy(to, start, copy.width, stream.handle, stream.ordinal, call)
-        else:
-            placed = copy._replace(target=(to, *copy.target[1:]), source=(start, *copy.source[1:]))
-            driver.copy_pitched(placed, stream.handle, stream.ordinal, call)
+def _elements_of(array: Tensor) -> Elements:
+    """Return the elements of an array, for copies by way of page-locked memory."""
+    spec = array._spec
+    return Elements(array.ptr, spec.shape, spec.strides, spec.dtype.itemsize)
 
 
 def _fetch(driver: Driver, array: Tensor, stream: CopyStream, call: str) -> Tensor:

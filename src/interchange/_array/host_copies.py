@@ -69,9 +69,7 @@ def copy_elements(target: Tensor, source: Tensor, call: str) -> None:
     if not spec.layout.size:
         return
     for tensor in (source, target):
-        if tensor._spec.device is not CPU:
-            host.check_host(tensor, call)
-            wait_on_host(tensor, call)
+        wait_until_readable(tensor, call)
     dtype = spec.dtype
     if not dtype.is_packed:
         steps = goal.strides, source.ptr, spec.strides
@@ -79,6 +77,13 @@ def copy_elements(target: Tensor, source: Tensor, call: str) -> None:
         return
     check_alike(spec, goal.layout, call)
     _core.copy_strided((spec.nbytes,), 1, target.ptr, (1,), source.ptr, (1,))
+
+
+def wait_until_readable(tensor: Tensor, call: str) -> None:
+    """Let the host wait for the work on memory that it can access, or refuse other memory."""
+    if tensor._spec.device is not CPU:
+        host.check_host(tensor, call)
+        wait_on_host(tensor, call)
 
 
 def may_overlap(one: Tensor, other: Tensor) -> bool:

@@ -418,6 +418,12 @@ class Driver:
         with self.on_stream(stream, ordinal, call) as home:
             return home, self._record(home, stream, call)
 
+    def wait_for_mark(self, mark: tuple[int, Event], ordinal: int, call: str) -> None:
+        """Let the host wait for the work before a mark; then its event is unused."""
+        home, event = mark
+        self.wait_for_event(event.number, None, ordinal, call)
+        self._events[home].append(event)
+
     def is_complete(self, mark: tuple[int, Event]) -> bool:
         """Whether the work before a mark is done; then its event is unused.  Never raises."""
         home, event = mark
@@ -607,3 +613,23 @@ class Driver:
                 target, source, nbytes, *names.memcpy_kind, stream
             )
         self.check(error, f"{names.memcpy}({nbytes})", call)
+
+    def copy_planned(
+        self,
+        plan: list[PitchedCopy],
+        target: int,
+        source: int,
+        stream: int,
+        ordinal: int,
+        call: str,
+    ) -> None:
+        """Enqueue copies whose positions count from these addresses."""
+        for copy in plan:
+            to, start = target + copy.target[0], source + copy.source[0]
+            if copy.height == copy.depth == 1:
+                self.copy(to, start, copy.width, stream, ordinal, call)
+            else:
+                placed = copy._replace(
+                    target=(to, *copy.target[1:]), source=(start, *copy.source[1:])
+                )
+                self.copy_pitched(placed, stream, ordinal, call)
