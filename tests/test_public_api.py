@@ -143,7 +143,7 @@ def _lines():
 
 IN_C = tuple(
     f"interchange.{name}"
-    for name in ("Array.__dlpack", "asarray", "from_arrow", "from_cai", "from_dlpack")
+    for name in ("Array.__dlpack", "asarray", "copyto", "from_arrow", "from_cai", "from_dlpack")
 )
 """Objects written in C with the native core, which then have no annotations."""
 

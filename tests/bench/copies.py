@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST = 1.1  # ratio of the times
 PER_ROUND = 4_000_000  # bytes that are copied in a round
+MOST_CALLS = 20_000  # in a round
 DTYPES = ("uint8", "float32", "float64", "complex128")
 
 
@@ -47,6 +48,8 @@ def whole(memory: np.ndarray) -> np.ndarray:
 
 SQUARE, HALF = (1000, 1000), (1000, 500)
 LAYOUTS = (
+    Layouts("10 elements", ((10,), whole), ((10,), whole)),
+    Layouts("10 strided elements", ((10,), whole), ((20,), lambda x: x[::2])),
     Layouts("contiguous", (SQUARE, whole), (SQUARE, whole)),
     Layouts("half of the columns", (HALF, whole), (SQUARE, lambda x: x[:, :500])),
     Layouts("every second column", (HALF, whole), (SQUARE, lambda x: x[:, ::2])),
@@ -85,10 +88,11 @@ def measure(layouts: Layouts, dtype: str, rounds: int) -> Pair:
     dst, src = ix.asarray(target), ix.asarray(source)
     expected = source.copy()
     ix.copyto(dst, src)
+    ix.copyto(target, source)
     if not np.array_equal(target, expected):
         raise AssertionError(f"{layouts.name} of {dtype} was copied wrongly")
     names = {"ours": ix.copyto, "theirs": np.copyto, "d": dst, "s": src, "t": target, "u": source}
-    count = max(1, PER_ROUND // expected.nbytes)
+    count = min(MOST_CALLS, max(1, PER_ROUND // expected.nbytes))
     return compare("ours(d, s)", "theirs(t, u)", names, rounds=rounds, count=count)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 
 import hypothesis.strategies as st
@@ -114,6 +115,33 @@ def test_packed_elements_are_copied_whole():
     ix.copyto(target, source)
 
     assert target.view("uint8").tolist() == [*b"ab"]
+
+
+@pytest.mark.skipif(ix.core_name != "native", reason="of the native core")
+@pytest.mark.parametrize("wrap", [np.asarray, ix.asarray], ids=["ndarray", "Array"])
+def test_known_arrays_of_the_host_are_copied_without_python(wrap):
+    """Also strided ones and sources that are spread; all else is passed to Python."""
+    memory, row = np.zeros((4, 6)), np.arange(6.0)
+    target, strided, source = wrap(memory), wrap(memory)[::2, ::-1], wrap(row)
+    for each in (target, strided):  # the first ndarray, and a view's description, are Python's
+        ix.copyto(each, source)
+    seen = []
+
+    def note(frame, event, argument):
+        del argument
+        if event == "call":
+            seen.append(frame.f_code.co_name)
+
+    memory[...] = 0
+    sys.setprofile(note)
+    try:
+        ix.copyto(strided, source)
+        assert seen == []
+        ix.copyto(target, source, casting="safe")
+        assert "copyto" in seen
+    finally:
+        sys.setprofile(None)
+    assert np.array_equal(memory, np.broadcast_to(row, (4, 6)))
 
 
 # ---------------------------------------------------------------- casts

@@ -88,6 +88,7 @@ if TYPE_CHECKING:  # type checkers see the ctypes core
         fast_asarray as fast_asarray,
         fast_checks as fast_checks,
         fast_columns as fast_columns,
+        fast_copies as fast_copies,
         fast_description as fast_description,
         fast_function as fast_function,
         fast_import as fast_import,
@@ -133,6 +134,7 @@ else:
     describe = chosen.describe
     device_in_capsule = chosen.device_in_capsule
     fast_asarray = chosen.fast_asarray
+    fast_copies = chosen.fast_copies
     fast_checks = chosen.fast_checks
     fast_columns = chosen.fast_columns
     fast_import = chosen.fast_import

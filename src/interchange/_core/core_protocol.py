@@ -165,6 +165,9 @@ class Core(Protocol):
     def fast_description(self, careful: F) -> F:
         """Decorate ``from_buffer`` or ``from_pointer``: usual calls may skip its body."""
 
+    def fast_copies(self, careful: F) -> F:
+        """Decorate ``copyto``: Arrays and ndarrays of one type on the host may skip its body."""
+
     def fast_columns(self, careful: F) -> F:
         """Decorate ``from_arrow`` likewise: columns of plain numbers may skip its body."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from interchange import _core
 from interchange._array import Array
 from interchange._array.copyto import check_casting, check_target, copy_to
 from interchange._streams.handles import stream_handle
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _CALL = "copyto()"
 
 
+@_core.fast_copies
 def copyto(dst: AnyArray, src: AnyArray, *, casting: str = "no", stream: Any = None) -> None:
     """Copy the elements of `src` into the memory of `dst`, as if `src` were copied first.
 

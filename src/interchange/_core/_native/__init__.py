@@ -256,13 +256,13 @@ def _has_head(dtype: Any) -> bool:
     return bool(_extension.head_of(dtype) == expected)
 
 
-def _signature_of(function: Callable[..., Any]) -> str:
+def _signature_of(function: Callable[..., Any], arguments: str = "x, /") -> str:
     """Return the docstring of a C function: the signature and docstring of the Python one."""
     defaults = (f"{key}={value!r}" for key, value in (function.__kwdefaults__ or {}).items())
     lines = (function.__doc__ or "").splitlines()
     indent = "    " if sys.version_info < (3, 13) else ""  # CPython 3.13 removes the indentation
     doc = "\n".join(line.removeprefix(indent) for line in lines)
-    return f"{function.__name__}(x, /, *, {', '.join(defaults)})\n--\n\n{doc}"
+    return f"{function.__name__}({arguments}, *, {', '.join(defaults)})\n--\n\n{doc}"
 
 
 def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F]:
@@ -279,6 +279,11 @@ def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F
 def fast_asarray(careful: F) -> F:
     """Decorate ``asarray``: objects of known types skip its body."""
     return _extension.share_function(careful, _signature_of(careful), "interchange")
+
+
+def fast_copies(careful: F) -> F:
+    """Decorate ``copyto``: Arrays and ndarrays in host memory skip its body."""
+    return _extension.copy_function(careful, _signature_of(careful, "dst, src"), "interchange")
 
 
 def fast_columns(careful: F) -> F:

@@ -21,6 +21,7 @@
 #include "capi.h"
 #include "capsule_in.h"
 #include "contracts.h"
+#include "copying.h"
 #include "cuda_driver.h"
 #include "described.h"
 #include "exchange.h"
@@ -45,6 +46,7 @@ static PyMethodDef *const tables[] = {
     known_types_functions,
     importing_functions,
     asarray_functions,
+    copying_functions,
     described_functions,
     contracts_functions,
     export_functions,

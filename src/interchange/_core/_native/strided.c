@@ -270,9 +270,8 @@ static int copy_twice(const Copy *copy, int64_t nbytes)
     return 0;
 }
 
-static int copy_elements(Copy *copy, int64_t nbytes)
+static int copy_arranged(Copy *copy, int64_t nbytes)
 {
-    arrange(copy);
     join_run(copy);
     pair_axes(copy);
     if (nbytes == copy->size)
@@ -282,6 +281,48 @@ static int copy_elements(Copy *copy, int64_t nbytes)
     else if (!is_same(copy))
         return copy_twice(copy, nbytes);
     return 0;
+}
+
+/* Whether no two elements of the target share bytes: each stride is longer than all inner axes. */
+static int is_apart(const Copy *copy)
+{
+    int64_t reach = copy->size;
+
+    for (int i = copy->ndim - 1; i >= 0; i--) {
+        if (copy->axes[i].to < reach)
+            return 0;
+        reach += (copy->axes[i].extent - 1) * copy->axes[i].to;
+    }
+    return 1;
+}
+
+int copy_side(const Side *target, const Side *source)
+{
+    int64_t itemsize = target->itemsize, nbytes = itemsize;
+    int missing = target->ndim - source->ndim;
+    Copy copy = {target->ptr, source->ptr, itemsize, 0, {{0}}};
+
+    if (missing < 0 || target->ptr == NULL || source->ptr == NULL)
+        return 0;
+    for (int i = 0; i < target->ndim; i++) {
+        int64_t extent = target->dims[i], to = target->dims[target->ndim + i], from = 0;
+        if (i >= missing && source->dims[i - missing] != 1) {
+            from = source->dims[source->ndim + i - missing];
+            if (source->dims[i - missing] != extent)
+                return 0;
+        }
+        if (extent == 1)
+            continue;
+        if (extent < 1 || __builtin_mul_overflow(to, itemsize, &to) ||
+            __builtin_mul_overflow(from, itemsize, &from))
+            return 0;
+        copy.axes[copy.ndim++] = (Axis){extent, to, from};
+        nbytes *= extent;
+    }
+    arrange(&copy);
+    if (!is_apart(&copy))
+        return 0;
+    return copy_arranged(&copy, nbytes) < 0 ? -1 : 1;
 }
 
 /* ---------------------------------------------------------------- arguments */
@@ -333,8 +374,11 @@ static PyObject *copy_strided(PyObject *module, PyObject *args)
             return NULL;
         nbytes *= copy.axes[i].extent;
     }
-    if (nbytes > 0 && copy_elements(&copy, nbytes) < 0)
-        return NULL;
+    if (nbytes > 0) {
+        arrange(&copy);
+        if (copy_arranged(&copy, nbytes) < 0)
+            return NULL;
+    }
     return Py_NewRef(Py_None);
 }
 
