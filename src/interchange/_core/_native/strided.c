@@ -313,8 +313,8 @@ int copy_side(const Side *target, const Side *source)
         }
         if (extent == 1)
             continue;
-        if (extent < 1 || __builtin_mul_overflow(to, itemsize, &to) ||
-            __builtin_mul_overflow(from, itemsize, &from))
+        if (extent < 1 || multiply_overflows(to, itemsize, &to) ||
+            multiply_overflows(from, itemsize, &from))
             return 0;
         copy.axes[copy.ndim++] = (Axis){extent, to, from};
         nbytes *= extent;
