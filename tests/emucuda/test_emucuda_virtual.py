@@ -80,7 +80,7 @@ def test_memory_has_several_addresses(cuda, streams):
 
 
 def test_a_reservation_grows_by_mappings(cuda, streams):
-    """Two handles side by side; each is unmapped as a whole, and copies stay within one."""
+    """Two handles side by side; each is unmapped as a whole, and copies stay within both."""
     address = int(cuda.cuMemAddressReserve(4 * GRAIN, 0, 0, 0))
     handles = [cuda.cuMemCreate(GRAIN, properties(cuda), 0) for _ in range(2)]
     for number, handle in enumerate(handles):
@@ -101,6 +101,62 @@ def test_a_reservation_grows_by_mappings(cuda, streams):
     cuda.cuMemAddressFree(address, 4 * GRAIN)
 
     assert (codes, seen) == (["INVALID_VALUE"] * 4, [0, 1])
+
+
+@pytest.fixture
+def neighbours(cuda):
+    """Return the address of two mappings side by side, and undo them."""
+    address = int(cuda.cuMemAddressReserve(2 * GRAIN, 0, 0, 0))
+    for number in range(2):
+        handle = cuda.cuMemCreate(GRAIN, properties(cuda), 0)
+        cuda.cuMemMap(address + number * GRAIN, GRAIN, 0, handle, 0)
+        cuda.cuMemRelease(handle)
+    access(cuda, address, 2 * GRAIN, 0)
+    yield address
+    cuda.cuCtxSynchronize()
+    cuda.cuMemUnmap(address, 2 * GRAIN)
+    cuda.cuMemAddressFree(address, 2 * GRAIN)
+
+
+def test_copies_and_fills_cross_from_mapping_to_mapping(cuda, streams, neighbours):
+    """In one dimension and in rows, as on a GPU; not beyond the last mapping."""
+    edge = neighbours + GRAIN
+    kept, host = cuda.pageable(bytes(range(100)))
+    cuda.cuMemcpyHtoD(edge - 50, host, 100)
+    found, back = cuda.pageable(bytes(100))
+    cuda.cuMemcpyDtoH(back, edge - 50, 100)
+    assert found.raw == kept.raw
+    cuda.cuMemsetD8Async(edge - 3, 7, 6, streams[0])
+    cuda.columns(neighbours, edge - 30 * 64 - 4, first=0, stream=streams[0])
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert cuda.emulator.read(edge - 3, 3) + cuda.emulator.read(edge, 3) == b"\7" * 6
+    assert cuda.emulator.read(neighbours + 30 * 64, 8) == b"\x2e\7\7\7\7\7\7\x35"
+    assert cuda.code("cuMemcpyHtoD", edge + GRAIN - 50, host, 100) == "INVALID_VALUE"
+    del kept
+
+
+def test_races_are_found_in_every_mapping(cuda, streams, neighbours):
+    """An access that crosses is compared with those of both; bytes next to it are others."""
+    edge = neighbours + GRAIN
+    cuda.cuMemsetD8Async(edge - 100, 1, 200, streams[0])
+    cuda.cuMemsetD8Async(edge - 200, 2, 100, streams[1])
+    cuda.cuMemsetD8Async(edge + 100, 2, 100, streams[1])
+    assert cuda.emulator.reports() == []
+    for where in (edge - 1, edge):
+        cuda.cuMemsetD8Async(where, 3, 1, streams[1])
+        cuda.emulator.expect_reports(1, "write after write")
+
+
+def test_access_is_needed_to_every_mapping(cuda, neighbours):
+    """A copy into two mappings is refused if the device reaches the first one alone."""
+    edge = neighbours + GRAIN
+    access(cuda, edge, GRAIN, 0, flags=0)
+    kept, host = cuda.pageable(bytes(8))
+    codes = [cuda.code("cuMemcpyHtoD", edge - size, host, 8) for size in (4, 8)]
+
+    assert codes == ["INVALID_VALUE", "SUCCESS"]
+    del kept
 
 
 def test_access_is_asked_for(cuda):

@@ -37,6 +37,9 @@ struct region { /* depth slices of height rows of width bytes */
 struct region region_line(uint64_t start, size_t size);
 uint64_t region_end(const struct region *region);
 bool region_within(const struct region *region, uint64_t start, size_t size);
+/* The next part of a region in [low, high), `row` rows later; false: there is none. */
+bool region_part(const struct region *region, uint64_t low, uint64_t high, size_t *row,
+                 struct region *part);
 bool region_empty(const struct region *region);
 bool region_solid(const struct region *region);
 bool region_same(const struct region *a, const struct region *b);

@@ -70,6 +70,10 @@ struct allocation *allocation_adopt(uint64_t start, size_t size, struct context 
 void allocation_forget(struct allocation *allocation);
 struct allocation *allocation_at(uint64_t address); /* live, or held in quarantine */
 struct allocation *allocation_live(uint64_t address);
+/* Whether all of a region is in an allocation that it begins in, or goes on in mappings of virtual
+ * memory side by side; and the next of them that it touches, or NULL. */
+bool allocation_holds(const struct allocation *allocation, const struct region *region);
+struct allocation *allocation_touched(const struct allocation *after, const struct region *region);
 struct allocation *allocation_overlap(uint64_t start, size_t size);
 /* In order of address; the first one after NULL. */
 struct allocation *allocation_next(const struct allocation *after);

@@ -115,6 +115,29 @@ struct allocation *allocation_live(uint64_t address)
     return found && found->life == LIVE ? found : NULL;
 }
 
+static size_t size_side_by_side(const struct allocation *a)
+{
+    size_t size = a->size;
+    const struct allocation *next = a->physical ? allocation_live(a->start + size) : NULL;
+    while (next && next->physical) {
+        size += next->size;
+        next = allocation_live(a->start + size);
+    }
+    return size;
+}
+
+bool allocation_holds(const struct allocation *allocation, const struct region *region)
+{
+    return region_within(region, allocation->start, allocation->size)
+           || region_within(region, allocation->start, size_side_by_side(allocation));
+}
+
+struct allocation *allocation_touched(const struct allocation *after, const struct region *region)
+{
+    uint64_t end = after->start + after->size;
+    return region_end(region) > end ? allocation_live(end) : NULL;
+}
+
 struct allocation *allocation_overlap(uint64_t start, size_t size)
 {
     struct allocation *found = allocation_at(start);

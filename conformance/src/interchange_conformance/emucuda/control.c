@@ -108,7 +108,7 @@ static int annotate(const struct op_class *class, CUstream handle, CUdeviceptr s
     if (!stream)
         return 0;
     const struct allocation *a = allocation_at(start);
-    if (!a || a->life == FREED || size > a->start + a->size - start)
+    if (!a || a->life == FREED || !allocation_holds(a, &access.region))
         fills = false; /* the access is reported, and nothing is written */
     if (a && a->life != FREED && !context_reaches(stream->context, a)) {
         struct actor actor = stream_actor(stream, intern(what));

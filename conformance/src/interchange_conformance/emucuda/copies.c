@@ -21,7 +21,8 @@
 
 enum side { PAGEABLE, HOST, DEVICE };
 
-/* The whole region must be in one allocation, or in memory that the driver does not know. */
+/* The whole region must be in one allocation, in mappings of virtual memory side by side, or in
+ * memory that the driver does not know. */
 static CUresult look_up(const struct region *region, bool known, const struct context *context,
                         const struct allocation **found)
 {
@@ -29,9 +30,9 @@ static CUresult look_up(const struct region *region, bool known, const struct co
     if (!*found)
         return known || arena_device(region->start) >= 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     REQUIRE((*found)->life != FREED, CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(region_within(region, (*found)->start, (*found)->size), CUDA_ERROR_INVALID_VALUE);
-    if ((*found)->physical)
-        REQUIRE(context_reaches(context, *found), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(allocation_holds(*found, region), CUDA_ERROR_INVALID_VALUE);
+    for (const struct allocation *a = *found; a && a->physical; a = allocation_touched(a, region))
+        REQUIRE(context_reaches(context, a), CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 

@@ -179,18 +179,9 @@ static void freed_shared(const struct actor *actor, const struct allocation *a)
 
 /* ---- what happens to memory ---- */
 
-void detect(const struct actor *actor, const struct access *access)
+/* With the history of an allocation that the access lies in. */
+static void compare(const struct actor *actor, const struct access *access, struct allocation *a)
 {
-    uint64_t start = access->region.start;
-    if (driver.races == RACES_OFF || region_empty(&access->region))
-        return;
-    struct allocation *a = allocation_at(start);
-    if (!a && arena_device(start) < 0)
-        return; /* host memory that the driver does not know: it uses it during calls only */
-    if (!a || a->history.freed || !region_within(&access->region, a->start, a->size)) {
-        report_unreachable(actor, access);
-        return;
-    }
     struct record *other = history_conflict(&a->history, actor, access);
     if (a->history.made && !record_precedes(a->history.made, actor->clock))
         report_conflict("use before allocation", actor, access, "not ordered after", a->history.made, a);
@@ -202,6 +193,30 @@ void detect(const struct actor *actor, const struct access *access)
     if (a->share) {
         struct access here = inside(access, a);
         share_add(a->share, actor, &here, false);
+    }
+}
+
+void detect(const struct actor *actor, const struct access *access)
+{
+    uint64_t start = access->region.start;
+    if (driver.races == RACES_OFF || region_empty(&access->region))
+        return;
+    struct allocation *a = allocation_at(start);
+    if (!a && arena_device(start) < 0)
+        return; /* host memory that the driver does not know: it uses it during calls only */
+    if (!a || a->history.freed || !allocation_holds(a, &access->region)) {
+        report_unreachable(actor, access);
+        return;
+    }
+    if (region_within(&access->region, a->start, a->size)) {
+        compare(actor, access, a);
+        return;
+    }
+    for (; a; a = allocation_touched(a, &access->region)) { /* mappings side by side */
+        struct access part = *access;
+        size_t row = 0;
+        while (region_part(&access->region, a->start, a->start + a->size, &row, &part.region))
+            compare(actor, &part, a);
     }
 }
 

@@ -53,7 +53,7 @@ static CUresult fill(const struct fill *f, CUstream handle)
     op->payload.fill.value = f->value;
     op->payload.fill.element = f->element;
     op_touches(op, region, true);
-    if (!a || a->life == FREED || !region_within(&region, a->start, a->size)) {
+    if (!a || a->life == FREED || !allocation_holds(a, &region)) {
         struct actor actor = stream_actor(stream, f->name);
         if (a && a->life == FREED)
             detect(&actor, &op->access[0]);

@@ -65,7 +65,7 @@ static void release(struct op *op)
 static const struct allocation *around(const struct region *region)
 {
     const struct allocation *a = allocation_at(region->start);
-    return a && a->life != FREED && region_within(region, a->start, a->size) ? a : NULL;
+    return a && a->life != FREED && allocation_holds(a, region) ? a : NULL;
 }
 
 /* Choice: what a GPU would find out in the middle of the kernel is the result of the call, and the
@@ -76,7 +76,10 @@ static CUresult check_reach(const struct access *access, const struct kernel *ke
 {
     const struct allocation *a = around(&access->region);
     const struct context *context = kernel->module->context;
-    if (a && context_reaches(context, a))
+    const struct allocation *out = a;
+    while (out && context_reaches(context, out))
+        out = allocation_touched(out, &access->region);
+    if (a && !out)
         return CUDA_SUCCESS;
     struct actor actor = stream_actor(stream, kernel->name);
     if (a)

@@ -25,6 +25,28 @@ bool region_within(const struct region *r, uint64_t start, size_t size)
     return offset <= size && extent <= size - offset;
 }
 
+bool region_part(const struct region *region, uint64_t low, uint64_t high, size_t *row,
+                 struct region *part)
+{
+    for (; *row < region->height * region->depth; ++*row) {
+        size_t y = *row % region->height, count = 1;
+        uint64_t start = region->start + *row / region->height * region->slice + y * region->pitch;
+        uint64_t end = start + region->width;
+        uint64_t first = start > low ? start : low, last = end < high ? end : high;
+        if (first >= last)
+            continue;
+        if (first == start && last == end)
+            while (y + count < region->height && end + count * region->pitch <= high)
+                count++;
+        *part = region_line(first, last - first);
+        if (count > 1)
+            part->height = count, part->pitch = region->pitch;
+        *row += count;
+        return true;
+    }
+    return false;
+}
+
 bool region_empty(const struct region *r)
 {
     return r->width == 0 || r->height == 0 || r->depth == 0;
