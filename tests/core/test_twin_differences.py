@@ -34,16 +34,17 @@ def kind(act):
 x = ix.from_dlpack(np.ones(3))
 """
 PROBES = {
-    "the type of `ix.from_dlpack`, `ix.asarray`, `ix.from_cai` and `ix.from_arrow`": (
-        "f = (ix.from_dlpack, ix.asarray, ix.from_cai, ix.from_arrow)\n"
+    "the type of `ix.from_dlpack`, `ix.asarray`, `ix.from_cai`, `ix.from_arrow` and `ix.copyto`": (
+        "f = (ix.from_dlpack, ix.asarray, ix.from_cai, ix.from_arrow, ix.copyto)\n"
         "print(*{type(each).__name__ for each in f})"
     ),
     "the type of `__dlpack__` and `__dlpack_device__` of `ix.Array`": (
         "print(*{type(vars(ix.Array)[n]).__name__ if n in vars(ix.Array) else 'function'"
         " for n in ('__dlpack__', '__dlpack_device__')})"
     ),
-    "annotations in the signatures of these six": (
-        "f = (ix.from_dlpack, ix.asarray, ix.from_cai, ix.from_arrow, ix.Array.__dlpack__)\n"
+    "annotations in the signatures of these seven": (
+        "f = (ix.from_dlpack, ix.asarray, ix.from_cai, ix.from_arrow, ix.copyto,"
+        " ix.Array.__dlpack__)\n"
         "found = {bool(inspect.get_annotations(each)) for each in f}\n"
         "print({True: 'present', False: 'absent'}[found.pop()] if len(found) == 1 else found)"
     ),
@@ -135,14 +136,14 @@ def test_every_difference_is_in_the_table():
 
 
 SURFACE = {
-    "the type of `ix.from_dlpack`, `ix.asarray`, `ix.from_cai` and `ix.from_arrow`": (
-        r"interchange\.(asarray|from_arrow|from_cai|(xp\.)?from_dlpack) type"
+    "the type of `ix.from_dlpack`, `ix.asarray`, `ix.from_cai`, `ix.from_arrow` and `ix.copyto`": (
+        r"interchange\.(asarray|copyto|from_arrow|from_cai|(xp\.)?from_dlpack) type"
     ),
     "the type of `__dlpack__` and `__dlpack_device__` of `ix.Array`": (
         r"interchange\.Array\.__dlpack(_device)?__ type"
     ),
-    "annotations in the signatures of these six": (
-        r"interchange\.(asarray|from_arrow|from_cai|(xp\.)?from_dlpack|Array\.__dlpack__)"
+    "annotations in the signatures of these seven": (
+        r"interchange\.(asarray|copyto|from_arrow|from_cai|(xp\.)?from_dlpack|Array\.__dlpack__)"
         r" annotations"
     ),
     "the type of `shape`, `strides`, `dtype`, `device` and `ptr` of `ix.Array`": (
