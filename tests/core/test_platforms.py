@@ -130,3 +130,37 @@ def test_both_branches_compute_the_same(tmp_path):
 
     assert len(told[0]) == 3 * 22 * 22 + 64
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("core", ["native", "ctypes"])
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_every_module_can_be_imported_elsewhere(platform, core):
+    """By ``sys.platform``, and without what Linux has and the other system lacks.
+
+    Modules that compile kernels are imported where llvmlite is installed.  On Windows
+    `interchange.testing` says why it cannot be.
+    """
+    environment = {**os.environ, "INTERCHANGE_CORE": core}
+    done = subprocess.run(
+        [sys.executable, HERE / "imports.py", platform],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    told = done.stdout.splitlines()
+    if platform == "win32":  # deleters are counted by a function of POSIX
+        assert "interchange_conformance cannot count deleter calls on win32" in told.pop()
+    assert (told, done.returncode) == ([core], 0), done.stderr
+
+
+def test_libraries_are_named_as_on_each_system():
+    """The names of torch's libraries, and of what they export by the C++ ABI of Microsoft."""
+    from interchange._core._native import _torch_bits, _torch_fields
+    from interchange.abi._loaded import file_name
+
+    names = [file_name("torch_cpu", platform) for platform in ("linux", "darwin", "win32")]
+    functions = [*_torch_bits._FUNCTIONS, _torch_fields._RELEASE]
+    assert names == ["libtorch_cpu.so", "libtorch_cpu.dylib", "torch_cpu.dll"]
+    assert all(unix.startswith("_Z") and other[0] == "?" for _, unix, other in functions)

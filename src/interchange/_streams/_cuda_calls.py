@@ -8,10 +8,11 @@ if it is not found under its usual name.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-LIBRARY: Final = "libcuda.so.1"
+LIBRARY: Final = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _UINT64: Final = 2**64 - 1
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import Device
@@ -127,5 +126,5 @@ def _forget() -> None:
     drivers.clear()
 
 
-if sys.platform != "win32":  # which cannot fork
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_forget)

@@ -37,6 +37,11 @@ def _windows_library(name: str) -> ctypes.CDLL | None:
     return None if handle is None else ctypes.CDLL(name, handle=handle)
 
 
+def c_library() -> ctypes.CDLL:
+    """Return the C library of this process, by a handle of our own."""
+    return ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+
+
 def file_name(library: str, platform: str = sys.platform) -> str:
     """Return how the file of a library is named on a platform.
 

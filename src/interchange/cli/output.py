@@ -7,7 +7,6 @@ The conformance kit, which adds the commands `matrix` and `check`, has the same 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shlex
 import stat
@@ -16,6 +15,8 @@ import tempfile
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi._loaded import c_library
 
 if TYPE_CHECKING:
     import argparse
@@ -153,8 +154,8 @@ def stdout_reserved(file: str | None) -> Iterator[None]:
 
 def _restore_stdout(kept: int) -> None:
     """Make a descriptor standard output again, after flushing the buffers of the C library."""
-    with contextlib.suppress(OSError, TypeError, AttributeError):
-        ctypes.CDLL(None).fflush(None)
+    with contextlib.suppress(OSError, AttributeError):
+        c_library().fflush(None)
     os.dup2(kept, 1)
     os.close(kept)
 

@@ -411,4 +411,5 @@ def _forget_all() -> None:
         kernel.forget()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

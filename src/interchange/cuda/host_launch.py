@@ -44,7 +44,8 @@ class _Pool:
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
         self.count = max(1, os.cpu_count() or 1)
-        os.register_at_fork(after_in_child=self._forget)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
         """Start again: threads do not exist in a child process."""

@@ -12,6 +12,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange.abi._loaded import c_library
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -78,7 +80,7 @@ def _formatted(line: tuple[str | ScalarType, ...], place: int) -> str:
     return conversions % tuple(numbers)
 
 
-_free: Final[Any] = ctypes.CDLL(None).free
+_free: Final[Any] = c_library().free
 _free.argtypes = [ctypes.c_void_p]
 _lock: Final = threading.Lock()
 _running: Final[list[Printed]] = []

@@ -61,4 +61,5 @@ def unload(driver: Any, dead: list[Code]) -> None:
                         driver.api.cuModuleUnload(one.module)
 
 
-os.register_at_fork(after_in_child=_dead.clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_dead.clear)

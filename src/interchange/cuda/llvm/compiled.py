@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import llvmlite.binding as llvm
 
+from interchange.abi._loaded import c_library
+
 from . import cache
 from .fission import host_module
 from .host import Piece
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from interchange.cuda.ir import Program
 
-_PROCESS: Final = ctypes.CDLL(None)
+_PROCESS: Final = c_library()
 _lock = threading.Lock()
 """LLVM's contexts are used by one thread at a time."""
 _LEVEL: Final = 2
