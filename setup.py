@@ -141,6 +141,13 @@ class Wheel(bdist_wheel):
         if command == "build":
             self.root_is_pure = not self.distribution.has_ext_modules()
 
+    def write_wheelfile(self, *arguments: str, **keywords: str) -> None:
+        """Give all files the same permissions: equal sources make equal wheels, bit by bit."""
+        super().write_wheelfile(*arguments, **keywords)
+        for path in Path(self.bdist_dir).rglob("*"):
+            if path.is_file():
+                path.chmod(0o755 if path.suffix in {".so", ".pyd"} else 0o644)
+
 
 def readme() -> str:
     """Return the README with links that work on an index page, which has no files beside it."""
