@@ -159,3 +159,15 @@ def test_the_versions_are_those_of_the_project(readme, tables):
         ("CPython", facts["python"]),
         ("NumPy", facts["numpy"]),
     ]
+
+
+def test_the_commands_ran_on_a_bare_debian(root):
+    """Without a compiler the ctypes core is used, with gcc the native one; every command ended."""
+    text = (root / "docs" / "_generated" / "bare-debian.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (none|gcc) \| `(.+)` \| [\d.]+ \| 0 \| (.*) \|$", text, re.MULTILINE)
+    commands = DEMO.split(" && ")
+
+    assert [row[1] for row in rows if row[0] == "none"][:-1] == commands
+    assert [row[1] for row in rows if row[0] == "gcc"][:-1] == commands
+    assert [row[2] for row in rows if "core_name" in row[1]] == ["ctypes", "native"]
+    assert re.search(r"^Debian \w+, Python 3\.[\d.]+, .* at commit `\w+`", text, re.MULTILINE)
