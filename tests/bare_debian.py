@@ -27,7 +27,6 @@ COMPILER = ("gcc", "libc6-dev", "python3-dev")
 CORE = '.venv/bin/python -c "import interchange; print(interchange.core_name)"'
 SHOWN = (
     "/etc/pip.conf",
-    "/root/.config/pip/pip.conf",
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/resolv.conf",
 )
@@ -80,7 +79,7 @@ def run(root: Path, command: str) -> tuple[float, int, str]:
     """Return time [s], exit status and output of a shell command in the clone in a root."""
     kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     proxies = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
-    words = {"HOME": "/root", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **kept, **proxies}
+    words = {"HOME": "/home", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **kept, **proxies}
     started = time.monotonic()
     done = subprocess.run(
         tool("chroot", str(root), "sh", "-c", f"cd /clone && {command}"),

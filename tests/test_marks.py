@@ -19,8 +19,8 @@ DESCRIBING = ("emulated", "gpu", "isolated", "readable", "both_cores")
 """Marks of a test's requirements, or of how it runs, in any run."""
 OF_PYTEST = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
 OF_PLUGINS = {"hypothesis", "xdist_group"}
-ELSEWHERE = {"bench", "clients", "interop"}
-"""Folders of which no test runs by default: they need a quiet machine, or other libraries."""
+ELSEWHERE = {"bench", "clients", "interop", "wheels"}
+"""Folders of which no test runs by default: they need a quiet machine, much time, or libraries."""
 
 
 @pytest.fixture(scope="module")

@@ -55,6 +55,8 @@ LOADED = {
     "'python'",  # its library on Windows
     "LIBRARY",  # libcuda.so.1: LD_LIBRARY_PATH decides
     "'libcuda.so.1'",
+    "'kernel32'",  # of Windows
+    "'ucrtbase' if sys.platform == 'win32' else None",  # the C library
     "name",  # of a runtime of CUDA or HIP, some of which the environment decides
     "str(emulator.library)",  # the result of `building.build`, or a path in LD_LIBRARY_PATH
     "str(library)",  # see above

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import interchange as ix
-from interchange import cli
 from interchange._functions import headers
 from interchange.cli import main
 
@@ -177,7 +176,7 @@ def test_the_command_prints_the_option_of_the_folder(capsys, option):
 @pytest.mark.parametrize("option", ["--includes", "--cflags"])
 def test_the_command_says_what_is_missing(capsys, monkeypatch, option):
     """Without the native core the command fails with the rule, and prints no folder."""
-    monkeypatch.setattr(cli, "get_include", headers.get_include)
+    monkeypatch.setattr("interchange.cli.commands.get_include", headers.get_include)
     monkeypatch.setattr(headers, "check_native", refuse_native)
 
     assert main([option]) != 0

@@ -76,3 +76,10 @@ def test_a_process_forked_after_the_driver_was_used_is_refused(run_isolated, nee
     """CUDA cannot be used in it: neither call reaches the driver, and the parent goes on."""
     need("cuda.bindings.driver")
     assert run_isolated("sharing_forked.py").split() == ["IX-DRIVER-3", "IX-DRIVER-3", "0", "0"]
+
+
+@pytest.mark.emulated
+def test_an_exporter_that_ends_while_its_memory_is_opened_is_named(run_isolated, need):
+    """The error is that of memory which does not exist any more, not the driver's."""
+    need("cuda.bindings.driver")
+    assert run_isolated("sharing_ended.py").split() == ["IX-SHARE-4"]

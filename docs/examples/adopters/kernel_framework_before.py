@@ -96,7 +96,7 @@ def release(address):
 
 @Destructor
 def destroy(address):
-    """Release the struct of a capsule that nobody has consumed."""
+    """Release the struct of a capsule that was not consumed."""
     capsule = ctypes.cast(address, ctypes.py_object)
     if api.PyCapsule_IsValid(capsule, NAME):
         release(api.PyCapsule_GetPointer(capsule, NAME))

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _SHARED_TYPES: Final = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
 _MORE: Final = struct.Struct(f"<44s16sB{HANDLE_BYTES}sQ")
 """What a handle adds: the exporter's socket, the device, kind and handle, the size."""
+_END_IS_SEEN: Final = 1.0  # time within which the socket of a process that was killed closes [s]
 _Key = tuple[str, int, int, int]  # driver, device, address, and number of an allocation
 
 
@@ -211,6 +212,16 @@ _imported: weakref.WeakValueDictionary[tuple[bytes, int], _Imported] = weakref.W
 """Allocations of other processes that are open here, by token and home."""
 
 
+def _forget_lock() -> None:
+    """Replace the lock in a forked child: another thread of the parent may hold it."""
+    global _lock  # noqa: PLW0603 - as in exporter.py
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)
+
+
 def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: Any, call: str) -> T:
     """Return a tensor over the device memory of a handle, ready on a stream.
 
@@ -244,7 +255,11 @@ def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: An
             known = _imported.get((place.token, home))
             if known is None:
                 sent = Exported(kind, memory, *descriptors)
-                opened = interprocess.import_memory(sent, size, home, ordinal, call)
+                try:
+                    opened = interprocess.import_memory(sent, size, home, ordinal, call)
+                except ExchangeError as error:
+                    _refuse_ended(peer, place, call, error)
+                    raise
                 known = _Imported(interprocess, opened, home, peer)
                 _imported[place.token, home] = known
                 peer = None
@@ -270,6 +285,19 @@ def _request(name: str, place: Place, call: str) -> tuple[Any, bytes, list[int]]
     if found is None:
         raise refuse_gone(place, call)
     return found
+
+
+def _refuse_ended(peer: socket.socket, place: Place, call: str, error: ExchangeError) -> None:
+    """Raise the error for an exporter that ended, if it did while its memory was opened."""
+    peer.settimeout(_END_IS_SEEN)
+    try:
+        ended = not peer.recv(1)
+    except ConnectionError:
+        ended = True
+    except OSError:  # it runs, and sends nothing
+        ended = False
+    if ended:
+        raise refuse_gone(place, call) from error
 
 
 def _own(handle: SharedHandle, cls: type[T], stream: int | None, keep: Any, call: str) -> T:

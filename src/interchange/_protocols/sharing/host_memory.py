@@ -206,6 +206,16 @@ _mappings: weakref.WeakValueDictionary[tuple[int, int, bool], mmap.mmap] = (
 """Files of other processes that are mapped here, by device, inode and whether writable."""
 
 
+def _forget_lock() -> None:
+    """Replace the lock in a forked child: another thread of the parent may hold it."""
+    global _lock  # noqa: PLW0603 - as in exporter.py
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)
+
+
 def _mapped(handle: SharedHandle, call: str) -> mmap.mmap:
     """Return the mapping of a file, which all arrays in it share.
 
