@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from interchange import _installation
+import interchange
 
 pytestmark = pytest.mark.isolated
 
@@ -134,8 +134,8 @@ def test_the_names_in_the_folder_are_known():
     ).stdout.splitlines() or [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*")]
     names = {Path(name).parts[2] for name in listed if len(Path(name).parts) > 2}
 
-    assert names - _installation._ENTRIES == set()
-    assert {*_installation._ENTRIES} - names == {"__pycache__", "cmake", "pkgconfig"}  # of wheels
+    assert names - interchange._ENTRIES == set()
+    assert interchange._ENTRIES - names == {"__pycache__", "cmake", "pkgconfig"}  # of wheels
 
 
 def test_a_whole_package_is_imported_without_metadata(run_isolated):

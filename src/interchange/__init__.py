@@ -6,17 +6,19 @@ the most used functions: `asarray`, `from_dlpack` and their dependencies.  The o
 on first use, as are the modules `xp` and `compat`.
 """
 
+import os as _os
 import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 from types import FunctionType as _FunctionType
 
-from ._installation import (
-    DISTRIBUTION as _DISTRIBUTION,
-    explain as _explain,
-    installed_release as _installed_release,
-    look_around as _look_around,
-)
+_IS_OURS = True  # the module of another distribution does not define it
+_ENTRIES = {
+    *("__init__.pxd", "__init__.py", "__main__.py", "__pycache__", "_array", "_core"),
+    *("_functions", "_installation.py", "_libraries", "_protocols", "_streams", "_types"),
+    *("abi", "cli", "cmake", "compat.py", "cuda", "include", "pkgconfig", "py.typed"),
+    *("testing", "typing.py", "xp"),
+}  # what is in this folder; other names are a sign of another distribution
 
 try:
     from ._array import Array
@@ -55,6 +57,8 @@ try:
         ViewError,
     )
 except ImportError as _error:
+    from ._installation import explain as _explain
+
     _explain(_error)
     raise
 
@@ -211,7 +215,9 @@ if not _typing.TYPE_CHECKING:
         try:
             return _find(name)
         except ImportError as error:
-            _explain(error)
+            from ._installation import explain
+
+            explain(error)
             raise
 
     def _find(name: str) -> _typing.Any:
@@ -219,7 +225,9 @@ if not _typing.TYPE_CHECKING:
         if name in _MODULES:
             return _import_module(f"{__name__}.{name}")
         if name == "__version__":
-            _publish(name, _installed_release(_DISTRIBUTION) or "0+unknown")
+            from ._installation import DISTRIBUTION, installed_release
+
+            _publish(name, installed_release(DISTRIBUTION) or "0+unknown")
         elif name in _OF_PICKLES:
             module = _import_module(f"{__name__}.{_OF_PICKLES[name]}")
             _publish(name, getattr(module, name[1:]))
@@ -242,4 +250,11 @@ def __dir__() -> list[str]:
 
 for _name in set(__all__) & set(globals()):
     _publish(_name, vars(_THIS)[_name])
-_look_around(__path__[0])
+try:
+    _IS_SHARED = not _ENTRIES.issuperset(_os.listdir(__path__[0]))  # noqa: PTH208 - no pathlib
+except OSError:  # in an archive
+    _IS_SHARED = False
+if _IS_SHARED:
+    from ._installation import warn_of_others as _warn_of_others
+
+    _warn_of_others(__path__[0])

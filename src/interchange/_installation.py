@@ -8,26 +8,16 @@ slow, is imported only after a sign that something is wrong.
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.metadata import Distribution
 
 DISTRIBUTION: Final = "array-interchange"
-"""Name of this distribution; the package defines it, and the module of another one does not."""
+"""Name of this distribution."""
 PACKAGE: Final = "interchange"
-_ENTRIES: Final = frozenset(
-    {
-        *("__init__.pxd", "__init__.py", "__main__.py", "__pycache__", "_array", "_core"),
-        *("_functions", "_installation.py", "_libraries", "_protocols", "_streams", "_types"),
-        *("abi", "cli", "cmake", "compat.py", "cuda", "include", "pkgconfig", "py.typed"),
-        *("testing", "typing.py", "xp"),
-    }
-)
-"""What is in the folder of this package; other names are a sign of another distribution."""
 
 
 class Namesake(NamedTuple):
@@ -59,7 +49,7 @@ def namesakes() -> list[Namesake]:
     """Return the other distributions that have a package of this name, wherever it is."""
     from importlib.metadata import distributions
 
-    found: dict[str, tuple[Distribution, dict[str, Any]]] = {}
+    found: dict[str, tuple[Distribution, dict[str, str]]] = {}
     for each in distributions():
         name = _name_of(each)
         if name and name != DISTRIBUTION and (files := _files_of(each)):
@@ -81,15 +71,19 @@ def installed_release(distribution: str) -> str | None:
 
 def damage() -> Damage:
     """Return which files of this package are missing or changed; none if it runs from sources."""
+    from pathlib import Path
+
     own = _own()
+    if own is None:
+        return Damage((), ())
     missing, changed = [], []
-    for name, file in (_files_of(own) if own is not None else {}).items():
+    for name, digest in _files_of(own).items():
         try:
-            content = file.locate().read_bytes()
+            content = Path(str(own.locate_file(name))).read_bytes()
         except OSError:
             missing.append(name)
             continue
-        if file.hash is not None and _digest(content, file.hash.mode) != file.hash.value:
+        if digest and _digest(content, digest) != digest:
             changed.append(name)
     return Damage(tuple(missing), tuple(changed))
 
@@ -133,29 +127,42 @@ def _has_package(each: Distribution) -> bool:
     return any(line.startswith(f"{PACKAGE}/") for line in text.splitlines())
 
 
-def _files_of(each: Distribution) -> dict[str, Any]:
-    """Return the files that a distribution has in a package of this name, without bytecode."""
-    names = ((file.as_posix(), file) for file in each.files or ())
+def _files_of(each: Distribution) -> dict[str, str]:
+    """Return the files that a distribution has in a package of this name, without bytecode.
+
+    They are those that were installed, with their hashes, or ``""``: `Distribution.files` lacks
+    what is missing from CPython 3.12 on.
+    """
+    import csv
+
+    record = each.read_text("RECORD")
+    rows = (
+        csv.reader(record.splitlines())
+        if record
+        else ([str(file), ""] for file in each.files or ())
+    )
     return {
-        name: file
-        for name, file in names
+        name: digest
+        for name, digest, *_ in rows
         if name.startswith(f"{PACKAGE}/") and "__pycache__" not in name
     }
 
 
-def _namesake(name: str, each: Distribution, files: dict[str, Any], ours: set[str]) -> Namesake:
+def _namesake(name: str, each: Distribution, files: dict[str, str], ours: set[str]) -> Namesake:
     """Describe another distribution."""
     folder = str(each.locate_file(PACKAGE))
     both = tuple(sorted(ours & files.keys()))
     return Namesake(name, each.version, folder, len(files), both)
 
 
-def _digest(content: bytes, algorithm: str) -> str:
-    """Return a hash as RECORD has it."""
+def _digest(content: bytes, like: str) -> str:
+    """Return a hash as RECORD has it, by the algorithm of another one."""
     from base64 import urlsafe_b64encode
     from hashlib import new
 
-    return urlsafe_b64encode(new(algorithm, content).digest()).rstrip(b"=").decode()
+    algorithm = like.partition("=")[0]
+    code = urlsafe_b64encode(new(algorithm, content).digest()).rstrip(b"=").decode()
+    return f"{algorithm}={code}"
 
 
 # ---------------------------------------------------------------- what to do about it
@@ -176,16 +183,9 @@ def way_out(others: list[Namesake]) -> str:
     )
 
 
-def look_around(folder: str) -> None:
-    """Warn if the folder of this package has files of another distribution.
-
-    It lists the folder; distributions are looked for only if it has an unknown name.
-    """
-    try:
-        unknown = set(os.listdir(folder)) - _ENTRIES  # noqa: PTH208 - a path would import pathlib
-    except OSError:  # in an archive
-        return
-    if unknown and (found := [one for one in namesakes() if one.folder == folder]):
+def warn_of_others(folder: str) -> None:
+    """Warn if the folder of this package, which has unknown names, has another distribution's."""
+    if found := [one for one in namesakes() if one.folder == folder]:
         import warnings
 
         titles = " and ".join(one.title for one in found)
@@ -197,7 +197,7 @@ def look_around(folder: str) -> None:
 def refusal() -> str | None:
     """Return why this package cannot be used: its ``__init__`` is not there, or another one is."""
     module = sys.modules.get(PACKAGE)
-    if getattr(module, "_DISTRIBUTION", None) == DISTRIBUTION:
+    if hasattr(module, "_IS_OURS"):
         return None
     others = namesakes()
     titles = " and ".join(one.title for one in others)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import Device
 from interchange._types.errors import DriverUnavailableError, ExchangeError, InterchangeError
-from interchange.abi._loaded import loaded_library
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
@@ -117,6 +116,8 @@ def is_loaded(name: str) -> bool:
     >>> is_loaded("libnothing_at_all.so")
     False
     """
+    from interchange.abi._loaded import loaded_library  # few look for a driver
+
     return loaded_library(name) is not None
 
 

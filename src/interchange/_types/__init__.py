@@ -1,6 +1,9 @@
 """Layer 1: element types, devices, layouts, errors, typing.  Integers only."""
 
-from interchange._installation import refusal
+import sys
 
-if _why := refusal():  # every use of this package comes here, also without its own __init__
-    raise ImportError(_why, name=__name__)
+if not hasattr(sys.modules.get("interchange"), "_IS_OURS"):
+    # every use of this package comes here, also without its own __init__
+    from interchange._installation import refusal
+
+    raise ImportError(refusal(), name=__name__)

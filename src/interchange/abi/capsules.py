@@ -12,8 +12,6 @@ import ctypes
 import sys
 from typing import Any, Final
 
-from ._loaded import address_in
-
 if sys.platform == "win32":
     _python: Final = ctypes.PyDLL("python", handle=sys.dllhandle)
 else:
@@ -29,6 +27,8 @@ def python_function(name: str, result: Any, *arguments: Any) -> Any:
 
 def address_of(name: str) -> int:
     """Return the address of a function of the running interpreter, 0 where it has none."""
+    from ._loaded import address_in  # the ctypes core needs none
+
     return address_in(_python, name)
 
 
