@@ -90,7 +90,12 @@ def measure_group(group: str, rounds: int, count: int, driver: str) -> dict[str,
 def hindrance(row: Row, names: dict[str, object]) -> str:
     """Return why a row cannot be measured with these names; empty if it can."""
     wanted = compile(f"{row.subject}\n{row.yardstick}", row.measure, "exec").co_names
-    modules = {"tensor": "torch", "jax_array": "jax", "StridedMemoryView": "cuda.core"}
+    modules = {
+        "tensor": "torch",
+        "jax_array": "jax",
+        "StridedMemoryView": "cuda.core",
+        "column": "pyarrow",
+    }
     optional = {*modules, "tvm_ffi", "aoti_getters", "aoti_handle", "loops"}
     for name in wanted:
         if name in optional and name not in names:
@@ -104,7 +109,7 @@ def has_functions(statement: str, loops: object) -> bool:
 
     called = [
         name
-        for name in ("getters", "views", "views_with", "c_memory")
+        for name in ("getters", "views", "views_with", "columns", "c_memory")
         if f"loops.{name}(" in statement
     ]
     is_there = hasattr(interchange, "_C_API")
