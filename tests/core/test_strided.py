@@ -43,11 +43,12 @@ def element_offsets(shape, steps):
 def test_the_source_is_read_before_the_target_is_written(cores, copy):
     """Overlapping memory in all directions: the result is that of a copy of the source."""
     shape, itemsize, steps, theirs, gap = copy
-    room = 4096 * itemsize
+    targets, sources = element_offsets(shape, steps), element_offsets(shape, theirs)
+    room = 2 * (max(map(abs, targets + sources), default=0) + 8) * itemsize
     start, source = room // 2, room // 2 + gap
     before = np.random.default_rng(0).integers(0, 256, room, dtype=np.uint8).tobytes()
     expected = bytearray(before)
-    for to, at in zip(element_offsets(shape, steps), element_offsets(shape, theirs), strict=True):
+    for to, at in zip(targets, sources, strict=True):
         place, given = start + to * itemsize, source + at * itemsize
         expected[place : place + itemsize] = before[given : given + itemsize]
 
