@@ -250,11 +250,18 @@ def __dir__() -> list[str]:
 
 for _name in set(__all__) & set(globals()):
     _publish(_name, vars(_THIS)[_name])
-try:
-    _IS_SHARED = not _ENTRIES.issuperset(_os.listdir(__path__[0]))  # noqa: PTH208 - no pathlib
-except OSError:  # in an archive
-    _IS_SHARED = False
-if _IS_SHARED:
-    from ._installation import warn_of_others as _warn_of_others
 
-    _warn_of_others(__path__[0])
+
+def _look_around() -> None:
+    """Warn if the folder of this package has files of another distribution."""
+    try:
+        unknown = set(_os.listdir(__path__[0])) - _ENTRIES  # noqa: PTH208 - no pathlib
+    except OSError:  # in an archive
+        return
+    if unknown:
+        from ._installation import warn_of_others
+
+        warn_of_others(__path__[0])
+
+
+_look_around()

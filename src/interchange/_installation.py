@@ -191,7 +191,7 @@ def warn_of_others(folder: str) -> None:
         titles = " and ".join(one.title for one in found)
         words = f"files of {titles} are in the folder of {DISTRIBUTION}, which has the same module"
         outcome = "uninstalling that one removes files of both"
-        warnings.warn(f"{words}; {outcome}; {way_out(found)}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"{words}; {outcome}; {way_out(found)}", RuntimeWarning, stacklevel=4)
 
 
 def refusal() -> str | None:
