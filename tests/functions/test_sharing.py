@@ -225,6 +225,31 @@ print(ix.open_shared(handle).tolist())
     assert (done.stdout.split(b"\n"), done.stderr) == ([b"[97, 98, 99]"] * 2 + [b""], b"")
 
 
+def test_a_child_that_was_forked_while_a_thread_opens_memory_opens_it():
+    """It does not wait for the thread, which only the parent has."""
+    program = """
+import os, threading
+import interchange as ix
+from interchange._protocols.sharing import host_memory
+handle = ix.share(b"abc", copy=True)
+held, done = threading.Event(), threading.Event()
+def hold():
+    with host_memory._opening.lock:
+        held.set()
+        done.wait()
+threading.Thread(target=hold).start()
+held.wait()
+if not os.fork():
+    print(ix.open_shared(handle).tolist(), flush=True)
+    os._exit(0)
+os.wait()
+done.set()
+"""
+    command = [sys.executable, "-W", "ignore", "-c", program]  # CPython warns of forks with threads
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == (b"[97, 98, 99]\n", b"")
+
+
 # ---------------------------------------------------------------- bad handles
 
 

@@ -11,7 +11,6 @@ import contextlib
 import os
 import secrets
 import struct
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +25,7 @@ from interchange._types.errors import ExchangeError, UnsupportedDeviceError
 from interchange.abi.dlpack import DLDeviceType
 
 from .exporter import exporter, request_memory
+from .forks import ForkedLock
 from .handles import ON_DEVICE, Place, make_handle
 from .host_memory import describe_opened, objects_behind, readonly_of, refuse_gone, span_of
 from .processes import check_origin, host_id
@@ -207,19 +207,9 @@ class _Imported:
             self._peer.close()
 
 
-_lock = threading.Lock()
+_opening: Final = ForkedLock()
 _imported: weakref.WeakValueDictionary[tuple[bytes, int], _Imported] = weakref.WeakValueDictionary()
 """Allocations of other processes that are open here, by token and home."""
-
-
-def _forget_lock() -> None:
-    """Replace the lock in a forked child: another thread of the parent may hold it."""
-    global _lock  # noqa: PLW0603 - as in exporter.py
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lock)
 
 
 def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: Any, call: str) -> T:
@@ -251,7 +241,7 @@ def open_device(handle: SharedHandle, cls: type[T], stream: int | None, keep: An
         if consumer is not None and consumer != NO_SYNC:
             for at in range(0, len(events), HANDLE_BYTES):
                 interprocess.wait_for(events[at : at + HANDLE_BYTES], consumer, ordinal, call)
-        with _lock:
+        with _opening.lock:
             known = _imported.get((place.token, home))
             if known is None:
                 sent = Exported(kind, memory, *descriptors)

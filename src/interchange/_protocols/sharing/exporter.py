@@ -17,6 +17,7 @@ import struct
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from .forks import ForkedLock
 from .registry import TOKEN_BYTES
 
 if TYPE_CHECKING:
@@ -135,13 +136,13 @@ class Exporter:
         self._selector.close()
 
 
-_lock = threading.Lock()
+_starting: Final = ForkedLock()
 _of_process: list[Exporter] = []
 
 
 def exporter() -> Exporter:
     """Return the exporter of this process, which is started by the first call."""
-    with _lock:
+    with _starting.lock:
         if not _of_process:
             _of_process.append(Exporter())
         return _of_process[0]
@@ -154,8 +155,6 @@ def current_exporter() -> Exporter | None:
 
 def _forget() -> None:
     """Leave the exporter of a forked child's parent to the parent."""
-    global _lock  # noqa: PLW0603 - another thread of the parent may hold it
-    _lock = threading.Lock()
     while _of_process:
         _of_process.pop().abandon()
 

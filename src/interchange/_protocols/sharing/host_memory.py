@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from interchange._types.layout import Layout
 from interchange.abi import buffer_address
 
 from .files import find_descriptor, open_file, path_of
+from .forks import ForkedLock
 from .handles import IN_FILE, NO_MEMORY, Place, make_handle
 from .mappings import mapping_of
 from .processes import check_origin, host_id
@@ -199,21 +199,11 @@ def describe_opened(
     return found
 
 
-_lock = threading.Lock()
+_opening: Final = ForkedLock()
 _mappings: weakref.WeakValueDictionary[tuple[int, int, bool], mmap.mmap] = (
     weakref.WeakValueDictionary()
 )
 """Files of other processes that are mapped here, by device, inode and whether writable."""
-
-
-def _forget_lock() -> None:
-    """Replace the lock in a forked child: another thread of the parent may hold it."""
-    global _lock  # noqa: PLW0603 - as in exporter.py
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lock)
 
 
 def _mapped(handle: SharedHandle, call: str) -> mmap.mmap:
@@ -232,7 +222,7 @@ def _mapped(handle: SharedHandle, call: str) -> mmap.mmap:
         if size < end:
             what = f"the memory ends at byte {end} of its file, which has {size} bytes"
             raise ExchangeError(call, what, "IX-SHARE-6")
-        with _lock:
+        with _opening.lock:
             known = _mappings.get(key)
             if known is None or len(known) < end:
                 access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
