@@ -12,10 +12,43 @@ import numpy as np
 import pytest
 
 import interchange as ix
+from interchange._streams.cuda import CudaDriver
 from interchange._streams.driver import driver_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+
+class Waits:
+    """The waits between streams, in their order, without those that are to be omitted.
+
+    `made`: pairs of a producer and the consumer that waits for it.
+    `is_omitted`: whether a wait is left out, by its place and its pair.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: list[tuple[int, int]] = []
+        self.is_omitted: Callable[[int, tuple[int, int]], bool] = lambda *_: False
+        order = CudaDriver.order
+
+        def ordered(driver: Any, producer: int, consumer: int, *args: Any, **options: Any) -> None:
+            place, pair = len(self.made), (producer, consumer)
+            self.made.append(pair)
+            if not self.is_omitted(place, pair):
+                order(driver, producer, consumer, *args, **options)
+
+        monkeypatch.setattr(CudaDriver, "order", ordered)
+
+    def omit(self, omitted: int) -> None:
+        """Count the waits from the start, and leave out the one at a place."""
+        self.made.clear()
+        self.is_omitted = lambda place, _: place == omitted
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
+    """Return the waits between streams, which a test may omit."""
+    return Waits(monkeypatch)
 
 
 class Owner:

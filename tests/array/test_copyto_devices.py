@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._streams.cuda import CudaDriver
 
 pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("machine")]
 
@@ -124,30 +123,17 @@ class Program:
 
 
 @pytest.mark.parametrize("there", [0, 1], ids=["on one device", "from another device"])
-def test_a_right_program_has_no_races_and_one_without_any_wait_has(
-    machine, emulator, monkeypatch, there
-):
+def test_a_right_program_has_no_races_and_one_without_any_wait_has(machine, emulator, waits, there):
     """The copy waits for both producers, and both for the copy: each missing wait is reported."""
-    waits = []
-    order = CudaDriver.order
-
-    def ordered(self, producer, consumer, *args, **options):
-        waits.append((producer, consumer))
-        if len(waits) - 1 != ordered.omitted:
-            order(self, producer, consumer, *args, **options)
-
-    ordered.omitted = -1
-    monkeypatch.setattr(CudaDriver, "order", ordered)
     program = Program(machine, emulator, there)
     program.run()
     first, second, third = program.streams
     between = {(first, third), (second, third), (third, first), (third, second)}
-    assert between <= set(waits)
-    wanted = [place for place, pair in enumerate(waits) if pair in between]
+    assert between <= set(waits.made)
+    wanted = [place for place, pair in enumerate(waits.made) if pair in between]
 
     for omitted in wanted:
-        waits.clear()
-        ordered.omitted = omitted
+        waits.omit(omitted)
         Program(machine, emulator, there).run()
         emulator.expect_reports()
 

@@ -179,31 +179,21 @@ def program(machine, emulator, ptrs, streams):
     machine.synchronize()
 
 
-def test_each_missing_wait_is_reported(machine, emulator, monkeypatch):
+def test_each_missing_wait_is_reported(machine, emulator, waits):
     """The program has no races; without any one wait of the private streams it has."""
-    waits, order = [], CudaDriver.order
-
-    def ordered(self, producer, consumer, *args, **options):
-        waits.append((producer, consumer))
-        if len(waits) - 1 != ordered.omitted:
-            order(self, producer, consumer, *args, **options)
-
-    ordered.omitted = -1
-    monkeypatch.setattr(CudaDriver, "order", ordered)
     streams = [machine.stream(0), machine.stream(1), machine.stream(1)]
     ptrs = [described(machine, one).ptr for one in (0, 1)]
     program(machine, emulator, ptrs, streams)
     private = {lasting(0), lasting(1)}
-    wanted = [place for place, pair in enumerate(waits) if private & set(pair)]
+    wanted = [place for place, pair in enumerate(waits.made) if private & set(pair)]
     assert len(wanted) > 2 * SIZE // PIECE
 
     silent = []
     for omitted in wanted:
-        waits.clear()
-        ordered.omitted = omitted
+        waits.omit(omitted)
         program(machine, emulator, ptrs, streams)
         if not emulator.unexpected_reports():
-            silent.append((omitted, waits[omitted]))
+            silent.append((omitted, waits.made[omitted]))
         else:
             emulator.expect_reports()
     assert not silent
