@@ -14,8 +14,6 @@ import atexit
 import importlib
 import importlib.util
 import json
-import os
-import platform
 import subprocess
 import sys
 import tokenize
@@ -28,7 +26,7 @@ EXAMPLES = HERE.parents[1] / "docs" / "examples" / "adopters"
 sys.path[:0] = [str(HERE), str(EXAMPLES)]
 
 import numpy as np  # noqa: E402 - after the path
-from import_time import commit, machine, releases, today  # noqa: E402 - as above
+from import_time import conditions  # noqa: E402 - as above
 from overhead import medians  # noqa: E402 - as above
 from paired import compare  # noqa: E402 - as above
 
@@ -304,17 +302,6 @@ def calls_table(found: dict[str, Any]) -> list[str]:
     return rows
 
 
-def conditions(processes: int, rounds: int) -> str:
-    """Return the date, the commit, the machine and the releases of the measurement."""
-    found = (f"{name} {one}" for name, one in releases(LIBRARIES).items() if one)
-    return (
-        f"Measured on {today()} at commit {commit()}, on {machine()}, CPython"
-        f" {platform.python_version()}, {', '.join(found)}; CPU time of the calling thread, medians"
-        f" of {processes} processes and {rounds} rounds; {os.getloadavg()[0]:.1f} processes wanted"
-        " to run meanwhile."
-    )
-
-
 def main() -> int:
     """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -337,7 +324,7 @@ def main() -> int:
         print(json.dumps(measure_here(options.child, options.rounds, options.seconds)))
         return 0
     found = {one.name: measure(one.name, *how, options.seconds) for one in SITUATIONS}
-    said = conditions(*how)
+    said = conditions(LIBRARIES, *how)
     lines = [
         *("<!-- situations -->", "", *table(found), "", said, "", "<!-- end situations -->", ""),
         *("<!-- calls -->", "", *calls_table(found), "", said, "", "<!-- end calls -->"),

@@ -124,6 +124,17 @@ def _release(name: str) -> str | None:
         return None
 
 
+def conditions(libraries: Iterable[str], processes: int, rounds: int) -> str:
+    """Return the date, the commit, the machine and the releases of the measurement."""
+    found = (f"{name} {one}" for name, one in releases(libraries).items() if one)
+    return (
+        f"Measured on {today()} at commit {commit()}, on {machine()}, CPython"
+        f" {platform.python_version()}, {', '.join(found)}; CPU time of the calling thread, medians"
+        f" of {processes} processes and {rounds} rounds; {os.getloadavg()[0]:.1f} processes wanted"
+        " to run meanwhile."
+    )
+
+
 def commit() -> str:
     """Return the commit that was measured, and whether its files were changed."""
     found, changed = (

@@ -11,8 +11,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import os
-import platform
 import subprocess
 import sys
 import warnings
@@ -25,7 +23,7 @@ sys.path[:0] = [str(HERE), str(EXAMPLES)]
 
 import numpy as np  # noqa: E402 - after the path
 from c_build import CannotBuildError, nanobind_module, pybind11_module  # noqa: E402 - as above
-from import_time import commit, machine, releases, today  # noqa: E402 - as above
+from import_time import conditions  # noqa: E402 - as above
 from overhead import medians  # noqa: E402 - as above
 from paired import compare  # noqa: E402 - as above
 
@@ -202,17 +200,6 @@ def measure(subject: str, processes: int, rounds: int, count: int) -> Any:
     return medians(runs)
 
 
-def conditions(processes: int, rounds: int) -> str:
-    """Return the date, the commit, the machine and the releases of the measurement."""
-    found = (f"{name} {one}" for name, one in releases(LIBRARIES).items() if one)
-    return (
-        f"Measured on {today()} at commit {commit()}, on {machine()}, CPython"
-        f" {platform.python_version()}, {', '.join(found)}; CPU time of the calling thread, medians"
-        f" of {processes} processes and {rounds} rounds; {os.getloadavg()[0]:.1f} processes wanted"
-        " to run meanwhile."
-    )
-
-
 def section(subject: str, found: Any, said: str) -> str:
     """Return the table of a page, between the marks by which the page includes it."""
     if isinstance(found, str):
@@ -248,7 +235,7 @@ def main() -> int:
         return 0
     how = options.processes, options.rounds
     found = {subject: measure(subject, *how, options.count) for subject in SUBJECTS}
-    said = conditions(*how)
+    said = conditions(LIBRARIES, *how)
     text = "\n".join(section(subject, one, said) for subject, one in found.items())
     print(text)
     if options.markdown:
