@@ -11,6 +11,7 @@ import pytest
 import interchange as ix
 from interchange._array import staging
 from interchange._streams.cuda import CudaDriver
+from interchange._types.errors import OutOfDeviceMemoryError
 
 BLOCK = 1024
 SHAPE = (6, 32, 40)
@@ -86,6 +87,26 @@ def test_the_host_does_not_wait_for_the_stream(small, emulator):
 
     assert small.read(target.ptr, target.nbytes) == CUBE.tobytes()
     assert blocks._count == staging.MOST < CUBE.nbytes // BLOCK
+
+
+@emulated
+@pytest.mark.usefixtures("small")
+def test_a_block_that_cannot_be_allocated_is_not_counted(monkeypatch):
+    """Plain memory takes its place, and later copies try again."""
+
+    def fail(*_):
+        raise OutOfDeviceMemoryError("test", "no pages", "IX-DRIVER-4")
+
+    target = ix.empty(SHAPE, "int32", device="cuda:0")
+    with monkeypatch.context() as patch:
+        patch.setattr(staging, "allocate_pinned", fail)
+        ix.copyto(target, CUBE[:, ::-1])
+    (blocks,) = staging._blocks.values()
+    assert blocks._count == 0
+
+    assert np.array_equal(target.to_device("cpu"), CUBE[:, ::-1])
+    ix.copyto(target, CUBE[:, ::-1])
+    assert blocks._count > 0
 
 
 @emulated

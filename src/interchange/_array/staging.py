@@ -70,7 +70,11 @@ class _Blocks:
             with driver.in_lasting_home(ordinal, call):
                 return allocate_pinned(driver, BLOCK, ordinal, call)
         except OutOfDeviceMemoryError:
+            self.lose()
             return None
+        except BaseException:
+            self.lose()
+            raise
 
     def put(self, block: Allocation, mark: Mark) -> None:
         """Keep a block for copies after the work before a mark."""
@@ -78,7 +82,8 @@ class _Blocks:
 
     def lose(self) -> None:
         """Let another block be made in the place of one."""
-        self._count -= 1
+        with self._lock:
+            self._count -= 1
 
 
 _blocks: Final[dict[tuple[int, int], _Blocks]] = {}
