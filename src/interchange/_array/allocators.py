@@ -86,14 +86,13 @@ class _Block:
         self.handle = handle
         self.size = size
 
-    def close(self, stream: AllocationStream) -> None:
-        """Return the memory to the allocator."""
-        source, given = self._source, self._source.wrap(stream.handle)
-        free: Any = source.deallocate
-        if source.frees_named:
-            free(self.handle, self.size, stream=given)
+    def close(self, stream: Any) -> None:
+        """Return the memory to the allocator, on a stream as it takes them."""
+        free: Any = self._source.deallocate
+        if self._source.frees_named:
+            free(self.handle, self.size, stream=stream)
         else:
-            free(self.handle, self.size, given)
+            free(self.handle, self.size, stream)
 
 
 class Held:
@@ -116,9 +115,6 @@ class Held:
         buffer, self.buffer = self.buffer, None
         close = getattr(buffer, "close", None)
         if not callable(close):
-            return
-        if type(buffer) is _Block:
-            close(AllocationStream(find_stream()))
             return
         kind: Any = type(buffer)
         takes_stream, wrap = _closing_of(kind)
