@@ -138,6 +138,12 @@ def in_c() -> dict[str, Any]:
         torch.set_num_threads(1)
         tensor = names["tensor"] = torch.zeros(SHAPE)
         names["aoti_getters"], names["aoti_handle"] = aoti(torch, tensor)
+    return names
+
+
+def columns() -> dict[str, Any]:
+    """Return the same, and a column, whose library changes what else runs in the process."""
+    names = in_c()
     if pyarrow := installed("pyarrow"):
         names["column"] = pyarrow.array([1.0, None, 3.0])
         names["export_column"] = pyarrow.Array.__arrow_c_device_array__  # which is preferred
@@ -240,6 +246,7 @@ GROUPS: dict[str, Callable[..., dict[str, Any]]] = {
     "asked": asked,
     "peers": peers,
     "c": in_c,
+    "columns": columns,
     "cuda": cuda,
     "contracts": contracts,
     "nanobind": nanobind,
